@@ -8,7 +8,7 @@ import psycopg
 
 from commonplace.app import App
 from commonplace.app.process import ProcessContext
-from commonplace.app.wiring.memory.postgres import working
+from commonplace.app.wiring.memory.postgres import open_worker
 from commonplace.config.settings import read_settings
 from commonplace.memory import Memory
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
@@ -70,7 +70,7 @@ class PostgresMemoryWorld:
         """The worker of this world, opened when it is first used."""
         if self._worker is None:
             shared = ProcessContext(self.settings, encoder=self.slot)
-            self._worker = self._open_workers.enter_context(working(shared, self.clock))
+            self._worker = self._open_workers.enter_context(open_worker(shared, self.clock))
         return self._worker
 
     def work(self):

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 
 from commonplace.config.settings import read_settings
-from commonplace.core.owners import owner_folder
+from commonplace.core.owner_folders import owner_folder
 from commonplace.memory import Memory
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 
 import pytest
 from tests.memory_world import SqliteMemoryWorld
 
-from commonplace.aio import Async
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
-from commonplace.core.owners import folder_owner
-from commonplace.memory import Memory
-from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace.core.owner_folders import folder_owner
 
 
 @pytest.fixture
@@ -66,17 +62,28 @@ def test_each_kind_reads_and_lists_as_its_own_type(world):
             mine.search("x", within=(world.clock().replace(tzinfo=None), None))
 
 
-def test_it_is_awaited_in_an_event_loop(world):
-    """Every verb runs in a thread."""
-
-    async def scenario():
-        made = Memory("ann", settings=world.settings, encoder=ReadySlot(HashingEncoder()))
-        async with Async(made) as memory:
-            ref_id = await memory.save_todo("harbour")
-            found = await memory.search("harbour")
-            assert [hit.record.id for hit in found.hits] == [ref_id]
-
-    asyncio.run(scenario())
+def test_a_context_holds_preferences_and_what_fits_the_question(world):
+    """Whole within its budget, each text fenced under its ref; a blank question asks for the newest."""
+    with world.open("ann") as mine:
+        mine.save_preferences(language="eo")
+        light = mine.save_todo("paint the harbour light")
+        mine.save_message("assistant", "The bakery opens at six.")
+        found = mine.context("harbour light")
+        assert found.startswith("```memory:preference/preferences ")
+        assert f"```memory:todo/{light} " in found
+        assert "language=eo" in found
+        assert "paint the harbour light" in found
+        newest = mine.context("")
+        assert "The bakery opens at six." in newest
+        assert "paint the harbour light" in newest
+        long = mine.save_journal("Harbour", "waves " * 4000)
+        cut = mine.context("harbour waves", budget_tokens=200)
+        assert len(cut.encode()) <= 800
+        assert f"```memory:journal/{long} " in cut
+        assert "…" in cut
+        for wrong in (99, 100_001):
+            with pytest.raises(Invalid, match="budget_tokens"):
+                mine.context("harbour", budget_tokens=wrong)
 
 
 def test_threads_share_one_object(world):

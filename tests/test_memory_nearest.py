@@ -6,7 +6,7 @@ import pytest
 from tests.patience import PATIENCE_S
 
 from commonplace.app.wiring.memory import nearest as memory_nearest
-from commonplace.app.wiring.memory.nearest import tend, tending
+from commonplace.app.wiring.memory.nearest import update_nearest, updating_nearest
 from commonplace.core.errors import Unavailable
 
 
@@ -17,7 +17,7 @@ def test_the_owner_of_the_tables_need_not_be_a_superuser(database):
     database.run("ALTER TABLE wb_embeddings OWNER TO plain_owner")
     database.run("ALTER TABLE wb_models OWNER TO plain_owner")
     try:
-        assert tend(database.admin_url.replace("user=postgres", "user=plain_owner")) == []
+        assert update_nearest(database.admin_url.replace("user=postgres", "user=plain_owner")) == []
     finally:
         database.run("REASSIGN OWNED BY plain_owner TO postgres")
         database.run("DROP OWNED BY plain_owner")
@@ -28,17 +28,17 @@ def test_a_database_that_is_away_is_told(database):
     """It says so, and a thread that looks now and then goes on."""
     away = database.admin_url.replace("dbname=", "dbname=no_")
     with pytest.raises(Unavailable):
-        tend(away)
-    with tending(away, every_s=0.01):
+        update_nearest(away)
+    with updating_nearest(away, every_s=0.01):
         pass
 
 
 def test_a_thread_looks_now_and_then(database, monkeypatch):
     """More than once while it is open; without an address, never."""
     looked = threading.Semaphore(0)
-    monkeypatch.setattr(memory_nearest, "tend", lambda _url: looked.release() or [])
-    with tending(None):
+    monkeypatch.setattr(memory_nearest, "update_nearest", lambda _url: looked.release() or [])
+    with updating_nearest(None):
         assert not looked.acquire(blocking=False)
-    with tending(database.admin_url, every_s=0.001):
+    with updating_nearest(database.admin_url, every_s=0.001):
         assert looked.acquire(timeout=PATIENCE_S)
         assert looked.acquire(timeout=PATIENCE_S)

@@ -381,29 +381,6 @@ def test_the_timelines_of_many_owners_are_closed_later(home, clock):
         assert [x["content"] for x in journal.search("first", "words")] == ["words of the first"]
 
 
-def test_what_is_no_method_is_handed_through():
-    """The wrapper knows nothing of what it wraps."""
-    from commonplace.aio import Async
-
-    class Plain:
-        size = 3
-
-        def twice(self, number, *, more=0):
-            return 2 * number + more
-
-        def close(self):
-            self.size = 0
-
-    async def use():
-        plain = Plain()
-        async with Async(plain) as wrapped:
-            assert wrapped.size == 3
-            assert await wrapped.twice(2, more=1) == 5
-        return plain.size
-
-    assert asyncio.run(use()) == 0
-
-
 def test_a_long_range_is_told_whole(journal):
     """However many entries lie in it; fewer where fewer are asked for."""
     service = journal.service(OWNER)

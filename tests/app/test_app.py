@@ -144,7 +144,7 @@ def test_warming_up_files_and_encodes_what_is_there(opened, monkeypatch):
     ):
         assert time.monotonic() < deadline
         waiting.wait(0.02)
-    (hit,) = call(app, "search_journal", query="nuts of a tree").facts["results"]
+    (hit,) = call(app, "search_journal", query="nuts of a tree", explain=True).facts["results"]
     assert hit["by"] == "meaning"
 
 
@@ -237,9 +237,9 @@ def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
     add({"message": "Deployed the orchard report"})
     gone = add({"message": "Called about zanzibarquartz"})
     desk = app.timeline.service()
-    assert desk.keep_up() == 0
+    assert desk.catch_up() == 0
     desk.rollups.grace = timedelta(days=-400)
-    assert desk.keep_up() == 5
+    assert desk.catch_up() == 5
     assert "zanzibarquartz" in desk.rollup("yearly").content
     assert desk.find("zanzibarquartz").hits
     ChronicleKeeping(service=app.chronicle.service).delete_entry(ref=gone.facts["id"])
@@ -257,9 +257,9 @@ def test_what_an_edit_replaces_leaves_the_summaries_at_once(opened, tmp_path):
     )
     felt = app.private.tools.process_thoughts(feelings="Uneasy about zanzibarquartz.")
     desk = app.timeline.service()
-    assert desk.keep_up() == 0
+    assert desk.catch_up() == 0
     desk.rollups.grace = timedelta(days=-400)
-    assert desk.keep_up() == 5
+    assert desk.catch_up() == 5
     assert desk.rollup("yearly").content.count("zanzibarquartz") == 2
     ChronicleKeeping(service=app.chronicle.service).edit_entry(
         ref=logged.facts["id"], message="Called Ada"

@@ -36,15 +36,16 @@ class World:
         environ = {"COMMONPLACE_TOOLSETS": "all", "COMMONPLACE_HOME": ours, **environ}
         return read_settings(environ=environ, cwd=self.project, home=self.home)
 
-    def shared(self, settings):
-        return ProcessContext(settings, encoder=ReadySlot(HashingEncoder()))
+    def shared(self, settings, *, serves_owners=False):
+        slot = ReadySlot(HashingEncoder())
+        return ProcessContext(settings, encoder=slot, serves_owners=serves_owners)
 
     def apps(self) -> Apps:
         settings = self.settings()
         return Apps(
             settings,
             user_home=self.home,
-            shared=self.shared(settings),
+            shared=self.shared(settings, serves_owners=True),
             monotonic=lambda: self.now,
         )
 

@@ -72,7 +72,7 @@ def test_a_year_in_the_words_of_two_models(opened, monkeypatch, shape):
         } == {"sk-0123456789"}
     # 1000 tokens in, 50 out each: 0.00125 dollars by the small one, 0.0125 by the large one.
     assert told.cost_usd == pytest.approx(2 * 0.00125 + 3 * 0.0125)
-    assert app.languages.purse.spent() == told.tokens == 5 * 1050
+    assert app.languages.token_budget.spent() == told.tokens == 5 * 1050
     year = app.timeline.rollups.read("year", NOON)
     assert year is not None
     assert year.content == "**2025**\n\n**Learnings**:\n• The heron was counted"
@@ -142,7 +142,7 @@ def test_private_entries_in_a_timeline_reach_no_model_elsewhere(opened, no_weigh
     app.timeline.service().run_due()
     rewording = app.languages.rewording(app.timeline.rollups)
     assert rewording is not None
-    assert (rewording.run().stopped, app.languages.purse.spent()) == ("", 0)
+    assert (rewording.run().stopped, app.languages.token_budget.spent()) == ("", 0)
     hour = app.timeline.rollups.read("hour", NOON)
     assert hour is not None
     assert "private heron" in hour.content

@@ -6,14 +6,14 @@ from commonplace.app.process import ProcessContext
 from commonplace.config.settings import read_settings
 
 
-def test_a_model_that_is_there_and_not_in_use_is_a_former_one():
-    """MiniLM comes with the developers' weights; in use it is none of the former ones."""
-    former = {}
+def test_a_model_that_is_there_and_not_in_use_is_a_previous_one():
+    """MiniLM comes with the developers' weights; in use it is none of the previous ones."""
+    previous = {}
     for name in ("e5", "miniLM"):
         settings = read_settings(environ={"WB_EMBED_MODEL": name}, cwd=Path.cwd(), home=Path.home())
         shared = ProcessContext(settings)
         try:
-            former[name] = [each.partition(":")[0] for each in shared.former_encoders]
+            previous[name] = [each.partition(":")[0] for each in shared.previous_encoders]
         finally:
             shared.close()
-    assert former == {"e5": ["minilm-l6-v2"], "miniLM": []}
+    assert previous == {"e5": ["minilm-l6-v2"], "miniLM": []}

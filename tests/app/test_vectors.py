@@ -5,10 +5,14 @@ import sys
 
 import pytest
 
+from commonplace.app import App
 from commonplace.app.backends import VECTORS
 from commonplace.app.process import ProcessContext
 from commonplace.config.settings import read_settings
-from commonplace.core.errors import Invalid, Unavailable
+from commonplace.core.errors import Invalid
+from commonplace.core.values import Problem
+from commonplace.doors.doctor.checks import Doctor
+from commonplace.testing import HashingEncoder, ReadySlot
 
 
 def _settings(tmp_path, **environ):
@@ -31,11 +35,50 @@ def test_each_row_of_the_table_can_be_chosen(tmp_path):
     assert caught.value.hint == f"Use {' or '.join(VECTORS)}."
 
 
-def test_a_missing_package_says_what_to_install(tmp_path, monkeypatch):
-    """Before anything is searched."""
+NOTE = (
+    "chromadb is not installed. numpy compares vectors in its place. "
+    "Install commonplace-memory[chroma]. Or set index.vectors to numpy."
+)
+
+
+@pytest.fixture
+def without_chroma(tmp_path, monkeypatch):
+    """An app whose settings name Chroma, on a machine that has none of it."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     monkeypatch.delitem(sys.modules, "commonplace.index.chroma", raising=False)
-    shared = ProcessContext(_settings(tmp_path, COMMONPLACE_INDEX_VECTORS="chroma"))
-    with pytest.raises(Unavailable, match="chromadb is not installed") as caught:
-        _ = shared.indexes
-    assert caught.value.hint == "Install commonplace[chroma]."
+    monkeypatch.setenv("COMMONPLACE_INDEX_VECTORS", "chroma")
+    settings = read_settings(cwd=tmp_path, home=tmp_path)
+    app = App(settings, user_home=tmp_path, encoder=ReadySlot(HashingEncoder()))
+    yield app
+    app.close()
+
+
+def test_without_its_package_searches_go_on_and_say_what_to_install(without_chroma):
+    """By words and by meaning, as without the setting: the vectors lie in the index's tables."""
+    tools = without_chroma.private.tools
+    tools.process_thoughts(feelings="A harbour in fog.")
+    found = tools.search_journal(query="harbour fog", explain=True)
+    assert "A harbour in fog." in found.text
+    assert NOTE in found.text
+    [hit] = found.facts["results"]
+    assert hit["by"] == "both"
+
+
+def test_without_its_package_doctor_says_what_to_install(without_chroma):
+    """A problem that it cannot repair itself; the index is looked at all the same."""
+    report = Doctor(without_chroma).examine()
+    assert (
+        "index",
+        Problem(
+            what="chromadb is not installed. numpy compares vectors in its place.",
+            hint="Install commonplace-memory[chroma]. Or set index.vectors to numpy.",
+        ),
+    ) in report.problems
+    assert ("index", "Not made yet.") in report.notes
+
+
+def test_with_its_package_nothing_is_said(tmp_path):
+    """The default has what it needs."""
+    shared = ProcessContext(_settings(tmp_path))
+    assert shared.missing_vectors is None
+    shared.close()

@@ -118,7 +118,7 @@ def test_a_session_is_found_by_any_of_its_entries():
     assert (outcome.figures[1], outcome.figures[5]) == (0.0, 1.0)
 
 
-def test_vectors_are_made_once_and_kept(tmp_path):
+def test_vectors_are_locked_cached_property_and_kept(tmp_path):
     """A second encoder over the same folder is asked nothing; a passage is not a query."""
     first = CachedEncoder(CountingEncoder(), tmp_path)
     passages = first.encode_passages(["rye", "oven", "rye"])

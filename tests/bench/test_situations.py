@@ -1,32 +1,58 @@
-"""The bench of situations: every expected tool is offered, and a model's choices are counted."""
+"""The bench of situations: each is claimed by one tool, and a model's choices are counted."""
 
 from __future__ import annotations
 
+import pytest
+from bench.answers import ANSWERS, answer_figures, list_figures
 from bench.homes import Home
-from bench.situations import NO_TOOL, SITUATIONS, situation_figure
+from bench.situations import NO_TOOL, SITUATIONS, claims_of, situation_figure
 
 from commonplace.testing_language import ScriptedLanguage
 
 
-def offered(app):
-    return {tool.name for toolset in app.toolsets() for tool in toolset.tools}
+@pytest.fixture
+def app(tmp_path):
+    with Home(tmp_path).make().opened(encoder="absent") as opened:
+        yield opened
 
 
-def test_what_is_expected_is_offered(tmp_path):
-    """Thirty situations; each tool of chronicle is expected in one, and none that is not there."""
-    expected = set().union(*(each.expected for each in SITUATIONS))
-    with Home(tmp_path).make().opened(encoder="absent") as app:
-        assert expected - {NO_TOOL} <= offered(app)
-        chronicle = next(x for x in app.toolsets() if x.name == "chronicle")
-        assert {tool.name for tool in chronicle.tools} <= expected
-    assert len({each.told for each in SITUATIONS}) == 30
+def listed(app):
+    return {tool.name: tool for each in app.toolsets() for tool in each.tools if tool.listed}
 
 
-def test_a_models_choices_are_counted(tmp_path):
-    """It always says add_entry: right in the nine situations that ask for it, wrong in 21."""
-    with Home(tmp_path).make().opened(encoder="absent") as app:
-        model = ScriptedLanguage("That is `add_entry`")
-        figure = situation_figure(app.toolsets(), model)
-    assert figure.measured.median == 9 / 30
-    assert figure.note.count("add_entry, not") == 21
-    assert "remember_this" in model.questions[0].instructions
+def test_each_tool_is_expected_in_some_situation(app):
+    """Thirty situations; every tool that is listed is the one to call in one of them."""
+    assert {each.expected for each in SITUATIONS} - {NO_TOOL} == {*listed(app)}
+    assert len({each.moment for each in SITUATIONS}) == 30
+
+
+def test_no_two_tools_claim_one_situation(app):
+    """The words that claim it stand in the description of the expected tool, and of no other."""
+    claims = {name: claims_of(tool) for name, tool in listed(app).items()}
+    for each in SITUATIONS:
+        if each.expected != NO_TOOL:
+            assert [x for x, said in claims.items() if each.claim in said] == [each.expected], each
+
+
+def test_what_a_description_leaves_to_another_tool_is_no_claim(app):
+    """Else the tool that is named in it would seem to be named by two."""
+    tool = listed(app)["find_when_i"]
+    assert "use recall" in tool.description
+    assert "recall" not in claims_of(tool)
+
+
+def test_a_models_choices_are_counted(app):
+    """It always says add_entry: right in the eight situations that ask for it, wrong in 22."""
+    model = ScriptedLanguage("That is `add_entry`")
+    figure = situation_figure(app.toolsets(), model)
+    assert figure.measured.median == 8 / 30
+    assert figure.note.count("add_entry, not") == 22
+    assert "list_by_time" in model.questions[0].instructions
+    assert "remember_this" not in model.questions[0].instructions
+
+
+def test_lists_and_typical_answers_keep_to_their_cost(tmp_path):
+    """What a model pays at each start, and for each of ten answers, in tokens."""
+    figures = [*list_figures(tmp_path / "lists"), *answer_figures(tmp_path / "answers")]
+    assert len(figures) == 4 + len(ANSWERS) == 14
+    assert [figure.name for figure in figures if not figure.ok] == []

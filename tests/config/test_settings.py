@@ -63,6 +63,7 @@ VALUES = {
     "timezone": ["Asia/Kathmandu", "Europe/Berlin", "America/Los_Angeles", "Australia/Lord_Howe"],
     "toolsets": ["private", "recall", "chronicle", "all"],
     "read_only": ["true", "false", "true", "false"],
+    "structured": ["true", "false", "true", "false"],
     "preload": ["true", "false", "true", "false"],
     "log": ["a", "b", "c", "d"],
     "private.path": ["a", "b", "c", "d"],
@@ -182,7 +183,7 @@ def test_the_defaults(home, project):
     assert settings.home == home / ".local" / "share" / "commonplace"
     assert settings.owner == "me"
     assert settings.project == project
-    assert settings.toolsets == ("private", "chronicle", "recall")
+    assert settings.toolsets == ("default",)
     assert settings.read_only is False
     assert settings.encoder.model == "minilm-l6-v2"
     assert settings.encoder.auto_download is False
@@ -556,7 +557,7 @@ def test_settings_as_json_and_toml_hold_them(home, project):
     settings = read(project, home, COMMONPLACE_TIMEZONE="UTC")
     shown = {s.key: render_setting(s.read(settings)) for s in SETTINGS}
     assert shown["timezone"] == "UTC"
-    assert shown["toolsets"] == ["private", "chronicle", "recall"]
+    assert shown["toolsets"] == ["default"]
     assert shown["home"] == str(settings.home)
     assert shown["log"] is None
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.journals.memory.ports import KeepsCalls
+from commonplace.journals.memory.ports import LogsCalls
 from commonplace.journals.memory.records import KINDS
 from commonplace.testing import HashingEncoder
 from commonplace.tools.memory.tools import MemoryTools
@@ -52,7 +52,7 @@ HOSTILE = (
 """User ids that a careless store would confuse, or open a door by; one a is Cyrillic."""
 
 SQL = "Robert'); DELETE FROM wb_todo; -- \" OR 1=1 % _ \\"
-WORDS = "amber birch cedar delta ember fjord grove heath islet jetty knoll larch".split()  # noqa: SIM905  reads better
+WORDS = "amber birch cedar delta ember fjord grove heath islet jetty knoll larch".split()
 
 
 class OtherEncoder(HashingEncoder):
@@ -575,7 +575,7 @@ def every_kind(mine: Memory) -> dict[str, tuple[str, str]]:
 
 def calls_of(mine: Memory) -> Sequence[Call]:
     """The log of a store that keeps one, newest first."""
-    assert isinstance(mine.service.store, KeepsCalls)
+    assert isinstance(mine.service.store, LogsCalls)
     return mine.service.store.calls()
 
 

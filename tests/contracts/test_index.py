@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.ports import Clearing, Forgetting, Leasing, Mendable
+from commonplace.core.ports import Clearing, Forgetting, Leasing, Repairable
 from commonplace.db.postgres.database import Postgres, refuse_unguarded
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.index.postgres.index import TABLES, PostgresIndex
@@ -18,7 +18,7 @@ class LeaseContract:
 
     def test_a_lease_has_one_holder_until_it_runs_out(self, index, clock):
         """Another takes it only when it was given back or its time is over; the holder renews it."""
-        mine = index.within("me")
+        mine = index.of_owner("me")
         assert isinstance(mine, Leasing)
         assert mine.take_lease("work", "a", 10)
         assert not mine.take_lease("work", "b", 10)
@@ -32,7 +32,7 @@ class LeaseContract:
 
     def test_only_the_holder_gives_a_lease_back(self, index):
         """A stranger's giving back changes nothing."""
-        mine = index.within("me")
+        mine = index.of_owner("me")
         mine.take_lease("work", "a", 10)
         mine.drop_lease("work", "b")
         assert not mine.take_lease("work", "b", 10)
@@ -46,7 +46,7 @@ class OwnerContract:
     def test_no_search_without_an_owner(self, index):
         """An empty owner is refused."""
         with pytest.raises(Invalid):
-            index.within("")
+            index.of_owner("")
 
     def test_what_is_forgotten_is_gone(self, index):
         """A forgotten doc is neither found nor counted."""
@@ -104,26 +104,26 @@ class TestSqliteIndex(IndexContract, LeaseContract, OwnerContract):
     def test_it_finds_nothing_wrong_with_itself(self, index):
         """After use there is nothing to mend."""
         mine = IndexContract().filled(index, [a_doc("n:1", "harbour")])
-        assert isinstance(mine, Mendable)
+        assert isinstance(mine, Repairable)
         assert mine.problems() == []
         assert mine.repair() == []
 
     def test_a_closed_index_is_unavailable(self, index):
         """Closing twice is fine; use after it is refused."""
-        mine = index.within("me")
+        mine = index.of_owner("me")
         index.close()
         index.close()
         with pytest.raises(Unavailable):
-            index.within("me")
+            index.of_owner("me")
         with pytest.raises(Unavailable):
             mine.counts("e")
 
     def test_who_has_it_open_sees_it_cleared(self, index, tmp_path, clock):
-        """Another opening forgets docs, shelves and vectors, also with a matrix file, and refills."""
+        """Another opening forgets docs, facets and vectors, also with a matrix file, and refills."""
         law = IndexContract()
         mine = law.filled(index, [a_doc(f"n:{i}", f"harbour {i}") for i in range(1200)])
         other = SqliteIndex(lambda owner: tmp_path / owner.encode().hex(), clock=clock.seconds)
-        theirs = other.within("me")
+        theirs = other.of_owner("me")
         try:
             assert len(law.find(theirs, "harbour", limit=3)) >= 3
             assert list(tmp_path.rglob("*.matrix"))
@@ -161,8 +161,8 @@ class TestPostgresIndex(IndexContract, LeaseContract, OwnerContract):
 
     def test_a_closed_index_is_unavailable(self, index):
         """Closing twice is fine; use after it is refused."""
-        index.within("me")
+        index.of_owner("me")
         index.close()
         index.close()
         with pytest.raises(Unavailable):
-            index.within("me")
+            index.of_owner("me")

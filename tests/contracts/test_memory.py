@@ -1,6 +1,7 @@
 """Every store of memory keeps the laws of the contract."""
 
 import pytest
+from tests.contracts.memory_correction_laws import CorrectionContract
 from tests.contracts.memory_laws import MemoryContract
 from tests.contracts.memory_table_laws import TablesContract
 from tests.contracts.memory_todo_laws import TodosContract
@@ -8,7 +9,7 @@ from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld
 
 
-class TestSqliteMemory(MemoryContract, TablesContract, TodosContract):
+class TestSqliteMemory(MemoryContract, CorrectionContract, TablesContract, TodosContract):
     """A file and an index for each user."""
 
     @pytest.fixture
@@ -18,7 +19,7 @@ class TestSqliteMemory(MemoryContract, TablesContract, TodosContract):
         made.close()
 
 
-class TestPostgresMemory(MemoryContract, TablesContract, TodosContract):
+class TestPostgresMemory(MemoryContract, CorrectionContract, TablesContract, TodosContract):
     """One database for all users, under row level security, and a worker."""
 
     @pytest.fixture

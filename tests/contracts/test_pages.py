@@ -1,4 +1,4 @@
-"""What every journal owes to whoever opens a ref of it; see `core.ports.OpensRefs`."""
+"""What our journals keep beyond `PagesContract`: neighbours through all entries, any text at all."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Since
 from commonplace.journals.chronicle.journal import Author, Chronicle
-from commonplace.journals.chronicle.open import ChroniclePages
+from commonplace.journals.chronicle.pages import ChroniclePages
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.private.journal import PrivateJournal
-from commonplace.journals.private.open import PrivatePages
+from commonplace.journals.private.pages import PrivatePages
 from commonplace.journals.private.roots import resolve_roots
 from commonplace.journals.private.source import sources_of
 from commonplace.journals.timeline.journal import TimelineJournal
-from commonplace.journals.timeline.open import TimelinePages
+from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.source import TimelineSource
 
 if TYPE_CHECKING:
-    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.ports import Source
 
 NOW = datetime(2026, 11, 21, 23, 19, 45, tzinfo=UTC)
 OFFSETS = [timedelta(0), timedelta(hours=1), timedelta(days=3), timedelta(days=3, seconds=1)]
@@ -83,28 +83,6 @@ def docs_of(source: Source):
     """Its docs as an index gets them, oldest first."""
     changes = source.scan(Since(mark=None, stamps=lambda _prefix: {}))
     return sorted((change.doc for change in changes), key=lambda doc: doc.at)
-
-
-def test_whatever_is_filed_can_be_opened(journal: tuple[OpensRefs, Source]):
-    """A page has the ref, journal, scope, kind, time and author of its doc, and all its text."""
-    pages, source = journal
-    docs = docs_of(source)
-    assert len(docs) == len(OFFSETS)
-    for doc in docs:
-        page = pages.read_ref(doc.ref)
-        assert (page.ref, page.journal, page.scope) == (doc.ref, doc.journal, doc.scope)
-        assert (page.kind, page.at, page.author) == (doc.kind, doc.at, doc.author)
-        assert page.text.find(doc.text) >= 0
-
-
-def test_its_name_begins_its_refs_and_its_kinds_are_told(journal):
-    """So that a ref finds its journal, and an unknown kind is an error."""
-    pages, source = journal
-    for doc in docs_of(source):
-        assert doc.ref.startswith(f"{pages.journal}:")
-        assert doc.journal == pages.journal
-        assert doc.kind in pages.kinds
-    assert pages.ref_form.startswith(f"{pages.journal}:")
 
 
 def test_neighbours_lead_through_all_entries_and_back(journal):

@@ -8,6 +8,7 @@ from tests.contracts.test_index import LeaseContract, OwnerContract
 from tests.index.listed_vectors import ListedVectors, open_listed
 
 from commonplace.index.sqlite.index import SqliteIndex
+from commonplace.index.vector_store import ListsVectors
 from commonplace.testing import FrozenClock, IndexContract
 
 needs_chroma = pytest.mark.skipif(
@@ -55,6 +56,18 @@ class VectorStoreContract:
         store.drop(_ids(1, 77), mark="c")
         assert store.mark() == "c"
         assert store.nearest(_unit([0, -1])[0], 5, among=None).tolist() == [2]
+
+    def test_a_store_that_lists_its_vectors_lists_them_all(self, opened):
+        """`doctor` compares them with the tables; a store that cannot list them is not compared."""
+        store = opened()
+        if not isinstance(store, ListsVectors):
+            return
+        assert store.list_ids().tolist() == []
+        store.put(_ids(1, 2, 3), _unit([1, 0], [1, 1], [0, 1]), mark="a")
+        store.drop(_ids(2), mark="b")
+        assert sorted(store.list_ids().tolist()) == [1, 3]
+        assert sorted(opened().list_ids().tolist()) == [1, 3]
+        assert store.nearest(_unit([1, 0])[0], 1, among=None).tolist() == [1]
 
     def test_what_another_opening_wrote_is_seen(self, opened):
         """Both ways, and also what it dropped, cleared, and filled again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.core.errors import Corrupted, Invalid, Unavailable
+from commonplace.core.errors import Conflict, Corrupted, Invalid, Unavailable
 
 
 def test_a_place_is_a_field_of_its_own():
@@ -27,7 +27,7 @@ def test_a_place_is_a_field_of_its_own():
         ("git failed in {place} (128).", "git failed (128)."),
         ("qwen at {place} gave no JSON.", "qwen gave no JSON."),
         ("No space is left for the file {place}.", "No space is left for the file."),
-        ("Look what `git -C {place} fsck` says.", "Look what `git fsck` says."),
+        ("See what `git -C {place} fsck` says.", "See what `git fsck` says."),
     ],
 )
 def test_the_word_that_leads_to_a_place_goes_with_it(text, bare):
@@ -65,6 +65,24 @@ def test_an_error_that_says_more_keeps_its_place():
     )
     assert more.located == "The file /srv/a is gone. 1 entry is written."
     assert error.message == "The file is gone."
+
+
+def test_an_error_of_another_kind_keeps_its_place():
+    """Sentences, place and cost go with it; a new next step and a new code take their place."""
+    error = Unavailable("The file {place} is gone.", hint="Look into {place}.", place="/srv/a")
+    error.tokens = 7
+    other = error.as_kind(Conflict, prefix="Line 2: ", error_code="GONE")
+    assert type(other) is Conflict
+    assert (other.code, other.error_code, other.tokens) == ("conflict", "GONE", 7)
+    assert other.summary == "Line 2: The file is gone. Look into."
+    assert str(other) == "Line 2: The file /srv/a is gone. Look into /srv/a."
+    assert other.as_kind(Invalid, hint="Give up.").facts == {
+        "code": "invalid",
+        "message": "Line 2: The file is gone.",
+        "hint": "Give up.",
+        "error_code": "GONE",
+        "place": "/srv/a",
+    }
 
 
 def test_braces_without_a_place_are_text():

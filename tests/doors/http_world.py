@@ -20,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.patience import PATIENCE_S
 
 from commonplace.core.clock import utc_now
+from commonplace.doors.protocol import STRUCTURED_HEADER
 from commonplace.doors.tokens import TokenFile
 
 if TYPE_CHECKING:
@@ -122,8 +123,9 @@ def bearer(token: str) -> dict[str, str]:
 async def connected(
     url: str, token: str = "", *, mode: str = "auto", **given: Any
 ) -> AsyncIterator[Client]:
-    """The SDK's own client as somebody."""
-    async with httpx2.AsyncClient(headers=bearer(token), timeout=PATIENCE_S) as http:
+    """The SDK's own client as somebody, which asks for JSON beside each text."""
+    headers = {**bearer(token), STRUCTURED_HEADER: "1"}
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
         transport = streamable_http_client(url, http_client=http)
         async with Client(transport, mode=mode, **given) as client:
             yield client
@@ -135,7 +137,7 @@ class Raw:
     def __init__(self, url: str, token: str = "", **headers: str) -> None:
         self.url = url
         self.http = httpx2.Client(timeout=PATIENCE_S)
-        self.headers = {**BOTH, **bearer(token), **headers}
+        self.headers = {**BOTH, STRUCTURED_HEADER: "1", **bearer(token), **headers}
         self._next = 0
 
     def post(

@@ -17,3 +17,14 @@ needs_npm = [
         reason="The Inspector is not installed: `make test-npm` does it, and needs npm.",
     ),
 ]
+
+CLIENTS = Path(__file__).parents[2] / ".tools" / "clients" / "node_modules" / ".bin"
+"""The real clients of users, which are driven by a scripted model."""
+
+needs_clients = [
+    pytest.mark.npm,
+    pytest.mark.skipif(
+        not all((CLIENTS / name).exists() for name in ("claude", "codex")),
+        reason="The clients are not installed: `make test-npm` does it, and needs npm.",
+    ),
+]

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tests.patience import PATIENCE_S
 
-from commonplace.doors.stdio.snapshot_recorder import prime
+from commonplace.doors.protocol import STRUCTURED_META
+from commonplace.doors.stdio.snapshot_recorder import keep_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 WAY = ""
 """How servers begin: `front` from a snapshot, `plain` without one, else as on a first run."""
+
+
+def call_of(name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What calls a tool and asks for JSON beside the text."""
+    return {"name": name, "arguments": arguments or {}, "_meta": {STRUCTURED_META: True}}
 
 
 def server_command(*flags: str) -> list[str]:
@@ -36,12 +42,12 @@ def prime_for(flags: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
     while words:
         name = words.pop(0)
         key = name.removeprefix("--").replace("-", "_")
-        given[key] = True if name == "--read-only" else words.pop(0)
+        given[key] = True if name in {"--read-only", "--structured"} else words.pop(0)
     before, here = dict(os.environ), os.getcwd()
     try:
         os.environ.update(env)
         os.chdir(cwd)
-        prime(flags, flags=given, user_home=Path.home())
+        keep_snapshot(flags, flags=given, user_home=Path.home())
     finally:
         os.chdir(here)
         os.environ.clear()
@@ -132,10 +138,14 @@ class RawServer:
         return answer
 
     def call(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
-        return self.ask("tools/call", {"name": name, "arguments": arguments or {}})["result"]
+        """What a call comes to, with JSON beside the text."""
+        return self.ask("tools/call", call_of(name, arguments))["result"]
 
     def text(self, name: str, arguments: dict[str, Any] | None = None) -> str:
-        return self.call(name, arguments)["content"][0]["text"]
+        """The text of a result, which is all of it where nothing else was asked for."""
+        result = self.ask("tools/call", {"name": name, "arguments": arguments or {}})["result"]
+        assert "structuredContent" not in result
+        return result["content"][0]["text"]
 
     def end(self) -> int:
         """Close stdin and wait; the exit status."""

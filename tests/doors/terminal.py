@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+from importlib import resources
 from pathlib import Path
 
+import jsonschema
 from click.testing import CliRunner
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.doors.cli import main
+from commonplace.doors.cli.json_output import VERSION
 from commonplace.doors.logs import close_logging
+
+SHAPE = jsonschema.Draft202012Validator(
+    json.loads(resources.files("commonplace.doors.cli").joinpath("output.schema.json").read_text()),
+    format_checker=jsonschema.FormatChecker(),
+)
 
 
 def run(*words, **more):
@@ -25,10 +34,13 @@ def run(*words, **more):
 
 
 def facts(*words, code=0, **more):
-    """The facts a command prints with --json, after it left with this code."""
+    """What a command prints with --json, in the documented shape, after it left with this code."""
     done = run(*words, "--json", **more)
     assert done.exit_code == code, done.output
-    return json.loads(done.stdout)
+    printed = json.loads(done.stdout)
+    SHAPE.validate(printed)
+    assert printed.pop("schema_version") == VERSION
+    return printed
 
 
 def write(text, *words):
@@ -38,7 +50,7 @@ def write(text, *words):
 
 def hits(query, *words):
     """The refs a search gives, best first."""
-    return [hit["ref"] for hit in facts("private", "search", query, *words)["results"]]
+    return [hit["ref"] for hit in facts("private", "search", query, *words)["items"]]
 
 
 def opened_app():
@@ -65,10 +77,10 @@ def on_terminal(*words, typed="", env=None):
         os.write(primary, typed.encode())
         out = process.communicate()[0]
         os.set_blocking(primary, False)
-        try:
-            shown = os.read(primary, 100_000)
-        except BlockingIOError:
-            shown = b""
+        shown = b""
+        with contextlib.suppress(BlockingIOError):
+            while True:  # a read gives one buffer of it at most
+                shown += os.read(primary, 100_000)
         return process.returncode, out.decode(), shown.decode()
     finally:
         os.close(primary)

@@ -175,6 +175,68 @@ def test_the_commands(tmp_path):
     assert run("tokens", "create", "--user", "ann", "--toolsets", "privat").exit_code == 2
 
 
+def test_the_last_use_is_noted_once_an_hour(tokens, clock, tmp_path):
+    """Of each token by itself; another process reads it, and the file of tokens stays as it was."""
+    ann, _ = tokens.create("ann")
+    bob, _ = tokens.create("bob")
+    before = os.stat(tmp_path / "kept" / "tokens.json").st_mtime_ns
+    assert tokens.last_use(ann) is None
+    tokens.note_use(ann)
+    clock.advance(59 * 60)
+    tokens.note_use(ann)
+    tokens.note_use(bob)
+    listing = TokenFile(tmp_path / "kept", clock=clock)
+    assert listing.last_use(ann) == NOW
+    assert listing.last_use(bob) == NOW + timedelta(minutes=59)
+    clock.advance(60)
+    tokens.note_use(ann)
+    assert listing.last_use(ann) == NOW + timedelta(hours=1)
+    assert os.stat(tmp_path / "kept" / "tokens.json").st_mtime_ns == before
+
+
+def test_a_use_that_cannot_be_noted_stops_nothing(tokens, tmp_path):
+    """A file lies where the folder would be: the use is not noted, and that is all."""
+    ann, text = tokens.create("ann")
+    (tmp_path / "kept" / "token-uses").write_text("in the way")
+    tokens.note_use(ann)
+    assert tokens.last_use(ann) is None
+    assert tokens.find(text) == ann
+
+
+def test_the_list_has_a_header_labels_and_uses(tmp_path):
+    """One line a token under names of the columns; without tokens, how to make one."""
+    assert run("tokens", "list").stdout == (
+        "There are no tokens. Make one: `commonplace tokens create --user NAME`.\n"
+    )
+    made = json.loads(
+        run("tokens", "create", "--user", "ann", "--label", "old laptop", "--json").stdout
+    )
+    header, line = run("tokens", "list").stdout.splitlines()
+    assert header.split() == [
+        *("ID", "USER", "LABEL", "SCOPE", "TOOLSETS", "LAST", "USED", "EXPIRES", "STATE"),
+    ]
+    assert line.split() == [
+        *(made["id"], "ann", "old", "laptop", "read,write", "server's", "default"),
+        *("never", "never", "valid"),
+    ]
+    assert header.index("LABEL") == line.index("old laptop")
+    (listed,) = json.loads(run("tokens", "list", "--json").stdout)["tokens"]
+    assert (listed["label"], listed["last_used_at"]) == ("old laptop", None)
+    refused = run("tokens", "create", "--user", "ann", "--label", "two\nlines")
+    assert refused.exit_code == 2
+    assert "Use one line" in refused.stderr
+
+
+def test_tokens_made_before_labels_are_read(tokens, tmp_path):
+    """They have none."""
+    _, text = tokens.create("ann", label="laptop")
+    file = tmp_path / "kept" / "tokens.json"
+    document = json.loads(file.read_text())
+    del document["tokens"][0]["label"]
+    file.write_text(json.dumps(document))
+    assert tokens.find(text).label == ""
+
+
 def test_a_link_that_leads_nowhere_lets_nobody_in(tokens, tmp_path):
     """Tokens on a disk that is not there yet: not a server without tokens."""
     (tmp_path / "kept").mkdir(exist_ok=True)

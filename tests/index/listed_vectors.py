@@ -37,6 +37,9 @@ class ListedVectors:
         scored = sorted(keys, key=lambda key: -float(np.dot(held[str(key)], query)))
         return np.array(scored[:limit], dtype=np.int64)
 
+    def list_ids(self):
+        return np.array([int(key) for key in self._read()[1]], dtype=np.int64)
+
     def clear(self):
         with translated(self._folder), contextlib.suppress(FileNotFoundError):
             shutil.rmtree(self._folder)

@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.patience import PATIENCE_S
 
 from commonplace.app.process import ProcessContext
-from commonplace.app.wiring.memory.postgres import working
+from commonplace.app.wiring.memory.postgres import open_worker
 from commonplace.config.settings import read_settings
 from commonplace.memory import Memory
 from commonplace.search import policy
@@ -80,7 +80,7 @@ def work(asked):
     """What a worker does, a few at a time, with leases that soon run out."""
     policy.BACKLOG_LEASE_S, policy.BACKLOG_BATCH, policy.BACKLOG_POLL_S = LEASE_S, 8, 0.01
     shared = ProcessContext(_settings(asked), encoder=ReadySlot(SlowEncoder()))
-    with working(shared) as worker:
+    with open_worker(shared) as worker:
         worker.run(threading.Event())
 
 

@@ -144,7 +144,7 @@ def break_off(pool, user, chance):
     """A transaction of this user that fails in the middle, as requests do."""
     how = chance.randrange(4)
     try:
-        with pool.within(user) as conn:
+        with pool.owner_transaction(user) as conn:
             conn.execute("SELECT content FROM wb_message")
             if how == 0:
                 conn.execute("SELECT 1 / 0")

@@ -15,7 +15,7 @@ from commonplace.index.sqlite import meaning
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
-from commonplace.search.finder import Finder, Question
+from commonplace.search.finder import Finder, SearchQuestion
 from commonplace.testing import HashingEncoder, OneSource, ReadySlot, a_doc
 
 PLACES = ("harbour", "station", "library", "airfield", "orchard", "market", "tower")
@@ -45,7 +45,7 @@ class World:
 
     def __init__(self, folder) -> None:
         self._index = SqliteIndex(lambda _owner: folder)
-        self.index = self._index.within("me")
+        self.index = self._index.of_owner("me")
         slot = ReadySlot(HashingEncoder())
         source = OneSource("test:all", DOCS)
         self.filing = Filing(index=self.index, sources=[source], encoder=slot, holder="test")
@@ -60,9 +60,9 @@ class World:
 
     def find(self, text):
         """What a question finds, with what a reader must know of it."""
-        asked = Question(
+        asked = SearchQuestion(
             text=text,
-            within=Filter(scopes=("folder 0", "folder 1")),
+            where=Filter(scopes=("folder 0", "folder 1")),
             limit=8,
             floor=0.1,
             policy=policy.PRIVATE,

@@ -133,18 +133,19 @@ def test_any_text_comes_back_as_it_was_written(server, text, query):
     path = written(server, feelings=text)
     raw = Path(path).read_bytes().decode()
     assert raw.endswith(f"## Feelings\n\n{text}\n")
-    assert server.text("read_journal_entry", {"path": path}) == raw
+    read = server.call("read_journal_entry", {"path": path})
+    assert read["structuredContent"]["text"] == raw
     hit = first_hit(server, query)
     assert hit["path"] == path
-    assert hit["by"] in {"words", "both"}
     assert hit["sections"] == ["Feelings"]
 
 
 def test_lone_surrogates_and_nul_are_made_writable(server):
-    """What UTF-8 cannot hold becomes U+FFFD; NUL stays; searching for them breaks nothing."""
+    """What UTF-8 cannot hold becomes U+FFFD; NUL stays, and a model is shown its number."""
     path = written(server, feelings="broken \ud83d pair and a \0 nul, brazilnut")
+    assert "broken \ufffd pair and a \0 nul" in Path(path).read_text(encoding="utf-8")
     text = server.text("read_journal_entry", {"path": path})
-    assert "broken \ufffd pair and a \0 nul" in text
+    assert "broken \ufffd pair and a <U+0000> nul" in text
     assert first_hit(server, "\ud83d brazilnut \0")["path"] == path
 
 

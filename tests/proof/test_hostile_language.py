@@ -72,7 +72,7 @@ def test_a_hostile_answer(name, shape, tmp_path, monkeypatch, counted):
         assert KEY.encode() not in where
         assert OTHER.encode() not in where
     assert "internal error" not in (shown + (tmp_path / "commonplace.log").read_text()).lower()
-    summary = facts("timeline", "show", "2020-10-07 14")["content"]
+    summary = facts("timeline", "show", "2020-10-07 14")["text"]
     assert LINE in summary
     assert len(summary) < 20_000
     assert all(sign.isprintable() or sign == "\n" for sign in summary)

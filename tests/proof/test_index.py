@@ -55,7 +55,7 @@ def fill(server):
 def finds_all(server):
     """Whether each text is found by its word and by meaning; any error must say what to do."""
     for text in TEXTS:
-        answer = server.call("search_journal", {"query": text})
+        answer = server.call("search_journal", {"query": text, "explain": True})
         if answer.get("isError"):
             facts = answer["structuredContent"]
             assert facts["code"] == "unavailable", facts

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.doors.raw_server import RawServer
+from tests.doors.raw_server import RawServer, call_of
 from tests.patience import PATIENCE_S, until
 
 WHOLE = re.compile(
@@ -88,9 +88,7 @@ def test_death_at_random_moments_loses_no_acknowledged_write(world, counted, kil
         for number in range(10_000):
             text = f"thought {name} {number}"
             try:
-                answer = server.ask(
-                    "tools/call", {"name": "process_thoughts", "arguments": {"feelings": text}}
-                )
+                answer = server.ask("tools/call", call_of("process_thoughts", {"feelings": text}))
             except (BrokenPipeError, ValueError):
                 return
             if "result" not in answer:

@@ -83,7 +83,7 @@ def test_a_death_over_a_delete_leaves_no_byte(world, faults):
             ref_id = mine.save_todo(f"harbour quokkarine{nth}x")
         faults.plan(nth, "kill", *COMMITS)
         subprocess.run(
-            command("delete", "todo", ref_id),
+            command("delete", "todo", ref_id, "--yes"),
             env={**os.environ, **faults.env},
             capture_output=True,
         )

@@ -27,6 +27,7 @@ from tests.proof.pgbouncer import PgBouncer
 
 from commonplace.app import App
 from commonplace.app.wiring.memory import postgres as memory_postgres
+from commonplace.app.wiring.memory.wiring import memories_of
 from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.db.postgres.database import Postgres
 from commonplace.memory import Memory
@@ -50,7 +51,7 @@ def crowd(world):
     memories = [first, *[first.beside(name) for name in NAMES[1:]]]
     world._opened += memories[1:]
     first.service.filing()
-    pool = first._shared.app.shared.memories._database
+    pool = memories_of(first._shared.app.shared)._database
     return [Person(memory, number) for number, memory in enumerate(memories)], pool
 
 
@@ -138,7 +139,7 @@ def test_deleting_all_of_one_user_leaves_the_rows_of_all_others(world):
         ann.delete(kind, ref_id)
     world.worker.run_once()
     assert dump(world.database, without="ann") == before
-    for table in (*TEXTS, "wb_words", "wb_embeddings", "wb_shelves"):
+    for table in (*TEXTS, "wb_words", "wb_embeddings", "wb_facets"):
         rows = world.database.rows(f"SELECT 1 FROM {table} WHERE user_id = 'ann'")
         assert rows == [], table
 
@@ -153,7 +154,7 @@ def test_a_failure_in_the_middle_leaves_nothing_to_the_next_user(world, monkeypa
     chance = Random(SEED)
     for _ in range(40):
         break_off(pool, ann.memory.user_id, chance)
-        with pool.within(bob.memory.user_id) as conn:
+        with pool.owner_transaction(bob.memory.user_id) as conn:
             for table in TEXTS:
                 assert conn.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
         bob.search(chance, ann)
@@ -189,7 +190,7 @@ def test_without_a_user_there_are_no_rows_and_nothing_is_written(world):
     for nobody in ("", "\0", "a\nb", "\ud800", "x" * 129):
         with pytest.raises(Invalid):
             world.open(nobody)
-        with pytest.raises(Invalid), pool.within(nobody):
+        with pytest.raises(Invalid), pool.owner_transaction(nobody):
             pass
 
 

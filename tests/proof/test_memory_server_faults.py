@@ -169,7 +169,7 @@ def test_a_worker_that_is_killed_repeats_nothing_and_loses_nothing(world):
         mine.save_todo(f"harbour n{number}")
     script = (
         "import os, sys\n"
-        "from commonplace.app.wiring.memory.postgres import working\n"
+        "from commonplace.app.wiring.memory.postgres import open_worker\n"
         "from commonplace.app.process import ProcessContext\n"
         "from commonplace.config.settings import read_settings\n"
         "from commonplace.testing import HashingEncoder, ReadySlot\n"
@@ -179,7 +179,7 @@ def test_a_worker_that_is_killed_repeats_nothing_and_loses_nothing(world):
         "        print('encoding', flush=True)\n"
         "        os.kill(os.getpid(), 9)\n"
         "settings = read_settings(cwd=Path.cwd(), home=None)\n"
-        "with working(ProcessContext(settings, encoder=ReadySlot(Dying()))) as worker:\n"
+        "with open_worker(ProcessContext(settings, encoder=ReadySlot(Dying()))) as worker:\n"
         "    worker.work()\n"
     )
     env = {

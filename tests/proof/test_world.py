@@ -85,7 +85,7 @@ def test_entries_of_the_reference_are_found_and_left_as_they_are(world, version)
         query = " ".join(words[:12])
 
         def shown(query=query):
-            facts = server.call("search_journal", {"query": query, "limit": 100})[
+            facts = server.call("search_journal", {"query": query, "limit": 100, "explain": True})[
                 "structuredContent"
             ]
             hits = {hit["path"]: hit["by"] for hit in facts["results"]}

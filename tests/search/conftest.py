@@ -66,7 +66,7 @@ def clock():
 @pytest.fixture
 def index(clock):
     made = MemoryIndex(clock=clock.seconds)
-    yield made.within("me")
+    yield made.of_owner("me")
     made.close()
 
 

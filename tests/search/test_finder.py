@@ -15,7 +15,7 @@ from commonplace.core.values import Filter, Interval
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
-from commonplace.search.finder import Finder, Question
+from commonplace.search.finder import Finder, SearchQuestion
 from commonplace.testing import START, HashingEncoder, OneSource, ReadySlot, a_doc
 
 
@@ -23,7 +23,7 @@ class Search:
     """A finder over an index in memory and one source."""
 
     def __init__(self, docs=(), *, slot=None):
-        self.index = MemoryIndex().within("me")
+        self.index = MemoryIndex().of_owner("me")
         self.source = OneSource(docs=docs)
         self.slot = slot or ReadySlot(HashingEncoder())
         self.filing = Filing(
@@ -32,9 +32,9 @@ class Search:
         self.filing.catch_up()
         self.finder = Finder(index=self.index, encoder=self.slot, filing=self.filing)
 
-    def find(self, text, *, limit=10, floor=0.1, **within):
-        question = Question(
-            text=text, within=Filter(**within), limit=limit, floor=floor, policy=policy.PRIVATE
+    def find(self, text, *, limit=10, floor=0.1, **where):
+        question = SearchQuestion(
+            text=text, where=Filter(**where), limit=limit, floor=floor, policy=policy.PRIVATE
         )
         return self.finder.find(question)
 
@@ -127,9 +127,9 @@ def test_filters_narrow_before_anything_is_ranked(search):
     )
     mine = search([inside, *(a_doc(f"out:{i}", f"harbour {i}") for i in range(300))])
     later = Interval(start=START + timedelta(minutes=60))
-    for within in ({"within": later}, {"scopes": ("s",)}, {"headings": ("feel",)}):
-        assert mine.refs("harbour", limit=1, **within) == ["in"]
-    assert mine.refs("harbour", within=Interval(end=START)) == []
+    for where in ({"interval": later}, {"scopes": ("s",)}, {"headings": ("feel",)}):
+        assert mine.refs("harbour", limit=1, **where) == ["in"]
+    assert mine.refs("harbour", interval=Interval(end=START)) == []
 
 
 def test_the_same_text_is_one_hit_that_names_its_twins(search):
@@ -217,23 +217,23 @@ def test_warming_up_answers_nothing_and_raises_nothing(search):
     assert mine.refs("harbour") == ["n:1"]
 
 
-@pytest.mark.parametrize(("is_brief", "first"), [(True, "encoded"), (False, "asked")])
-def test_an_index_that_answers_sooner_is_asked_after_the_encoder(search, is_brief, first):
+@pytest.mark.parametrize(("is_faster", "first"), [(True, "encoded"), (False, "asked")])
+def test_an_index_that_answers_sooner_is_asked_after_the_encoder(search, is_faster, first):
     """Of one that takes longer the words are looked up while the question is encoded."""
     order = []
     asked = threading.Event()
 
     class Noting(HashingEncoder):
         def encode_query(self, text):
-            if not is_brief:
+            if not is_faster:
                 assert asked.wait(PATIENCE_S)
             order.append("encoded")
             return super().encode_query(text)
 
-    class Told:
+    class NotingIndex:
         def __init__(self, index):
             self._index = index
-            self.is_brief = is_brief
+            self.faster_than_encoding = is_faster
 
         def candidates(self, question):
             order.append("asked")
@@ -242,7 +242,9 @@ def test_an_index_that_answers_sooner_is_asked_after_the_encoder(search, is_brie
 
     mine = search([a_doc("n:1", "harbour")])
     mine.slot.encoder = Noting()
-    finder = Finder(index=Told(mine.index), encoder=mine.slot, filing=mine.filing)
-    question = Question(text="harbour", within=Filter(), limit=1, floor=0.1, policy=policy.PRIVATE)
+    finder = Finder(index=NotingIndex(mine.index), encoder=mine.slot, filing=mine.filing)
+    question = SearchQuestion(
+        text="harbour", where=Filter(), limit=1, floor=0.1, policy=policy.PRIVATE
+    )
     assert [hit.doc.ref for hit in finder.find(question).hits] == ["n:1"]
     assert order[0] == first

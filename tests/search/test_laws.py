@@ -14,7 +14,7 @@ from commonplace.index.in_memory import MemoryIndex
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
-from commonplace.search.finder import Finder, Question
+from commonplace.search.finder import Finder, SearchQuestion
 from commonplace.testing import START, HashingEncoder, OneSource, ReadySlot, a_doc
 
 WORDS = st.sampled_from(
@@ -45,7 +45,7 @@ FILTERS = st.sampled_from(
         Filter(),
         Filter(journals=("a",)),
         Filter(
-            within=Interval(start=START + timedelta(minutes=2), end=START + timedelta(minutes=5))
+            interval=Interval(start=START + timedelta(minutes=2), end=START + timedelta(minutes=5))
         ),
         Filter(tags=("odd",)),
     ]
@@ -76,13 +76,13 @@ def asked(request, tmp_path):
     """Answers of an index that holds just these docs, filed in this order: (ref, score, also)."""
     numbers = itertools.count()
 
-    def ask(docs, question, within, *, limit=4, encoder=True):
+    def ask(docs, question, where, *, limit=4, encoder=True):
         if request.param == "memory":
             index = MemoryIndex()
         else:
             index = SqliteIndex(lambda owner: tmp_path / str(next(numbers)) / owner)
         slot = ReadySlot(HashingEncoder() if encoder else None)
-        mine = index.within("me")
+        mine = index.of_owner("me")
         # Filed one by one: the order they came in is the order of this list.
         source = OneSource()
         filing = Filing(index=mine, sources=[source], encoder=slot, holder="test")
@@ -91,9 +91,9 @@ def asked(request, tmp_path):
                 source.put(doc)
                 filing.catch_up()
             found = Finder(index=mine, encoder=slot, filing=filing).find(
-                Question(
+                SearchQuestion(
                     text=question,
-                    within=within,
+                    where=where,
                     limit=limit,
                     floor=policy.RECALL_FLOOR,
                     policy=policy.RECALL,
@@ -108,39 +108,39 @@ def asked(request, tmp_path):
 
 
 @MANY
-@given(entries=ENTRIES, question=QUESTIONS, within=FILTERS, encoder=st.booleans())
-def test_what_is_outside_neither_shows_nor_displaces(asked, entries, question, within, encoder):
+@given(entries=ENTRIES, question=QUESTIONS, where=FILTERS, encoder=st.booleans())
+def test_what_is_outside_neither_shows_nor_displaces(asked, entries, question, where, encoder):
     """The answer is the one of an index that holds nothing else."""
     docs = docs_of(entries)
     inside = [
         doc
         for doc in docs
-        if within.within.holds(doc.at)
-        and (not within.journals or doc.journal in within.journals)
-        and (not within.tags or set(doc.tags) & set(within.tags))
+        if where.interval.holds(doc.at)
+        and (not where.journals or doc.journal in where.journals)
+        and (not where.tags or set(doc.tags) & set(where.tags))
     ]
-    full = asked(docs, question, within, encoder=encoder)
+    full = asked(docs, question, where, encoder=encoder)
     assert full == asked(inside, question, Filter(), encoder=encoder)
 
 
 @MANY
-@given(entries=ENTRIES, question=QUESTIONS, within=FILTERS, random=st.randoms())
-def test_the_order_of_filing_does_not_matter(asked, entries, question, within, random):
+@given(entries=ENTRIES, question=QUESTIONS, where=FILTERS, random=st.randoms())
+def test_the_order_of_filing_does_not_matter(asked, entries, question, where, random):
     """Whoever wrote first, and whatever was filed late: the same hits with the same scores."""
     docs = docs_of(entries)
     shuffled = docs.copy()
     random.shuffle(shuffled)
-    assert asked(docs, question, within) == asked(shuffled, question, within)
+    assert asked(docs, question, where) == asked(shuffled, question, where)
 
 
 @MANY
-@given(entries=ENTRIES, question=QUESTIONS, within=FILTERS, encoder=st.booleans())
-def test_scores_lie_in_0_1_and_fall_and_stay(asked, entries, question, within, encoder):
+@given(entries=ENTRIES, question=QUESTIONS, where=FILTERS, encoder=st.booleans())
+def test_scores_lie_in_0_1_and_fall_and_stay(asked, entries, question, where, encoder):
     """Highest first, each in 0..1, no more than asked for, and the same when asked again."""
     docs = docs_of(entries)
-    found = asked(docs, question, within, encoder=encoder)
+    found = asked(docs, question, where, encoder=encoder)
     scores = [score for _, score, _ in found]
     assert len(found) <= 4
     assert all(0.0 <= score <= 1.0 for score in scores)
     assert scores == sorted(scores, reverse=True)
-    assert found == asked(docs, question, within, encoder=encoder)
+    assert found == asked(docs, question, where, encoder=encoder)

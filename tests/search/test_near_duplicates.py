@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.search.conftest import one
 
 from commonplace.search.cues import Cues
-from commonplace.search.near_duplicates import folded
+from commonplace.search.near_duplicates import without_duplicates
 from commonplace.search.policy import Policy
 from commonplace.search.rank import rank
 
@@ -17,7 +17,7 @@ TEN = "one two three four five six seven eight nine ten"
 
 def shown(found, *, limit=10, policy=EVEN):
     ranking = rank(found, floor=0.1, policy=policy, cues=Cues())
-    return folded(found, ranking, limit=limit, policy=policy)
+    return without_duplicates(found, ranking, limit=limit, policy=policy)
 
 
 def refs(hits):
@@ -69,7 +69,7 @@ def test_an_entry_and_the_summary_of_its_summary_are_one(made):
     found = made(one("r:day", "a busy day", words=2.0), one("e:1", "fixed the gate", words=1.0))
     ranking = rank(found, floor=0.1, policy=EVEN, cues=Cues())
     went = {"e:1": frozenset({"r:hour", "r:day"})}
-    hits = folded(found, ranking, limit=10, policy=EVEN, above=lambda _refs: went)
+    hits = without_duplicates(found, ranking, limit=10, policy=EVEN, above=lambda _refs: went)
     assert [(hit.doc.ref, hit.also) for hit in hits] == [("r:day", ["e:1"])]
 
 
@@ -94,4 +94,4 @@ def test_a_doc_that_left_meanwhile_is_not_shown(made):
     gone = replace(
         found, read=lambda keys: {key: doc for key, doc in found.read(keys).items() if key}
     )
-    assert refs(folded(gone, ranking, limit=5, policy=EVEN)) == ["b"]
+    assert refs(without_duplicates(gone, ranking, limit=5, policy=EVEN)) == ["b"]

@@ -11,7 +11,7 @@ from commonplace.core.values import Filter
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
-from commonplace.search.finder import Finder, Question
+from commonplace.search.finder import Finder, SearchQuestion
 from commonplace.testing import OneSource, ReadySlot, a_doc
 
 DIARY = {
@@ -66,7 +66,7 @@ class Search:
 
     def __init__(self, docs, encoder):
         slot = ReadySlot(encoder)
-        index = MemoryIndex().within("me")
+        index = MemoryIndex().of_owner("me")
         self.filing = Filing(
             index=index, sources=[OneSource(docs=docs)], encoder=slot, holder="test"
         )
@@ -74,9 +74,8 @@ class Search:
         self._finder = Finder(index=index, encoder=slot, filing=self.filing)
 
     def find(self, text, *, floor=policy.RECALL_FLOOR, judging=policy.RECALL):
-        within = Filter()
         return self._finder.find(
-            Question(text=text, within=within, limit=10, floor=floor, policy=judging)
+            SearchQuestion(text=text, where=Filter(), limit=10, floor=floor, policy=judging)
         )
 
     def first_ten(self, questions):

@@ -11,7 +11,7 @@ from commonplace.index.postgres.index import PostgresIndex
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
-from commonplace.search.finder import Finder, Question
+from commonplace.search.finder import Finder, SearchQuestion
 from commonplace.search.previous_encoder import FallbackEncoder
 from commonplace.testing import HashingEncoder, ReadySlot, a_doc, encode_all
 
@@ -36,18 +36,18 @@ def mine(request, tmp_path):
         index = SqliteIndex(lambda owner: tmp_path / owner)
     else:
         index = request.getfixturevalue("postgres_index")
-    yield index.within("me")
+    yield index.of_owner("me")
     index.close()
 
 
-def asked(index, question, former=OLD, slot=None):
-    slots = {} if former is None else {former.identity: slot or ReadySlot(former)}
-    slot = FallbackEncoder(index, ReadySlot(NEW), former=lambda: slots)
+def asked(index, question, previous=OLD, slot=None):
+    slots = {} if previous is None else {previous.identity: slot or ReadySlot(previous)}
+    slot = FallbackEncoder(index, ReadySlot(NEW), previous=lambda: slots)
     # Of a process that makes no vectors: what is missing stays missing.
     filing = Filing(index=index, sources=[], encoder=ReadySlot(), holder="test")
     try:
         return Finder(index=index, encoder=slot, filing=filing).find(
-            Question(text=question, within=Filter(), limit=4, floor=0.5, policy=policy.PRIVATE)
+            SearchQuestion(text=question, where=Filter(), limit=4, floor=0.5, policy=policy.PRIVATE)
         )
     finally:
         filing.close()
@@ -59,14 +59,14 @@ def test_the_old_vectors_answer_until_the_new_are_whole(mine):
     encode_all(mine, OLD)
     before = asked(mine, "harbour gate")
     assert (before.identity, before.hits[0].similarity) == (OLD.identity, pytest.approx(1.0))
-    assert mine.former(NEW.identity) == OLD.identity
+    assert mine.previous_encoder(NEW.identity) == OLD.identity
     waiting = mine.unencoded(NEW.identity, 1)
     assert [each.ref for each in waiting] == ["n:2"]
     _encode(mine, waiting)
     half = asked(mine, "harbour gate")
     assert (half.identity, half.hits[0].doc.ref) == (OLD.identity, "n:1")
     encode_all(mine, NEW)
-    assert mine.former(NEW.identity) == ""
+    assert mine.previous_encoder(NEW.identity) == ""
     after = asked(mine, "harbour gate")
     assert (after.identity, after.hits[0].similarity) == (NEW.identity, pytest.approx(1.0))
 
@@ -104,7 +104,7 @@ def test_without_the_old_weights_the_new_model_and_words_answer(mine):
     mine.apply([Put(a_doc("n:1", "harbour gate")), Put(a_doc("n:2", "harbour road", minutes=1))])
     encode_all(mine, OLD)
     _encode(mine, mine.unencoded(NEW.identity, 1))
-    found = asked(mine, "harbour", former=None)
+    found = asked(mine, "harbour", previous=None)
     assert found.identity == NEW.identity
     similarities = {hit.doc.ref: hit.similarity is None for hit in found.hits}
     assert similarities == {"n:1": True, "n:2": False}
@@ -118,7 +118,7 @@ def test_a_first_model_has_none_before_it(mine):
     def never():
         raise AssertionError("Former models were looked for.")
 
-    slot = FallbackEncoder(mine, ReadySlot(NEW), former=never)
+    slot = FallbackEncoder(mine, ReadySlot(NEW), previous=never)
     assert slot.get() is NEW
     assert slot.get() is NEW
     assert slot.reason() == ""
@@ -127,18 +127,18 @@ def test_a_first_model_has_none_before_it(mine):
 
 def test_no_model_is_no_model(mine):
     """Where the one in use cannot be had, words alone answer, and it is told why."""
-    slot = FallbackEncoder(mine, ReadySlot(reason="It is broken."), former=dict)
+    slot = FallbackEncoder(mine, ReadySlot(reason="It is broken."), previous=dict)
     slot.start()
     assert slot.get() is None
     assert slot.reason() == "It is broken."
     slot.close()
 
 
-def test_who_runs_on_with_the_former_model_follows_in_the_end(mine):
+def test_who_runs_on_with_the_previous_model_follows_in_the_end(mine):
     """Not while more docs have its own vectors; and not by words alone once those are gone."""
     now = [0.0]
     slots = {NEW.identity: ReadySlot(NEW)}
-    slot = FallbackEncoder(mine, ReadySlot(OLD), former=lambda: slots, monotonic=lambda: now[0])
+    slot = FallbackEncoder(mine, ReadySlot(OLD), previous=lambda: slots, monotonic=lambda: now[0])
     mine.apply([Put(a_doc(f"n:{n}", f"harbour {n}", minutes=n)) for n in range(3)])
     encode_all(mine, OLD)
     mine.apply([Put(a_doc("n:4", "harbour gate", minutes=4))])
@@ -150,7 +150,7 @@ def test_who_runs_on_with_the_former_model_follows_in_the_end(mine):
     assert slot.get() is NEW
 
 
-def test_while_the_former_one_is_loaded_the_index_is_not_asked(database):
+def test_while_the_previous_one_is_loaded_the_index_is_not_asked(database):
     """Whoever asks has the only connection in hand, and waits for the encoder."""
 
     class Loading(ReadySlot):
@@ -159,7 +159,7 @@ def test_while_the_former_one_is_loaded_the_index_is_not_asked(database):
 
     database = Postgres(database.app_url, check=lambda _conn, _name: None, most=1)
     index = PostgresIndex(database)
-    mine = index.within("me")
+    mine = index.of_owner("me")
     mine.apply([Put(a_doc("n:1", "harbour gate"))])
     encode_all(mine, OLD)
     begun = time.monotonic()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.search.conftest import one
 
@@ -25,7 +25,7 @@ NO_CUES = Cues()
 def scores(found, *, policy=EVEN, cues=NO_CUES, least=0.1):
     """(row, score) best first."""
     ranking = rank(found, floor=least, policy=policy, cues=cues)
-    return [(int(row), round(float(ranking.score[row]), 6)) for row in ranking.rows]
+    return [(int(row), float(ranking.score[row])) for row in ranking.rows]
 
 
 def test_each_leg_is_divided_by_its_maximum_and_added(made):
@@ -204,6 +204,15 @@ ROWS = st.fixed_dictionaries(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example([{"timed": False, "words": 5e-324}], "x")
+@example(
+    [
+        {"timed": True, "words": 1.192092896e-07},
+        {"timed": True, "words": 5e-324},
+        {"timed": False, "words": 1.0},
+    ],
+    "when did I",
+)
 @given(st.lists(ROWS, max_size=30), st.sampled_from(["when did I", "Ann?", "x"]))
 def test_scores_lie_in_0_1_and_fall(made, rows, question):
     """For any figures, with every prior on: 0 <= score <= 1, highest first, the same twice."""

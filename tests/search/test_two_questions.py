@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Filter, Found, Hit
 from commonplace.search import policy
-from commonplace.search.policy import Leaning
-from commonplace.search.two_questions import SidedFinder, Sides, TwoQuestions, bar, salience
+from commonplace.search.policy import TwoQuestionWeights
+from commonplace.search.two_questions import (
+    ComparedTexts,
+    TwoQuestionFinder,
+    TwoQuestions,
+    least_cosine,
+    salience,
+)
 from commonplace.testing import ReadySlot, a_doc
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -58,32 +64,34 @@ class World:
 
     def __init__(self, encoder=None):
         self.encoder = encoder or AngleEncoder()
-        self.sides = {}
+        self.compared = {}
         self.hits = []
 
     def put(self, ref, context, content, *, days=0.0, by="meaning", score=0.0, similarity=None):
         at = NOW - timedelta(days=days)
-        self.sides[ref] = Sides(context=str(context), content=str(content), at=at)
+        self.compared[ref] = ComparedTexts(context=str(context), content=str(content), at=at)
         self.hits.append(
             Hit(doc=a_doc(ref, "x"), score=score, by=by, similarity=similarity, excerpt="")
         )
 
     def find(self, *, context="0", content="0", slot=None, **rest):
-        finder = SidedFinder(finder=GivenHits(*self.hits), encoder=slot or ReadySlot(self.encoder))
+        finder = TwoQuestionFinder(
+            finder=GivenHits(*self.hits), encoder=slot or ReadySlot(self.encoder)
+        )
         asked = TwoQuestions(
             **{
                 "work_context": context,
                 "content": content,
-                "within": Filter(),
+                "where": Filter(),
                 "limit": 20,
                 "min_score": 0.15,
                 "salience_threshold": 0.5,
-                "leaning": Leaning(),
+                "weights": TwoQuestionWeights(),
                 "now": NOW,
                 **rest,
             }
         )
-        return finder.find(asked, sides=lambda doc: self.sides.get(doc.ref))
+        return finder.find(asked, compared=lambda doc: self.compared.get(doc.ref))
 
 
 def refs(found):
@@ -97,7 +105,7 @@ def test_the_three_scores_are_raw_cosines():
     (hit,) = world.find().hits
     scores = (hit.work_context_score, hit.content_score, hit.combined_score)
     assert scores == pytest.approx((0.5, 1.0, 0.75), abs=1e-6)
-    (hit,) = world.find(leaning=Leaning(context_weight=0.3, content_weight=0.1)).hits
+    (hit,) = world.find(weights=TwoQuestionWeights(context_weight=0.3, content_weight=0.1)).hits
     assert hit.combined_score == pytest.approx((0.3 * 0.5 + 0.1 * 1) / 0.4, abs=1e-6)
 
 
@@ -105,7 +113,7 @@ def test_a_question_that_is_not_asked_does_not_count():
     """Its score is None, and the other one is the combined one, even with no weight."""
     world = World()
     world.put("a", 60, 90)
-    (hit,) = world.find(content=" ", leaning=Leaning(context_weight=0)).hits
+    (hit,) = world.find(content=" ", weights=TwoQuestionWeights(context_weight=0)).hits
     assert (hit.content_score, hit.combined_score) == (None, pytest.approx(0.5, abs=1e-6))
     with pytest.raises(Invalid, match="blank"):
         world.find(content="", context=" ")
@@ -113,13 +121,13 @@ def test_a_question_that_is_not_asked_does_not_count():
 
 def test_age_raises_the_bar_by_a_tenth_at_most():
     """30 days: 0.5, no higher; 60 days: salience 0.25, (0.5 - 0.25) / 0.4 of 0.1; oldest: 0.1."""
-    leaning = Leaning()
-    assert [salience(days, leaning) for days in (-1, 0, 30, 60, 10_000)] == [1, 1, 0.5, 0.25, 0.1]
-    assert bar(0.15, 0.5, 0.5, leaning) == 0.15
-    assert bar(0.15, 0.25, 0.5, leaning) == pytest.approx(0.15 + 0.1 * 0.25 / 0.4)
-    assert bar(0.15, 0.1, 0.5, leaning) == pytest.approx(0.25)
-    assert bar(0.15, 0.1, 0, leaning) == 0.15
-    assert bar(0.15, 0.1, 0.1, leaning) == 0.15
+    weights = TwoQuestionWeights()
+    assert [salience(days, weights) for days in (-1, 0, 30, 60, 10_000)] == [1, 1, 0.5, 0.25, 0.1]
+    assert least_cosine(0.15, 0.5, 0.5, weights) == 0.15
+    assert least_cosine(0.15, 0.25, 0.5, weights) == pytest.approx(0.15 + 0.1 * 0.25 / 0.4)
+    assert least_cosine(0.15, 0.1, 0.5, weights) == pytest.approx(0.25)
+    assert least_cosine(0.15, 0.1, 0, weights) == 0.15
+    assert least_cosine(0.15, 0.1, 0.1, weights) == 0.15
 
 
 @given(
@@ -127,12 +135,16 @@ def test_age_raises_the_bar_by_a_tenth_at_most():
 )
 def test_the_bar_never_rises_higher(score, days, threshold, least):
     """Whatever is asked or set, and however old an entry is."""
-    leaning = Leaning(minimum_salience=least)
-    assert score <= bar(score, salience(days, leaning), threshold, leaning) <= score + 0.1 + 1e-12
+    weights = TwoQuestionWeights(minimum_salience=least)
+    assert (
+        score
+        <= least_cosine(score, salience(days, weights), threshold, weights)
+        <= score + 0.1 + 1e-12
+    )
 
 
 def test_an_old_entry_must_match_a_little_better():
-    """Cos 78.5 = 0.2 on both sides: fresh it is a hit, of last year it is none."""
+    """Cos 78.5 = 0.2 on both compared: fresh it is a hit, of last year it is none."""
     world = World()
     world.put("fresh", 78.5, 78.5)
     world.put("old", 78.5, 78.5, days=365)
@@ -189,19 +201,19 @@ def test_parts_are_encoded_once():
     world = World()
     world.put("a", 10, 20)
     world.put("b", 10, 20)
-    finder = SidedFinder(finder=GivenHits(*world.hits), encoder=ReadySlot(world.encoder))
+    finder = TwoQuestionFinder(finder=GivenHits(*world.hits), encoder=ReadySlot(world.encoder))
     asked = TwoQuestions(
         work_context="0",
         content="0",
-        within=Filter(),
+        where=Filter(),
         limit=1,
         min_score=0,
         salience_threshold=0,
-        leaning=Leaning(),
+        weights=TwoQuestionWeights(),
         now=NOW,
     )
     for _ in range(2):
-        assert len(finder.find(asked, sides=lambda doc: world.sides[doc.ref]).hits) == 1
+        assert len(finder.find(asked, compared=lambda doc: world.compared[doc.ref]).hits) == 1
     assert sorted(world.encoder.encoded) == ["10", "20"]
 
 
@@ -212,15 +224,15 @@ def test_few_candidates_are_taken():
         asked = TwoQuestions(
             work_context="0",
             content="1",
-            within=Filter(),
+            where=Filter(),
             limit=limit,
             min_score=0,
             salience_threshold=0,
-            leaning=Leaning(),
+            weights=TwoQuestionWeights(),
             now=NOW,
         )
-        SidedFinder(finder=hits, encoder=ReadySlot(AngleEncoder())).find(
-            asked, sides=lambda _doc: None
+        TwoQuestionFinder(finder=hits, encoder=ReadySlot(AngleEncoder())).find(
+            asked, compared=lambda _doc: None
         )
         # Both are asked at once: either may be first.
         assert sorted((q.text, q.limit) for q in hits.asked) == [("0", pool), ("1", pool)]
@@ -231,7 +243,7 @@ def test_what_is_gone_is_no_hit():
     """The index may still hold what the history has no more."""
     world = World()
     world.put("a", 0, 0)
-    del world.sides["a"]
+    del world.compared["a"]
     assert refs(world.find()) == []
 
 

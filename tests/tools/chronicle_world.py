@@ -55,7 +55,7 @@ class ChronicleWorld:
             imported=home / "imported",
         )
         slot = slot or ReadySlot(HashingEncoder())
-        self.index = MemoryIndex().within("me")
+        self.index = MemoryIndex().of_owner("me")
         self.filing = Filing(
             index=self.index, sources=[ChronicleSource(self.chronicle)], encoder=slot, holder="test"
         )

@@ -12,7 +12,7 @@ from commonplace.journals.notebook.source import NotebookSource
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
-from commonplace.search.two_questions import SidedFinder
+from commonplace.search.two_questions import TwoQuestionFinder
 from commonplace.services.notebook.keeping import NotebookKeeping
 from commonplace.services.notebook.service import NotebookService
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
@@ -44,11 +44,11 @@ class NotebookWorld:
         if made:
             self.notebook.init()
         slot = slot or ReadySlot(HashingEncoder())
-        index = MemoryIndex().within("me")
+        index = MemoryIndex().of_owner("me")
         self.filing = Filing(
             index=index, sources=[NotebookSource(self.notebook)], encoder=slot, holder="test"
         )
-        finder = SidedFinder(
+        finder = TwoQuestionFinder(
             finder=Finder(index=index, encoder=slot, filing=self.filing), encoder=slot
         )
         self._settings = {
@@ -57,7 +57,7 @@ class NotebookWorld:
             "finder": lambda: finder,
             "clock": self.clock,
             "zone": UTC,
-            "leaning": policy.Leaning(),
+            "weights": policy.TwoQuestionWeights(),
             "min_score": policy.NOTEBOOK_FLOOR,
             "most": 100,
             **settings,

@@ -118,10 +118,10 @@ def test_five_refs_are_shown_and_the_rest_counted():
     assert first_refs([str(number) for number in range(7)]) == [*"01234", "and 2 more"]
 
 
-def test_an_answer_costs_what_the_longer_of_text_and_facts_does():
-    """Four bytes are a token, rounded up."""
+def test_an_answer_costs_what_its_text_does():
+    """Four bytes are a token, rounded up; a model is not given the facts."""
     assert tokens_of(answer_of(["x" * 400], {})) == 100
-    assert tokens_of(answer_of(["x"], {"text": "界" * 100})) == 82  # 10 + 300 + 15 bytes
+    assert tokens_of(answer_of(["界" * 3], {"text": "x" * 400})) == 3  # 9 bytes
     assert (rounded(0.12345), rounded(None)) == (0.123, None)
 
 

@@ -40,24 +40,24 @@ def owners(conn):
 
 def insert(pool, *users, ref_id="1", then=lambda: None):
     """In one transaction of the first: a row for each, and then something."""
-    with pool.within(users[0]) as conn:
+    with pool.owner_transaction(users[0]) as conn:
         for user in users:
             conn.execute(INSERT, [user, ref_id])
         then()
 
 
 def seen_by(pool, owner):
-    with pool.within(owner) as conn:
+    with pool.owner_transaction(owner) as conn:
         return owners(conn)
 
 
 def enter(pool):
-    with pool.within("ann"):
+    with pool.owner_transaction("ann"):
         pass
 
 
 def insert_and_swallow(pool):
-    with pool.within("ann") as conn:
+    with pool.owner_transaction("ann") as conn:
         conn.execute(INSERT, ["ann", "1"])
         with pytest.raises(psycopg.Error):
             conn.execute("SELECT 1 / 0")
@@ -69,21 +69,21 @@ class TestWithin:
     )
     def test_only_the_owners_rows_are_there(self, pool, owner):
         """Whatever the owner is called; the next on the same connection sees none of them."""
-        with pool.within(owner) as conn:
+        with pool.owner_transaction(owner) as conn:
             conn.execute(INSERT, [owner, "1"])
         for other in ("bob", owner):
-            with pool.within(other) as conn:
+            with pool.owner_transaction(other) as conn:
                 assert owners(conn) == ([owner] if other == owner else [])
 
     def test_no_connection_without_an_owner(self, pool):
         """Nobody, a NUL and a control sign are refused before the database is asked."""
         for owner in ("", "\0", "a\n", "x" * 129):
-            with pytest.raises(Invalid), pool.within(owner):
+            with pytest.raises(Invalid), pool.owner_transaction(owner):
                 pass
 
     def test_no_rows_without_an_owner(self, pool, database):
         """Outside of a transaction, after one, and in one that names nobody."""
-        with pool.within("ann") as conn:
+        with pool.owner_transaction("ann") as conn:
             conn.execute(INSERT, ["ann", "1"])
         with pool.bare() as conn:
             assert owners(conn) == []
@@ -98,7 +98,7 @@ class TestWithin:
         """A row of another owner is refused, and nothing of the transaction stays."""
         with pytest.raises(Denied):
             insert(pool, "ann", "bob")
-        with pool.within("ann") as conn:
+        with pool.owner_transaction("ann") as conn:
             assert owners(conn) == []
 
     def test_what_fails_in_the_middle_leaves_nothing_to_the_next(self, database):
@@ -107,9 +107,9 @@ class TestWithin:
         for _ in range(20):
             with pytest.raises(ZeroDivisionError):
                 insert(pool, "ann", then=lambda: 1 // 0)
-            with pytest.raises(Invalid), pool.within("ann") as conn:
+            with pytest.raises(Invalid), pool.owner_transaction("ann") as conn:
                 conn.execute("SELECT 1 / 0")
-            with pool.within("bob") as conn:
+            with pool.owner_transaction("bob") as conn:
                 assert owners(conn) == []
                 assert conn.execute("SELECT current_setting('app.user_id')").fetchone() == ("bob",)
         pool.close()
@@ -118,7 +118,7 @@ class TestWithin:
         """A statement failed, somebody went on: that is said, and nothing stays."""
         with pytest.raises(Internal):
             insert_and_swallow(pool)
-        with pool.within("ann") as conn:
+        with pool.owner_transaction("ann") as conn:
             assert owners(conn) == []
 
     def test_many_threads_of_many_owners_on_two_connections(self, pool):
@@ -127,9 +127,9 @@ class TestWithin:
 
         def work(owner):
             for number in range(25):
-                with pool.within(owner) as conn:
+                with pool.owner_transaction(owner) as conn:
                     conn.execute(INSERT, [owner, str(number)])
-                with pool.within(owner) as conn:
+                with pool.owner_transaction(owner) as conn:
                     if owners(conn) != [owner] * (number + 1):
                         wrong.append(owner)
 
@@ -144,7 +144,7 @@ class TestWithin:
         """And may be closed twice."""
         pool.close()
         pool.close()
-        with pytest.raises(Unavailable, match="closed"), pool.within("ann"):
+        with pytest.raises(Unavailable, match="closed"), pool.owner_transaction("ann"):
             pass
 
 
@@ -159,9 +159,9 @@ class TestTogether:
         with pool.together("ann"):
             seen = []
             for last in (False, True, False):
-                with pool.joined("ann", last=last) as conn:
+                with pool.shared_transaction("ann", last=last) as conn:
                     seen.append(begun(conn))
-        with pool.joined("ann") as conn:
+        with pool.shared_transaction("ann") as conn:
             seen.append(begun(conn))
         assert seen[0] == seen[1]
         assert len({*seen}) == 3
@@ -172,9 +172,9 @@ class TestTogether:
             insert(pool, owner)
         with pool.together("ann"):
             for owner in ("ann", "bob", "ann"):
-                with pool.joined(owner) as conn:
+                with pool.shared_transaction(owner) as conn:
                     assert owners(conn) == [owner]
-                with pool.within(owner) as conn:
+                with pool.owner_transaction(owner) as conn:
                     assert owners(conn) == [owner]
         assert seen_by(pool, "ann") == ["ann"]
 
@@ -183,10 +183,10 @@ class TestTogether:
         pool = opened(database.app_url, most=1)
         try:
             with pool.together("ann"):
-                with pool.joined("ann") as conn:
+                with pool.shared_transaction("ann") as conn:
                     assert owners(conn) == []
                 insert(pool, "ann")
-                with pool.joined("ann", last=True) as conn:
+                with pool.shared_transaction("ann", last=True) as conn:
                     assert owners(conn) == ["ann"]
                 other = threading.Thread(target=insert, args=(pool, "bob"))
                 other.start()
@@ -198,11 +198,11 @@ class TestTogether:
     def test_what_fails_takes_nothing_after_it_along(self, pool):
         """The next question begins anew; a line that was written in what failed is gone."""
         with pool.together("ann"):
-            with pool.joined("ann") as conn:
+            with pool.shared_transaction("ann") as conn:
                 conn.execute(INSERT, ["ann", "1"])
-            with pytest.raises(Invalid), pool.joined("ann") as conn:
+            with pytest.raises(Invalid), pool.shared_transaction("ann") as conn:
                 conn.execute("SELECT 1 / 0")
-            with pool.joined("ann") as conn:
+            with pool.shared_transaction("ann") as conn:
                 assert owners(conn) == []
                 conn.execute(INSERT, ["ann", "2"])
         assert seen_by(pool, "ann") == ["ann"]
@@ -212,10 +212,10 @@ class TestTogether:
     ):
         """Not even where the connection breaks; the next question has another transaction."""
         with pool.together("ann"):
-            with pool.joined("ann", last=True) as conn:
+            with pool.shared_transaction("ann", last=True) as conn:
                 before = begun(conn)
                 database.run("SELECT pg_terminate_backend(%s)", conn.info.backend_pid)
-            with pool.joined("ann") as conn:
+            with pool.shared_transaction("ann") as conn:
                 assert begun(conn) != before
         messages = [each.message for each in caplog.records if each.name.startswith("commonplace")]
         assert len(messages) == 1
@@ -223,8 +223,8 @@ class TestTogether:
 
     def test_one_inside_another_has_its_own(self, pool):
         """What fails in it leaves the outer one whole."""
-        with pool.together("ann"), pool.joined("ann") as outer:
-            with pytest.raises(Invalid), pool.joined("ann") as inner:
+        with pool.together("ann"), pool.shared_transaction("ann") as outer:
+            with pytest.raises(Invalid), pool.shared_transaction("ann") as inner:
                 inner.execute("SELECT 1 / 0")
             assert owners(outer) == []
 
@@ -237,14 +237,14 @@ class TestRoles:
         name = database.rows("SELECT current_database()")[0][0]
         for url in (database.admin_url, address(postgres_url, role="cp_bypass", name=name)):
             pool = opened(url)
-            with pytest.raises(Denied) as refused, pool.within("ann"):
+            with pytest.raises(Denied) as refused, pool.owner_transaction("ann"):
                 pass
             assert "migrate" in refused.value.hint
             pool.close()
         database.run("DROP ROLE cp_bypass")
         database.run("ALTER TABLE wb_todo OWNER TO commonplace_app")
         pool = opened(database.app_url)
-        with pytest.raises(Denied, match="owns wb_todo"), pool.within("ann"):
+        with pytest.raises(Denied, match="owns wb_todo"), pool.owner_transaction("ann"):
             pass
         pool.close()
 
@@ -252,23 +252,23 @@ class TestRoles:
         """Row level security that was lifted is no memory to work with."""
         database.run("ALTER TABLE wb_todo NO FORCE ROW LEVEL SECURITY")
         pool = opened(database.app_url)
-        with pytest.raises(Denied, match="wb_todo"), pool.within("ann"):
+        with pytest.raises(Denied, match="wb_todo"), pool.owner_transaction("ann"):
             pass
         pool.close()
 
     def test_the_worker_sees_the_queue_alone(self, database):
         """Which records wait, of all; of no record a word, and it cannot add one."""
         pool, worker = opened(database.app_url), opened(database.worker_url)
-        with pool.within("ann") as conn:
+        with pool.owner_transaction("ann") as conn:
             conn.execute(INSERT, ["ann", "1"])
         with worker.across() as conn:
             assert conn.execute("SELECT user_id, ref_id FROM wb_outbox").fetchall() == [
                 ("ann", "1")
             ]
             assert owners(conn) == []
-        with worker.within("ann") as conn:
+        with worker.owner_transaction("ann") as conn:
             assert owners(conn) == ["ann"]
-        with pytest.raises(Denied), worker.within("ann") as conn:
+        with pytest.raises(Denied), worker.owner_transaction("ann") as conn:
             conn.execute(INSERT, ["ann", "2"])
         with pytest.raises(Denied), worker.across() as conn:
             conn.execute("UPDATE wb_outbox SET user_id = 'bob'")
@@ -317,7 +317,7 @@ class TestMigrate:
     def test_what_is_not_migrated_or_newer_is_refused(self, empty_database, database):
         """Both say what to do."""
         pool = opened(empty_database.app_url)
-        with pytest.raises(Unavailable) as missing, pool.within("ann"):
+        with pytest.raises(Unavailable) as missing, pool.owner_transaction("ann"):
             pass
         assert "migrate" in missing.value.hint
         pool.close()
@@ -325,7 +325,7 @@ class TestMigrate:
             "INSERT INTO applied_migrations (series, number, name) VALUES ('records', 99, 'x')"
         )
         pool = opened(database.app_url)
-        with pytest.raises(Unavailable, match="99"), pool.within("ann"):
+        with pytest.raises(Unavailable, match="99"), pool.owner_transaction("ann"):
             pass
         with pytest.raises(Unavailable, match="99"):
             migrate_postgres(database.admin_url, SERIES)
@@ -409,7 +409,10 @@ class TestErrors:
             "postgresql://ann:12/hunter2@127.0.0.1:1/x",
             "postgresql://ann:p@hunter2/3@127.0.0.1:1/x",
         ):
-            with pytest.raises((Unavailable, Invalid)) as told, opened(url).within("ann"):
+            with (
+                pytest.raises((Unavailable, Invalid)) as told,
+                opened(url).owner_transaction("ann"),
+            ):
                 pass
             assert "hunter2" not in str(told.value)
             assert told.value.__cause__ is None
@@ -442,15 +445,15 @@ class TestFull:
             open_ = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
             until(lambda: conn.execute(open_, (name,)).fetchone() == (0,))
         pool = opened(database.app_url)
-        with pool.within("ann"):
+        with pool.owner_transaction("ann"):
             for _ in range(2):
                 with (
                     pytest.raises(Unavailable, match="no more connections"),
-                    pool.within("bob", deadline_s=0.3),
+                    pool.owner_transaction("bob", deadline_s=0.3),
                 ):
                     pass
         for owner in ("bob", "cem"):
-            with pool.within(owner, deadline_s=1):
+            with pool.owner_transaction(owner, deadline_s=1):
                 pass
         pool.close()
 
@@ -464,11 +467,11 @@ class TestFull:
             conn.execute("SELECT pg_sleep(0.5)")
 
         def wait_in_vain():
-            with pytest.raises(Unavailable), pool.within("bob", deadline_s=0.3):
+            with pytest.raises(Unavailable), pool.owner_transaction("bob", deadline_s=0.3):
                 pass
 
         pool = Postgres(database.app_url, check=slow_look, most=1)
-        with pool.within("ann"):
+        with pool.owner_transaction("ann"):
             threads = [threading.Thread(target=wait_in_vain) for _ in range(8)]
             for thread in threads:
                 thread.start()
@@ -479,13 +482,13 @@ class TestFull:
 
     def test_all_that_idled_may_be_stale(self, pool, database):
         """The server ended both: the next transaction has a new one."""
-        with pool.within("ann"), pool.within("bob"):
+        with pool.owner_transaction("ann"), pool.owner_transaction("bob"):
             pass
         database.run(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE usename = 'commonplace_app' AND datname = current_database()"
         )
-        with pool.within("ann") as one, pool.within("bob") as other:
+        with pool.owner_transaction("ann") as one, pool.owner_transaction("bob") as other:
             assert owners(one) == owners(other) == []
 
 
@@ -494,30 +497,30 @@ class TestServer:
         """By itself; meanwhile each call ends with an error that says so, within its deadline."""
         migrate_postgres(own_server.url(), SERIES)
         pool = opened(own_server.url("commonplace_app"), deadline_s=3)
-        with pool.within("ann") as conn:
+        with pool.owner_transaction("ann") as conn:
             conn.execute(INSERT, ["ann", "1"])
         own_server.stop()
         own_server.start()
-        with pool.within("ann") as conn:
+        with pool.owner_transaction("ann") as conn:
             assert owners(conn) == ["ann"]
         with pytest.raises(Lost):
             insert(pool, "ann", then=own_server.kill, ref_id="2")
-        with pytest.raises(Lost, match="does not answer"), pool.within("ann"):
+        with pytest.raises(Lost, match="does not answer"), pool.owner_transaction("ann"):
             pass
         own_server.start()
-        with pool.within("ann") as conn:
+        with pool.owner_transaction("ann") as conn:
             assert owners(conn) == ["ann"]
         own_server.freeze()
         began = time.monotonic()
-        with pytest.raises(Lost, match="in time"), pool.within("ann", deadline_s=0.3):
+        with pytest.raises(Lost, match="in time"), pool.owner_transaction("ann", deadline_s=0.3):
             pass
         assert time.monotonic() - began < 3
         own_server.thaw()
-        with pool.within("ann") as conn:
+        with pool.owner_transaction("ann") as conn:
             assert owners(conn) == ["ann"]
         with (
             pytest.raises(Unavailable, match="too long"),
-            pool.within("ann", deadline_s=0.3) as conn,
+            pool.owner_transaction("ann", deadline_s=0.3) as conn,
         ):
             conn.execute("SELECT pg_sleep(5)")
         pool.close()

@@ -23,7 +23,7 @@ def pool(database):
 @given(texts=st.lists(TEXT))
 def test_they_come_back_as_they_were_sent(pool, texts):
     """None, one, many; quotes, braces, commas and signs of any script among them."""
-    with pool.within("ann") as conn:
+    with pool.owner_transaction("ann") as conn:
         (found,) = conn.execute("SELECT %s", [Texts(texts)]).fetchone()
     assert found == texts
 
@@ -31,7 +31,7 @@ def test_they_come_back_as_they_were_sent(pool, texts):
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"])
 def test_what_is_no_text_is_refused(pool, text):
     """And the connection is whole after it."""
-    with pytest.raises(Invalid), pool.within("ann") as conn:
+    with pytest.raises(Invalid), pool.owner_transaction("ann") as conn:
         conn.execute("SELECT %s", [Texts(["x", text])])
-    with pool.within("ann") as conn:
+    with pool.owner_transaction("ann") as conn:
         assert conn.execute("SELECT %s", [Texts(("x",))]).fetchone() == (["x"],)

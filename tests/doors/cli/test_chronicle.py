@@ -11,11 +11,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.doors.terminal import facts, on_terminal, run
+from tests.doors.terminal import facts, on_terminal, opened_app, run
 
-from commonplace.core.values import Answer
 from commonplace.doors.cli.chronicle_table import as_table
-from commonplace.doors.cli.log import read_told
+from commonplace.doors.cli.log import split_time
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 NOON = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
@@ -44,19 +43,19 @@ def add(*words):
 
 def listed(*words):
     """The messages of a list."""
-    return [entry["message"] for entry in facts("chronicle", "list", *words)["entries"]]
+    return [entry["text"] for entry in facts("chronicle", "list", *words)["items"]]
 
 
 def found(*words):
     """The messages of a search."""
-    return [entry["message"] for entry in facts("chronicle", "search", *words)["entries"]]
+    return [entry["text"] for entry in facts("chronicle", "search", *words)["items"]]
 
 
 def test_an_entry_is_logged_as_chronicle_logs_it(database):
     """Its row has both instants, the tags as JSON, and where it was logged."""
     done = run("chronicle", "add", "moved", "the harbour", "-t", "Ops", "--tag", "sea")
     assert done.exit_code == 0
-    assert done.stdout.startswith("Entry created (ID: ")
+    assert done.stdout.startswith("Entry created: chronicle:")
     assert "\nTags: Ops, sea\n" in done.stdout
     with contextlib.closing(sqlite3.connect(database)) as conn:
         row = conn.execute(
@@ -113,7 +112,7 @@ def test_log_in_the_fewest_words():
 )
 def test_times_in_front(text, message, at):
     """What stands before the colon and is past is the time; a day still running is now."""
-    assert read_told(text, now=NOON, zone=UTC) == (message, at)
+    assert split_time(text, now=NOON, zone=UTC) == (message, at)
 
 
 @pytest.mark.parametrize(
@@ -137,13 +136,13 @@ def test_times_in_front(text, message, at):
 )
 def test_colons_of_the_message(text):
     """All else stays in the message."""
-    assert read_told(text, now=NOON, zone=UTC) == (text, None)
+    assert split_time(text, now=NOON, zone=UTC) == (text, None)
 
 
 def test_log_takes_a_given_time():
     """With --at the message is taken as it is."""
     logged = facts("log", "yesterday: x", "--at", "2026-03-02 09:30")
-    assert (logged["message"], logged["at"]) == ("yesterday: x", "2026-03-02T09:30:00+00:00")
+    assert (logged["text"], logged["at"]) == ("yesterday: x", "2026-03-02T09:30:00+00:00")
 
 
 def test_list_is_a_table():
@@ -182,7 +181,7 @@ def test_pages(words):
     seen, cursor = [], ""
     while cursor or not seen:
         page = facts("chronicle", "list", "-n", "2", *words, "--cursor", cursor)
-        seen += [entry["message"] for entry in page["entries"]]
+        seen += [entry["text"] for entry in page["items"]]
         cursor = page["cursor"]
     assert seen == [f"day {day}" for day in (5, 4, 3, 2, 1)]
     shown = run("chronicle", "list", "-n", "2").stdout
@@ -194,7 +193,11 @@ def test_lines_fit_the_terminal():
     """A long message is cut to the width, wide signs counted as two; in a pipe it is whole."""
     add("long " * 50)
     add("港" * 200)
-    answer = Answer(text="", facts=facts("chronicle", "list"))
+    app = opened_app()
+    try:
+        answer = app.toolset("chronicle").tool("list_entries").call({})
+    finally:
+        app.close()
     lines = as_table(answer, UTC, 70).text.splitlines()
     # The columns before the message take 18 + 10 + 6 + 9; 27 are left, one for the sign of a cut.
     assert [line[43:] for line in lines[1:]] == ["港" * 13 + "…", "long " * 5 + "l…"]
@@ -265,8 +268,8 @@ def test_edit_is_found_anew():
     assert (found("-t", "z"), found("calm", "-t", "b")) == (["a calm"], [])
     assert facts("chronicle", "edit", whole, "-t", "")["tags"] == []
     moved = facts("chronicle", "edit", whole, "--at", "2026-04-01 10:00")
-    assert (moved["at"], moved["message"]) == ("2026-04-01T10:00:00+00:00", "a calm")
-    assert facts("chronicle", "edit", whole, input="piped")["message"] == "piped"
+    assert (moved["at"], moved["text"]) == ("2026-04-01T10:00:00+00:00", "a calm")
+    assert facts("chronicle", "edit", whole, input="piped")["text"] == "piped"
 
 
 def test_edits_that_are_refused():
@@ -296,7 +299,7 @@ def test_delete_leaves_no_trace_in_the_index(tmp_path):
     done = run("chronicle", "delete", whole[:8], "--yes")
     assert done.stdout.startswith("Deleted:\n- ")
     assert run("chronicle", "delete", whole, "--yes").exit_code == 3
-    assert (found("qzxvkwyj"), [e["id"] for e in facts("chronicle", "list")["entries"]]) == (
+    assert (found("qzxvkwyj"), [e["id"] for e in facts("chronicle", "list")["items"]]) == (
         [],
         [kept],
     )
@@ -323,7 +326,7 @@ def test_undo_shows_what_it_removed(monkeypatch):
     done = run("chronicle", "undo")
     assert done.stdout.startswith("Removed:\n- 2026-01-01 09:30 mine, last")
     assert found("mine") == ["mine, first"]
-    assert facts("chronicle", "undo")["message"] == "mine, first"
+    assert facts("chronicle", "undo")["text"] == "mine, first"
     assert run("chronicle", "undo").exit_code == 3
     assert listed() == ["hers"]
 
@@ -342,7 +345,7 @@ def test_undo_after_an_import_takes_back_the_import(tmp_path):
     done = run("chronicle", "undo", "--yes")
     assert done.stdout == "Removed 2 entries that the last import had added.\n"
     assert (listed(), found("far")) == (["mine"], [])
-    assert facts("chronicle", "undo")["message"] == "mine"
+    assert facts("chronicle", "undo")["text"] == "mine"
 
 
 def test_tags_by_frequency():
@@ -352,7 +355,7 @@ def test_tags_by_frequency():
     add("2", "-t", "Ops")
     add("3", "-t", "ops")
     assert run("chronicle", "tags").stdout == "3  ops\n1  sea\n"
-    assert facts("chronicle", "tags", "-n", "1")["tags"] == [
+    assert facts("chronicle", "tags", "-n", "1")["items"] == [
         {"tag": "ops", "count": 3, "spellings": ["Ops", "ops"]}
     ]
 
@@ -361,7 +364,7 @@ def test_export_on_stdout():
     """The original's shape: yaml if nothing is said, json with --json, newest first."""
     add("one", "--at", "2026-03-02 09:30:00", "-t", "a")
     add("two", "--at", "2026-03-03 09:30:00")
-    made = facts("chronicle", "export")
+    made = json.loads(run("chronicle", "export", "--json").stdout)
     assert (made["version"], made["tool"]) == ("1.0", "chronicle")
     assert [(e["message"], e["timestamp"], e.get("tags")) for e in made["entries"]] == [
         ("two", "2026-03-03T09:30:00Z", None),
@@ -382,12 +385,12 @@ def test_what_is_exported_comes_back_once(form, tmp_path, monkeypatch):
     file = tmp_path / "out"
     told = facts("chronicle", "export", "-f", form, "-o", file)
     assert (told["count"], told["file"], told["format"]) == (2, str(file), form)
-    before = facts("chronicle", "list")["entries"]
+    before = facts("chronicle", "list")["items"]
     assert facts("chronicle", "import", file) == {"added": 0, "there": 2, "notes": []}
     monkeypatch.setenv("CHRONICLE_DB_PATH", str(tmp_path / "other.db"))
     done = run("chronicle", "import", file)
     assert done.stdout == "Imported 2 entries; 0 were there already.\n"
-    after = facts("chronicle", "list")["entries"]
+    after = facts("chronicle", "list")["items"]
     assert after == before
     assert found("two") == ["one\n# two: three"]
     again = run("chronicle", "import", "-", input=file.read_text())
@@ -425,7 +428,7 @@ def test_a_tree_comes_in_once(tmp_path, monkeypatch):
     assert (done["added"], done["there"]) == (1, 0)
     assert done["notes"][0].startswith(os.path.join("2026", "note.md") + " was left out: ")
     assert facts("chronicle", "import", tree)["added"] == 0
-    assert [entry["id"] for entry in facts("chronicle", "list")["entries"]] == [whole]
+    assert [entry["id"] for entry in facts("chronicle", "list")["items"]] == [whole]
     assert found("file") == ["from a file"]
 
 

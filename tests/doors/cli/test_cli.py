@@ -111,7 +111,7 @@ def test_the_version_is_the_installed_one():
     """As the package's metadata tell it."""
     from importlib.metadata import version
 
-    assert run("--version").output == f"commonplace {version('commonplace')}\n"
+    assert run("--version").output == f"commonplace {version('commonplace-memory')}\n"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -125,14 +125,14 @@ def test_the_help_lists_each_command_as_it_describes_itself(name):
 
 
 def test_every_command_speaks_json():
-    """Down to the last subcommand that prints an answer; `mcp` speaks its protocol."""
+    """Down to the last subcommand that prints an answer; not `mcp`, a protocol, and `help`, a page."""
 
     def leaves(command):
         if isinstance(command, click.Group):
             context = click.Context(command)
             for name in command.list_commands(context):
                 yield from leaves(command.get_command(context, name))
-        elif command.name != "mcp":
+        elif command.name not in {"mcp", "help"}:
             yield command
 
     assert [
@@ -247,7 +247,9 @@ def test_a_reader_that_leaves_hears_nothing():
 
 def test_json_is_for_people_too():
     """Unescaped, indented by two, ended by a line break."""
-    assert attempt("schön 界", "--json").stdout == '{\n  "text": "schön 界"\n}\n'
+    assert attempt("schön 界", "--json").stdout == (
+        '{\n  "schema_version": 1,\n  "text": "schön 界"\n}\n'
+    )
 
 
 def test_text_ends_with_one_line_break():
@@ -319,7 +321,7 @@ def test_lone_surrogates_do_not_stop_the_printing():
     """They are shown as JSON escapes them; the JSON stays valid."""
     done = attempt("a\ud83db", "--json")
     assert done.exit_code == 0
-    assert json.loads(done.stdout) == {"text": "a\ud83db"}
+    assert json.loads(done.stdout) == {"schema_version": 1, "text": "a\ud83db"}
     assert attempt("a\ud83db").stdout == "a\\ud83db\n"
 
 
@@ -351,9 +353,13 @@ def test_flags_reach_the_settings(tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     facts = json.loads(attempt("settings", "--json", "--project", str(other), "--read-only").stdout)
-    assert facts == {"project": str(other), "read_only": True}
+    assert facts == {"schema_version": 1, "project": str(other), "read_only": True}
     facts = json.loads(attempt("settings", "--json", env={"COMMONPLACE_READ_ONLY": "1"}).stdout)
-    assert facts == {"project": str(tmp_path / "project"), "read_only": True}
+    assert facts == {
+        "schema_version": 1,
+        "project": str(tmp_path / "project"),
+        "read_only": True,
+    }
 
 
 def test_config_shows_no_password(tmp_path):
@@ -378,7 +384,7 @@ def test_config_show(tmp_path):
     assert cells["read_only"] == ["false", "default"]
     assert cells["log"] == ["-", "default"]
     facts = json.loads(run("config", "show", "--json", env=env).stdout)
-    assert facts["toolsets"] == {"value": ["private", "chronicle", "recall"], "origin": "default"}
+    assert facts["toolsets"] == {"value": ["default"], "origin": "default"}
     assert facts["project"]["value"] == str(tmp_path / "project")
 
 

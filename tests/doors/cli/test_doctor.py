@@ -31,6 +31,7 @@ def home(tmp_path):
 def index(home):
     """The index file, after one entry about a harbour."""
     write("We met at the harbour.")
+    hits("harbour")  # files it, and makes its vector
     return home / "users" / "me" / "index" / "index.db"
 
 
@@ -66,9 +67,10 @@ def test_a_fresh_machine_is_clean(home):
 def test_after_use_it_is_clean(index):
     """What the program itself wrote has right modes and whole tables."""
     write("Project.", "--category", "project_notes")
+    hits("project")  # files it
     found = facts("doctor")
     assert found["problems"] == found["repaired"] == []
-    assert "Schema 4, 2 entries" in notes()
+    assert "Schema 5, 2 entries" in notes()
 
 
 def test_settings_are_told_with_their_origins(tmp_path, monkeypatch):
@@ -127,7 +129,7 @@ def test_a_deleted_index_is_no_fault(index):
     assert "Not made yet. 1 entry waits to be filed" in notes()
     assert not index.exists()
     assert "Filed 1 change of the journal." in repaired()
-    assert "Schema 4, 1 entry" in notes()
+    assert "Schema 5, 1 entry" in notes()
 
 
 def test_words_that_differ_from_their_docs(index):
@@ -202,6 +204,7 @@ def test_a_truncated_file_in_the_configured_folder(tmp_path, monkeypatch):
 def test_pending_entries_are_a_note(no_weights, monkeypatch, home):
     """Without weights that is what is wrong, not each entry; put back, repair makes the vectors."""
     write("waits")
+    hits("waits")  # files its words
     found = facts("doctor", code=1)
     assert [each["where"] for each in found["problems"]] == ["weights"]
     assert any("1 entry waits for a vector" in each["what"] for each in found["notes"])
@@ -228,7 +231,7 @@ def test_a_home_that_is_a_file(tmp_path, monkeypatch):
     """Nothing can be kept there: a problem, and what cannot be repaired says why."""
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "file"))
-    assert ("folders", f"{tmp_path / 'file'} is no folder.") in problems()
+    assert ("folders", f"{tmp_path / 'file'} is not a folder.") in problems()
     assert {part for part, _ in problems("--repair")} == {"folders", "index"}
 
 
@@ -239,7 +242,7 @@ def test_an_index_of_a_newer_program(index):
     conn.close()
     ((part, what),) = problems()
     assert part == "index"
-    assert "has schema 99; this commonplace knows schema 4" in what
+    assert "has schema 99; this commonplace knows schema 5" in what
     assert problems("--repair") == [(part, what)]
 
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("words_only")
 
 
 def refs(*words):
-    return [hit["ref"] for hit in facts("memory", "search", *words)["payload"]["results"]]
+    return [hit["ref"] for hit in facts("memory", "search", *words)["items"]]
 
 
 def test_each_verb_is_of_one_user(tmp_path):
@@ -21,11 +21,11 @@ def test_each_verb_is_of_one_user(tmp_path):
     assert refs("cables", "--user", "ann") == [ref]
     assert refs("cables", "--user", "bob") == refs("cables") == []
     facts("memory", "save", "todo", "--ref", ref, "--done", "--user", "ann")
-    listed = facts("memory", "list", "todo", "--user", "ann")["records"]
+    listed = facts("memory", "list", "todo", "--user", "ann")["items"]
     assert [(x["title"], x["done"]) for x in listed] == [("Buy cables", True)]
     assert facts("memory", "stats", "--user", "ann")["kinds"]["todo"]["records"] == 1
-    assert run("memory", "delete", "todo", ref, "--user", "bob").exit_code == 3
-    assert facts("memory", "delete", "todo", ref, "--user", "ann")["deleted"] is True
+    assert run("memory", "delete", "todo", ref, "--user", "bob", "--yes").exit_code == 3
+    assert facts("memory", "delete", "todo", ref, "--user", "ann", "--yes")["deleted"] is True
     assert refs("cables", "--user", "ann") == []
 
 
@@ -38,11 +38,11 @@ def test_every_kind_can_be_saved():
         ("preference", "--language", "ms", "--flags", json.dumps({"place": "harbour"})),
     ):
         assert facts("memory", "save", *words)["kind"] == words[0]
-    found = facts("memory", "search", "harbour")["payload"]["results"]
+    found = facts("memory", "search", "harbour")["items"]
     assert {hit["kind"] for hit in found} == {"message", "gratitude", "preference"}
     found = facts("memory", "search", "harbour", "-k", "message", "-n", "1", "--intent", "planning")
-    assert len(found["payload"]["results"]) == 1
-    done = run("memory", "search", "harbour")
+    assert len(found["items"]) == 1
+    done = run("memory", "search", "harbour", "--model")
     assert "(user) harbour" in done.stdout
     assert "Note: Searched by words alone" in done.stdout
 
@@ -56,7 +56,8 @@ def test_every_kind_can_be_saved():
         (("save", "todo", "--title", "x", "--user", "a\nb"), 2),
         (("save", "todo", "--title", "x", "--user", ""), 2),
         (("search", "x", "--top-k", "101"), 2),
-        (("delete", "todo", "none"), 3),
+        (("delete", "todo", "none"), 2),
+        (("delete", "todo", "none", "--yes"), 3),
         (("save", "todo", "--title", "x", "--ref", "none"), 3),
         (("search", "!?"), 1),
     ],

@@ -32,20 +32,20 @@ def test_from_an_empty_database_to_a_hit(env):
     assert "commonplace memory migrate" in early.stderr
     made = memory(env, "migrate")
     assert json.loads(made.stdout)["applied"][0] == "records 0001 records"
-    assert json.loads(memory(env, "migrate").stdout) == {"applied": [], "indexes": []}
+    assert json.loads(memory(env, "migrate").stdout)["applied"] == []
     saved = json.loads(memory(env, "save", "todo", "--title", "buy cables", "--user", "ann").stdout)
     memory(env, "save", "todo", "--title", "sell cables", "--user", "bob")
     found = json.loads(memory(env, "search", "cables", "--user", "ann").stdout)
-    assert [hit["ref"] for hit in found["payload"]["results"]] == [saved["ref"]]
+    assert [hit["ref"] for hit in found["items"]] == [saved["ref"]]
     worked = memory(env, "worker", "--once")
-    assert json.loads(worked.stdout) == {"filed": 1}
+    assert json.loads(worked.stdout)["filed"] == 1
     assert worked.stderr.startswith("Words alone are filed: ")
     assert "run `commonplace model fetch`" in worked.stderr
     stats = json.loads(memory(env, "stats", "--user", "bob").stdout)
     assert (stats["found"], stats["pending"]) == (1, 1)
-    assert memory(env, "delete", "todo", saved["ref"], "--user", "ann").exit_code == 0
-    assert json.loads(memory(env, "worker", "--once").stdout) == {"filed": 1}
-    assert memory(env, "delete", "todo", saved["ref"], "--user", "bob").exit_code == 3
+    assert memory(env, "delete", "todo", saved["ref"], "--user", "ann", "--yes").exit_code == 0
+    assert json.loads(memory(env, "worker", "--once").stdout)["filed"] == 1
+    assert memory(env, "delete", "todo", saved["ref"], "--user", "bob", "--yes").exit_code == 3
 
 
 def test_wrong_roles_are_refused(env):
@@ -108,14 +108,14 @@ def test_the_index_is_made_anew_from_the_records(env, database):
         memory(env, "save", "todo", "--title", f"cables of {user}", "--user", user)
     lost = json.loads(memory(env, "save", "todo", "--title", "old cables", "--user", "ann").stdout)
     memory(env, "worker", "--once")
-    memory(env, "delete", "todo", lost["ref"], "--user", "ann")
-    database.run("TRUNCATE wb_index, wb_docs, wb_dropped, wb_shelves, wb_words, wb_models")
+    memory(env, "delete", "todo", lost["ref"], "--user", "ann", "--yes")
+    database.run("TRUNCATE wb_index, wb_docs, wb_dropped, wb_facets, wb_words, wb_models")
     found = json.loads(memory(env, "search", "cables", "--user", "ann").stdout)
-    assert found["payload"]["results"] == []
-    assert json.loads(memory(env, "worker", "--once", "--anew").stdout)["filed"] == 3
+    assert found["items"] == []
+    assert json.loads(memory(env, "worker", "--once", "--rebuild").stdout)["filed"] == 3
     for user in ("ann", "bob"):
         found = json.loads(memory(env, "search", "cables", "--user", user).stdout)
-        assert [hit["snippet"] for hit in found["payload"]["results"]] == [f"cables of {user}"]
+        assert [hit["text"] for hit in found["items"]] == [f"cables of {user}"]
 
 
 def test_a_worker_runs_until_it_is_told_to_end(env, database, monkeypatch):

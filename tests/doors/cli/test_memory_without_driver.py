@@ -32,7 +32,7 @@ def test_memory_says_what_to_install(command):
     for words in (("list", "todo"), ("migrate",), ("worker", "--once")):
         done = command("memory", *words)
         assert done.returncode == 1
-        assert "psycopg is not installed. Install commonplace[postgres]." in done.stderr
+        assert "psycopg is not installed. Install commonplace-memory[postgres]." in done.stderr
 
 
 def test_all_other_journals_go_on(command):
@@ -41,5 +41,5 @@ def test_all_other_journals_go_on(command):
     found = command("recall", "harbour gate")
     assert found.returncode == 0, found.stderr
     assert "mended the harbour gate" in found.stdout
-    assert "commonplace[postgres]" in found.stdout
+    assert "commonplace-memory[postgres]" in found.stdout
     assert command("status").returncode == 0

@@ -48,7 +48,8 @@ def editor(tmp_path, body):
 def test_the_first_entry_makes_the_notebook(book):
     """It is an ordinary repository, whose log is the entries."""
     done = run("notebook", "write", "api/errors", "Problem+json", "it is.", "-c", "design")
-    assert (done.exit_code, done.stdout[:29]) == (0, "Entry written: api/errors#01a")  # UUIDv7
+    written = "Entry written: notebook:api/errors#01a"  # UUIDv7
+    assert (done.exit_code, done.stdout[: len(written)]) == (0, written)
     log = subprocess.run(
         ["git", "-C", str(book), "log", "--format=%an %s"], capture_output=True, text=True
     )
@@ -64,15 +65,15 @@ def test_read_log_toc_and_search(book):
     )
     read = facts("notebook", "read", "api/errors")
     assert (read["overview"], read["entry_count"]) == ("Errors.", 2)
-    assert facts("notebook", "read", one)["content"] == "Problem+json it is."
+    assert facts("notebook", "read", one)["text"] == "Problem+json it is."
     assert run("notebook", "read", "api/errors").stdout.endswith("\n\nErrors.\n")
-    listed = facts("notebook", "log", "api/errors", "-n", "1", "--start", "1")["entries"]
+    listed = facts("notebook", "log", "api/errors", "-n", "1", "--start", "1")["items"]
     assert [x["id"] for x in listed] == [one]
     assert facts("notebook", "toc")["subsections"][0]["type"] == "group"
     assert "api/errors (2 entries" in run("notebook", "toc", "api").stdout
-    found = facts("notebook", "search", "problem", "json")["results"]
+    found = facts("notebook", "search", "problem", "json")["items"]
     assert [x["id"] for x in found] == [one]
-    assert [x["id"] for x in facts("notebook", "search", "-c", "problem")["results"]] == [one]
+    assert [x["id"] for x in facts("notebook", "search", "-c", "problem")["items"]] == [one]
     assert run("notebook", "search", "zzz").stdout.startswith("No entries found.")
 
 
@@ -95,7 +96,7 @@ def test_exit_codes():
 def test_an_entry_from_stdin(words):
     """In a pipe, or by a dash."""
     name = write("a", *words, input="piped\n")
-    assert facts("notebook", "read", name)["content"] == "piped\n"
+    assert facts("notebook", "read", name)["text"] == "piped\n"
 
 
 def test_the_same_key_is_one_entry():
@@ -107,15 +108,15 @@ def test_move_and_import(tmp_path):
     """A moved section keeps its entries; the JSON is brought in once, and found."""
     write("old", "The lighthouse is lit.")
     assert facts("notebook", "move", "old", "new")["new"] == "new"
-    (hit, *_) = facts("notebook", "search", "lighthouse")["results"]
+    (hit, *_) = facts("notebook", "search", "lighthouse")["items"]
     assert hit["id"].startswith("new#")
     file = tmp_path / "journal.json"
     entry = {"content": "A heron stands.", "timestamp": "2025-07-21T10:00:00"}
     file.write_text(json.dumps({"sections": {"pond": {"overview": "", "entries": [entry]}}}))
     assert facts("notebook", "import-json", file)["added"] == 1
     assert facts("notebook", "import-json", file)["repeated"] == 1
-    (hit, *_) = facts("notebook", "search", "heron")["results"]
-    assert (hit["id"][:5], hit["timestamp"]) == ("pond#", "2025-07-21T10:00:00+00:00")
+    (hit, *_) = facts("notebook", "search", "heron")["items"]
+    assert (hit["id"][:5], hit["at"]) == ("pond#", "2025-07-21T10:00:00+00:00")
     assert run("notebook", "import-json", tmp_path / "none.json").exit_code == 3
     file.write_bytes(b"\xff\xfe")
     assert run("notebook", "import-json", file).exit_code == 2
@@ -127,7 +128,7 @@ def test_settings_reach_the_search(monkeypatch):
         write("a", f"heron number {n}")
     monkeypatch.setenv("COMMONPLACE_NOTEBOOK_MAX_RESULTS", "2")
     monkeypatch.setenv("COMMONPLACE_NOTEBOOK_MINIMUM_SALIENCE", "1")
-    results = facts("notebook", "search", "heron")["results"]
+    results = facts("notebook", "search", "heron")["items"]
     assert [x["salience"] for x in results] == [1, 1]
 
 
@@ -144,7 +145,7 @@ def test_init_takes_a_repository_and_keeps_its_place(tmp_path, book):
     done = facts("notebook", "init", "../team")
     assert (done["folder"], done["adopted"], done["sections"]) == (str(team), True, 1)
     assert facts("notebook", "read", "tides")["overview"] == "High at noon."
-    (hit, *_) = facts("notebook", "search", "noon")["results"]
+    (hit, *_) = facts("notebook", "search", "noon")["items"]
     assert (hit["id"], hit["type"]) == ("tides", "overview")
     assert facts("config", "show")["notebook.path"]["value"] == str(team)
 
@@ -271,10 +272,10 @@ def test_two_notebooks_are_synced(shared):
     assert done.exit_code == 0
     assert "1 entry received, 1 entry sent." in done.stdout
     assert "Both sides changed the overview of a: theirs stands, yours waits." in done.stdout
-    assert facts("notebook", "search", "Bob")["results"][0]["summary"] == "Bob"
+    assert facts("notebook", "search", "Bob")["items"][0]["summary"] == "Bob"
     read = facts("notebook", "read", "a")
     assert (read["overview"], len(read["notes"])) == ("It is blue.", 1)
-    (waiting,) = facts("notebook", "conflicts")["conflicts"]
+    (waiting,) = facts("notebook", "conflicts")["items"]
     assert (waiting["ours"], waiting["theirs"]) == ("It is green.", "It is blue.")
     assert "It is green." in run("notebook", "conflicts").stdout
     for words in (["--ours", "--file", "x"], []):
@@ -344,5 +345,5 @@ def test_a_folder_is_moved():
     assert run("notebook", "move", "q/a", "r/a").stdout == "Moved q/a to r/a.\n"
     write("q/b", "y")
     assert len(facts("notebook", "move", "q/b", "s", "--all")["moved"]) == 2
-    (hit, *_) = facts("notebook", "search", "lighthouse")["results"]
+    (hit, *_) = facts("notebook", "search", "lighthouse")["items"]
     assert hit["id"].startswith("r/a#")

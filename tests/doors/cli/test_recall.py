@@ -44,11 +44,13 @@ def test_options_narrow_and_bound(written):
     assert _refs("postgres", "--kind", "event", "--kind", "entry", "-n", "9") != []
     assert _refs("postgres", "--when", "2024-04-02") == [logged]
     assert len(_refs("postgres", "-n", "1")) == 1
-    assert facts("recall", "postgres", "--budget", "220")["left_out"] > 0
+    for number in range(6):
+        write(f"Postgres {number}: {'it lags and lags. ' * (number + 9)}")
+    assert facts("recall", "postgres", "--budget", "200")["left_out"] > 0
 
 
 def _refs(*words):
-    return [hit["ref"] for hit in facts("recall", *words)["results"]]
+    return [hit["ref"] for hit in facts("recall", *words)["items"]]
 
 
 def test_what_was_edited_in_place_is_found(written):
@@ -85,7 +87,7 @@ def _edit_in_place(ref, word):
 def test_explain_shows_the_share_of_each_leg(written):
     """They add up to the score."""
     done = run("recall", "postgres", "--explain")
-    sums = re.findall(r"^\d+\. (\S+) = (.*) \(similarity none\)$", done.stdout, re.MULTILINE)
+    sums = re.findall(r"^By words: (\S+) = (.*) \(similarity none\)$", done.stdout, re.MULTILINE)
     assert len(sums) == 2
     for score, shares in sums:
         total = sum(float(share.split()[0]) for share in shares.split(" + "))
@@ -97,7 +99,7 @@ def test_explain_says_where_the_newest_were_asked_for(written):
     """Nothing was weighed then."""
     assert _refs("what happened in 2024") == list(written)
     done = run("recall", "what happened in 2024", "--explain")
-    assert done.stdout.splitlines()[-2:] == ["1. By its time alone.", "2. By its time alone."]
+    assert done.stdout.splitlines().count("By its time alone.") == 2
 
 
 def test_any_ref_is_opened(written):
@@ -162,7 +164,7 @@ def test_a_hit_names_no_file_of_ours(words_only):
     """Where it says `in`, a project's folder follows; timeline and memory belong to none."""
     run("timeline", "add", "painted the pier")
     run("memory", "save", "todo", "--title", "inspect the pier")
-    hits = facts("recall", "pier")["results"]
+    hits = facts("recall", "pier")["items"]
     assert {hit["journal"]: hit["where"] for hit in hits} == {"timeline": "", "memory": ""}
     assert ".db" not in run("recall", "pier").stdout
     assert facts("open", hits[0]["ref"])["where"] == ""
@@ -189,7 +191,7 @@ def test_a_broken_chronicle_stops_no_command_but_its_own(written, database):
     database.write_bytes(b"\xde\xad" * 5000)
     assert facts("recall", "postgres lag")["missing"] == ["chronicle"]
     found = facts("private", "search", "postgres lag")
-    assert [hit["ref"] for hit in found["results"]] == [private]
+    assert [hit["ref"] for hit in found["items"]] == [private]
     assert "not a SQLite database" in run("status").stdout
     assert run("chronicle", "list").exit_code != 0
     done = run("reindex")

@@ -25,6 +25,7 @@ def with_model(tmp_path):
 def test_a_deleted_index_is_found_again(index, with_model):
     """Everything is found as before, by meaning and by words."""
     refs = [write("The database is locked."), write("A quiet harbour."), write("Bread rises.")]
+    assert hits("harbour")[0] == refs[1]
     shutil.rmtree(index)
     done = run("reindex")
     assert (done.exit_code, done.stdout) == (0, "Filed 3 entries and made the vectors of 3.\n")
@@ -39,6 +40,7 @@ def test_an_index_in_use_is_made_anew(index, with_model):
     write("Soon gone.")
     journal = next(p for p in index.parents if p.name == "home") / ".private-journal"
     gone = next(p for p in journal.rglob("*.md") if "Soon gone" in p.read_text())
+    hits("harbour")  # files both
     gone.unlink()
     app = opened_app()
     try:
@@ -66,6 +68,7 @@ def test_without_weights_words_are_filed(no_weights):
 def test_a_torn_index_is_made_anew(no_weights, index):
     """Reindexing is a cure too."""
     ref = write("A quiet harbour.")
+    assert hits("harbour") == [ref]
     for path in index.glob("index.db-*"):
         path.unlink()
     (index / "index.db").write_bytes(b"x" * 30_000)

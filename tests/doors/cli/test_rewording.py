@@ -33,7 +33,7 @@ def test_what_is_due_is_put_into_words(fake):
     log = Path.home() / ".local/share/commonplace/users/me/journal/rollups.log"
     told = [json.loads(line) for line in log.read_text().splitlines()]
     assert {x["model"] for x in told} == {"", "fake-1"}
-    assert "[14:00-15:00] Created the work_log table." in hour["content"]
+    assert "[14:00-15:00] Created the work_log table." in hour["text"]
 
 
 def test_a_model_that_fails_is_a_note(fake, monkeypatch):
@@ -45,7 +45,7 @@ def test_a_model_that_fails_is_a_note(fake, monkeypatch):
     assert "429" in done["notes"][0]
     monkeypatch.setenv("COMMONPLACE_LLM_KEY_VARIABLE", "NO_SUCH_KEY")
     assert "NO_SUCH_KEY" in facts("rollup", "--due")["notes"][0]
-    assert "1 entry" in facts("timeline", "show", "2020-10-07 14")["content"]
+    assert "1 entry" in facts("timeline", "show", "2020-10-07 14")["text"]
 
 
 def test_a_cap_is_a_note(fake, monkeypatch):

@@ -149,17 +149,17 @@ def test_search_range_and_context(october):
     """The tools' own answers; a time in the question is read."""
     found = facts("timeline", "search", "dashboard", "in", "october", "2020")
     assert found["interval"]["since"] == "2020-09-30T22:00:00+00:00"
-    assert found["results"][0]["ref"] == "timeline:rollup_monthly_202010"
+    assert found["items"][0]["ref"] == "timeline:rollup_monthly_202010"
     raw = facts("timeline", "search", "--type", "raw", "-n", 2)
-    assert [x["ref"] for x in raw["results"]] == [october[2], october[1]]
-    days = facts("timeline", "range", "2020-10", "--level", "daily")["entries"]
+    assert [x["ref"] for x in raw["items"]] == [october[2], october[1]]
+    days = facts("timeline", "range", "2020-10", "--level", "daily")["items"]
     assert [x["text"].splitlines()[0] for x in days if x["entries"]] == [
         "**20 October 2020**",
         "**7 October 2020**",
     ]
     page = facts("timeline", "range", "--level", "raw", "-n", 2)
     more = facts("timeline", "range", "--level", "raw", "--cursor", page["cursor"])
-    assert [x["ref"] for x in page["entries"] + more["entries"]] == october[::-1]
+    assert [x["ref"] for x in page["items"] + more["items"]] == october[::-1]
     assert "Completed the dashboard" in run("timeline", "context", "dashboard").stdout
 
 
@@ -202,11 +202,11 @@ def test_rollup_due_status_and_rebuild(october):
     assert facts("rollup", "--due")["made"] == 8
     assert facts("rollup", "--due")["made"] == 0
     assert run("rollup", "--due").stdout == "Nothing was due.\n"
-    counts = {x["entry_type"]: x["count"] for x in facts("rollup", "--status")["entries"]}
+    counts = {x["entry_type"]: x["count"] for x in facts("rollup", "--status")["items"]}
     assert (counts["raw"], counts["hourly_rollup"], counts["weekly_rollup"]) == (3, 2, 2)
-    before = facts("timeline", "show", "2020-10")["content"]
+    before = facts("timeline", "show", "2020-10")["text"]
     assert facts("rollup", "--rebuild", "2020-10")["made"] >= 5
-    assert facts("timeline", "show", "2020-10")["content"] == before
+    assert facts("timeline", "show", "2020-10")["text"] == before
 
 
 def test_what_retention_lets_go_of_is_told(october, monkeypatch):
@@ -321,8 +321,8 @@ def test_summaries_are_found_by_meaning(monkeypatch):
     run("timeline", "show", "2020-10")
     monkeypatch.delenv("COMMONPLACE_ENCODER_FOLDER")
     found = facts("timeline", "search", "gardening a tree", "--type", "monthly_rollup")
-    assert [x["ref"] for x in found["results"]] == ["timeline:rollup_monthly_202010"]
-    assert (found["results"][0]["by"], found["notes"]) == ("meaning", [])
+    assert [x["ref"] for x in found["items"]] == ["timeline:rollup_monthly_202010"]
+    assert (found["items"][0]["by"], found["notes"]) == ("meaning", [])
     counts = facts("status")["journals"]
     assert [x["pending"] for x in counts if x["journal"] == "timeline"] == [0]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -300,7 +303,7 @@ def test_what_is_not_there(world):
     assert world.ask("PUT").status_code == 405
     assert world.ask(path="/healthz").json() == {"status": "ok"}
     assert world.ask("HEAD", path="/healthz").status_code == 200
-    world.gate.is_leaving = True
+    world.gate.is_stopping = True
     assert world.ask(path="/healthz").status_code == 503
     assert world.ask(headers=ann).headers["retry-after"] == "5"
     assert world.ask("POST", json={"method": "x"}, headers=ann).status_code == 503
@@ -456,7 +459,7 @@ def test_what_is_a_reply_is_read_and_not_guessed(tmp_path, body, is_reply):
         200 if is_reply else 429
     )
     world.clock.at += timedelta(seconds=1)
-    world.gate.is_leaving = True
+    world.gate.is_stopping = True
     assert world.ask("POST", content=body, headers=session).status_code == (
         200 if is_reply else 503
     )
@@ -482,12 +485,75 @@ def test_streams_are_counted_apart():
             pass
 
 
+def test_a_use_of_a_token_is_noted(world):
+    """Of one that is let in, and not of one that was revoked."""
+    ann, bob = world.token("ann"), world.token("bob")
+    revoked = world.tokens.revoke(bob["authorization"].split("_")[1])
+    assert world.ask(headers=ann).status_code == 200
+    assert world.ask(headers=bob).status_code == 401
+    uses = {token.owner: world.tokens.last_use(token) for token in world.tokens.list_tokens()}
+    assert uses == {"ann": NOW, revoked.owner: None}
+
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+def test_a_browser_gets_a_page_that_says_how_to_connect(world):
+    """Without a token, though there are some; nothing in it may run, load, or be framed."""
+    world.token("secretive-ann")
+    shown = world.ask(path="/", headers=BROWSER)
+    assert shown.status_code == 200
+    assert shown.headers["content-type"] == "text/html; charset=utf-8"
+    assert f"claude mcp add --transport http commonplace {ADDRESS}/mcp" in shown.text
+    assert "secretive" not in shown.text
+    policy = shown.headers["content-security-policy"].split("; ")
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    style = re.search("<style>(.*?)</style>", shown.text, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in policy
+    assert "<script" not in shown.text
+    assert shown.headers["connection"] == "close"
+
+
+def test_the_page_names_the_address_that_a_proxy_answers_at(tmp_path):
+    """With TLS, where the proxy says that it speaks it."""
+    names = HostNames(hosts=frozenset({"memory.example.org"}), is_loopback=True)
+    world = World(tmp_path, names=names)
+    given = {**BROWSER, "x-forwarded-proto": "https"}
+    shown = world.ask(path="/", headers=given, base="http://memory.example.org")
+    assert "https://memory.example.org/mcp" in shown.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "accept", "status"),
+    [
+        ("GET", "/", "application/json", 404),
+        ("GET", "/", "*/*", 404),
+        ("POST", "/", "text/html", 404),
+        ("GET", "/favicon.ico", "text/html", 404),
+        ("GET", "/mcp", "text/html", 200),
+    ],
+)
+def test_the_page_is_for_browsers_at_the_root_alone(world, method, path, accept, status):
+    """Other requests are answered as before."""
+    shown = world.ask(method, path, headers={"accept": accept})
+    assert shown.status_code == status
+    assert "text/html" not in shown.headers.get("content-type", "")
+
+
+def test_the_page_is_not_shown_under_a_foreign_name(world):
+    """A page of another site that points its name here learns nothing."""
+    shown = world.ask(path="/", headers=BROWSER, base="http://evil.example")
+    assert shown.status_code == 421
+
+
 def test_damaged_tokens_let_nobody_in(world, tmp_path):
     """Least of all without one; and it can be told why."""
-    assert world.authenticator.trouble() == ""
+    assert world.authenticator.find_problem() == ""
     (tmp_path / "tokens.json").write_text("{")
     assert world.ask().status_code == 503
-    assert "tokens.json cannot be read" in world.authenticator.trouble()
+    assert "tokens.json cannot be read" in world.authenticator.find_problem()
 
 
 @pytest.mark.parametrize(
@@ -525,6 +591,16 @@ def test_all_addresses_are_names_of_a_server_on_all_of_them():
     assert names.knows("203.0.113.7:80")
     assert names.knows("memory.example.org")
     assert not names.knows("evil.example")
+    assert names.knows("[2001:db8::7]:80")
+
+
+@pytest.mark.parametrize(
+    "host", ['[::1]:"><script>', "127.0.0.1:\xb2", "127.0.0.1:123456", "[fe80::1%<script>]"]
+)
+def test_a_host_header_has_a_port_of_digits_and_an_address_without_more(host):
+    """The page of a browser shows what is let in here."""
+    assert not parse_address("0.0.0.0:80").names.knows(host)
+    assert not parse_address("127.0.0.1:80").names.knows(host)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.doors.http_world import HttpServer, connected, home, token_for
+from tests.doors.http_world import ALL, HttpServer, connected, home, token_for
 from tests.doors.terminal import run
 
 SECRET = "zanzibar"
@@ -46,6 +46,7 @@ READS = {
     "what_was_i_doing": [{"timeframe": "today"}],
     "find_when_i": [{"what": f"booked {SECRET}"}],
     "recall": [{"query": SECRET}],
+    "list_by_time": [{}, {"when": "today"}],
     "open_ref": [{"ref": "HANDLE"}],
     "journal_read": [{"id": f"travel/{SECRET}"}, {"id": "HANDLE"}],
     "journal_list_entries": [{"path": f"travel/{SECRET}"}],
@@ -63,6 +64,11 @@ READS = {
     "memory_list": [{"kind": "todo"}],
     "memory_save": [{"kind": "todo", "ref": "HANDLE", "title": "taken over"}],
     "memory_delete": [{"kind": "todo", "ref": "HANDLE"}],
+    "amend": [
+        {"ref": "HANDLE", "text": "taken over"},
+        {"ref": "HANDLE", "text": "taken over", "supersede": True},
+        {"ref": "HANDLE", "delete": True},
+    ],
 }
 """What others ask; HANDLE stands for each of ann's refs, ids, versions and paths in turn."""
 
@@ -162,13 +168,14 @@ def test_nothing_of_one_user_reaches_another():
             heard = await reads_of(hers, handles)
             found = {tool for (tool, _), told in heard.items() if SECRET in told}
             assert set(READS) - found <= {
+                "amend",
                 "memory_delete",
                 "memory_save",
                 "journal_synthesize_conflict",
             }
             assert not any("bob" in told or "carl" in told for told in heard.values())
 
-    with HttpServer("--toolsets", "all") as server:
+    with HttpServer("--toolsets", ALL) as server:
         anyio.run(scenario, server.url)
     folders = {x.name for x in (home() / "users").iterdir()}
     assert folders >= {"ann", "bob", "carl"}

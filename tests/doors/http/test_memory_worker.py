@@ -37,7 +37,7 @@ def test_it_works_until_it_is_stopped_and_begins_again_after_a_failure(monkeypat
 
             return working
 
-    monkeypatch.setitem(POSTGRES, "working", Backend())
+    monkeypatch.setitem(POSTGRES, "open_worker", Backend())
     work = MemoryWork("shared", utc_now)
     work.start()
     assert begun.wait(PATIENCE_S)

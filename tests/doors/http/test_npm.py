@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.doors.http_world import HttpServer, token_for
+from tests.doors.http_world import ALL, HttpServer, token_for
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
 from tests.patience import PATIENCE_S
 
@@ -47,10 +47,10 @@ def call(url, token, tool, **arguments):
 def test_the_inspector_as_each_of_two_users():
     """Every toolset's schemas are portable; each finds what it wrote and nothing else."""
     ann, bob = token_for("ann"), token_for("bob")
-    with HttpServer("--toolsets", "all") as server:
+    with HttpServer("--structured", "--toolsets", ALL) as server:
         listed = inspect(server.url, ann, "--method", "tools/list", "--strict")
         assert listed.returncode == 0, listed.stderr
-        assert len(json.loads(listed.stdout)["tools"]) == 29
+        assert len(json.loads(listed.stdout)["tools"]) == 31
         for token, word in ((ann, "zanzibar"), (bob, "reykjavik")):
             call(server.url, token, "memory_save", kind="todo", title=f"Visit {word}")
             call(server.url, token, "process_thoughts", feelings=f"Longing for {word}.")
@@ -69,7 +69,7 @@ def test_the_inspector_as_each_of_two_users():
 @pytest.mark.parametrize(("mode", "revision"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
 def test_the_typescript_client_as_each_of_two_users(mode, revision):
     """Handshake, lists, calls, errors and sampling, in the protocol it asks for."""
-    with HttpServer("--toolsets", "private,notebook") as server:
+    with HttpServer("--structured", "--toolsets", "private,notebook") as server:
         for owner in ("ann", "bob"):
             client = [PROGRAMS / "node", SCRIPT, MODULES / "@modelcontextprotocol" / "client"]
             done = subprocess.run(

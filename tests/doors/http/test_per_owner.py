@@ -98,7 +98,9 @@ def test_the_clients_model_is_asked_few_questions_at_a_time(apps, sample):
 def test_an_answer_that_comes_with_the_call_is_waited_for_by_nobody(apps, sample, mode, made_by):
     """Since 2026-07-28 a client is asked by the end of a call: it is paid for, and taken."""
     concurrency = ConcurrencyLimit()
-    server = make_server([PerOwner(apps, sample, concurrency=concurrency).toolsets["notebook"]])
+    server = make_server(
+        [PerOwner(apps, sample, concurrency=concurrency).toolsets["notebook"]], structured=True
+    )
     asked = []
 
     async def model(_context, params):

@@ -143,5 +143,5 @@ def test_a_model_is_asked_where_the_settings_let_a_server_ask(words_only, monkey
         with world.apps.using("ann") as app:
             hour = app.timeline.rollups.read("hour", AT)
             assert hour.content.startswith("[14:00-15:00] ")
-            assert app.languages.purse.spent() == (1050 if background else 0)
+            assert app.languages.token_budget.spent() == (1050 if background else 0)
         world.apps.close()

@@ -58,7 +58,7 @@ class World:
         self.limits = Limits(**limits)
         self.callers = Callers(
             self.make,
-            within=tasks,
+            tasks=tasks,
             limits=self.limits,
             rate_limiter=RateLimiter(self.limits, lambda: self.now),
             monotonic=lambda: self.now,
@@ -157,7 +157,7 @@ def test_who_is_shut_out_is_ended_at_once():
         world.hangs = True
         tasks.start_soon(lambda: ask(ANN))
         await anyio.wait_all_tasks_blocked()
-        assert world.callers.shut_out(lambda caller: caller is BOB) == 1
+        assert world.callers.disconnect_unless(lambda caller: caller is BOB) == 1
         await anyio.wait_all_tasks_blocked()
         assert sorted((status, ended) for status, _, ended in told) == [(200, True), (503, True)]
         assert not world.open[ANN].is_running
@@ -178,7 +178,7 @@ def test_the_end_of_streams_is_not_the_end_of_calls():
         with anyio.move_on_after(0.05) as waiting:
             await world.callers.wait_for_calls()
         assert waiting.cancelled_caught
-        world.callers.shut_out(lambda _caller: False)
+        world.callers.disconnect_unless(lambda _caller: False)
         await world.callers.wait_for_calls()
 
     within_world(scenario)
@@ -238,7 +238,9 @@ def test_a_protocol_that_fails_ends_one_caller_alone(caplog):
                 yield
 
         make = world.make
-        world.callers._make = lambda caller: Broken(world) if caller is ANN else make(caller)
+        world.callers._open_manager = lambda caller: (
+            Broken(world) if caller is ANN else make(caller)
+        )
         await world.ask(ANN)
         assert (await world.ask(BOB))[0] == 200
 

@@ -45,7 +45,7 @@ class World:
             lambda _caller: server.sessions(
                 body_bytes=LIMITS.body_bytes, most=LIMITS.sessions, idle_s=LIMITS.session_idle_s
             ),
-            within=tasks,
+            tasks=tasks,
             limits=LIMITS,
             rate_limiter=RateLimiter(LIMITS, lambda: self.now),
             monotonic=lambda: self.now,

@@ -33,7 +33,7 @@ def inspect(
         [
             PROGRAMS / "mcp-inspector",
             "--cli",
-            *server_command(*flags),
+            *server_command("--structured", *flags),
             *passed,
             "--cwd",
             str(project),
@@ -51,7 +51,7 @@ def test_the_inspector_finds_nothing_wrong_with_the_tools(tmp_path):
     """`--strict` reports every schema that some host would refuse; there is none."""
     done = inspect(tmp_path, "--method", "tools/list", "--strict")
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout)["tools"]) == 13
+    assert len(json.loads(done.stdout)["tools"]) == 7
 
 
 def test_the_inspector_writes_and_finds(tmp_path):
@@ -67,7 +67,7 @@ def test_the_inspector_writes_and_finds(tmp_path):
     found = inspect(
         tmp_path,
         "--method=tools/call",
-        "--tool-name=search_journal",
+        "--tool-name=recall",
         "--tool-arg",
         "query=database trouble",
     )

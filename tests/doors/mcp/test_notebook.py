@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from tests.doors.raw_server import server_command
 
-from commonplace.journals.table import DEFAULT_TOOLSETS, TOOLSETS
+from commonplace.journals.table import DEFAULT, PARTS, TOOLSETS
 
 TOOLS = [
     "journal_read",
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("words_only")
 
 def client(tmp_path, *flags: str, mode: str = "auto") -> Client:
     """The SDK's client over a server of its own."""
-    command, *arguments = server_command("--toolsets", "notebook", *flags)
+    command, *arguments = server_command("--structured", "--toolsets", "notebook", *flags)
     parameters = StdioServerParameters(
         command=command, args=arguments, env=dict(os.environ), cwd=tmp_path / "project"
     )
@@ -37,7 +37,7 @@ def client(tmp_path, *flags: str, mode: str = "auto") -> Client:
 def test_the_toolset_is_offered_when_it_is_asked_for():
     """Not by default, so that a client is not handed six tools more."""
     assert "notebook" in TOOLSETS
-    assert "notebook" not in DEFAULT_TOOLSETS
+    assert "notebook" not in PARTS[DEFAULT]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -29,11 +29,10 @@ def test_a_model_recalls_and_opens_what_was_written(world, mode):
     app = world.open()
 
     async def scenario():
-        async with Client(make_server(app.toolsets()), mode=mode) as client:
+        async with Client(make_server(app.toolsets(), structured=True), mode=mode) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-            for name in ("recall", "open_ref"):
+            for name in ("recall", "list_by_time", "open_ref"):
                 assert tools[name].annotations.read_only_hint is True
-                assert tools[name].description.startswith("Private journal, chronicle: ")
             await client.call_tool("add_entry", {"message": "left Postgres for SQLite"})
             await client.call_tool("process_thoughts", {"feelings": "Postgres wore me out."})
             found = await client.call_tool("recall", {"query": "why did we leave Postgres today?"})
@@ -69,7 +68,7 @@ def test_an_error_says_what_to_do_in_text_and_data(world, tool, arguments, code,
     """Some hosts drop the one, some the other."""
 
     async def scenario():
-        async with Client(make_server(world.open().toolsets())) as client:
+        async with Client(make_server(world.open().toolsets(), structured=True)) as client:
             answer = await client.call_tool(tool, arguments)
             assert answer.is_error
             assert answer.structured_content["code"] == code
@@ -83,7 +82,7 @@ def test_the_instructions_tell_of_recall(world):
     """A model is told to ask before it answers from what it does not know."""
 
     async def scenario():
-        async with Client(make_server(world.open().toolsets())) as client:
+        async with Client(make_server(world.open().toolsets(), structured=True)) as client:
             assert "ask it with recall" in client.instructions
 
     anyio.run(scenario)

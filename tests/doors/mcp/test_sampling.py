@@ -54,7 +54,7 @@ def server(tmp_path, monkeypatch):
     def make():
         settings = read_settings(cwd=tmp_path / "project", home=tmp_path / "home")
         opened.append(App(settings, user_home=tmp_path / "home"))
-        return door.make_server(opened[-1].toolsets())
+        return door.make_server(opened[-1].toolsets(), structured=True)
 
     yield make
     for each in opened:
@@ -151,8 +151,8 @@ def test_the_configured_model_comes_after_the_clients(server, monkeypatch):
 def test_sampling_works_through_the_front(tmp_path, monkeypatch, mode):
     """A real server whose first answers came from a snapshot: what the client declared then holds."""
     monkeypatch.setenv("COMMONPLACE_PRELOAD", "0")
-    prime_for(["--toolsets", "notebook"], tmp_path, {})
-    command, *arguments = server_command("--toolsets", "notebook")
+    prime_for(["--structured", "--toolsets", "notebook"], tmp_path, {})
+    command, *arguments = server_command("--structured", "--toolsets", "notebook")
     parameters = StdioServerParameters(
         command=command, args=arguments, env=dict(os.environ), cwd=tmp_path
     )

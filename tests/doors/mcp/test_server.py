@@ -20,21 +20,15 @@ from tests.doors.raw_server import RawServer, prime_for, server_command
 from tests.patience import PATIENCE_S
 
 TOOLS = [
-    "process_thoughts",
-    "search_journal",
-    "read_journal_entry",
-    "list_recent_entries",
-    "read_recent_entries",
-    "add_entry",
-    "list_entries",
-    "search_entries",
-    "remember_this",
-    "what_was_i_doing",
-    "find_when_i",
     "recall",
+    "list_by_time",
     "open_ref",
+    "amend",
+    "process_thoughts",
+    "add_entry",
+    "find_when_i",
 ]
-WRITING = {"process_thoughts", "add_entry", "remember_this"}
+WRITING = {"amend", "process_thoughts", "add_entry"}
 
 
 @pytest.fixture(autouse=True, params=["front", "plain"])
@@ -47,8 +41,8 @@ def way(request, monkeypatch):
 def command(way, tmp_path):
     """The command of a server that begins in this way, in the project's folder."""
     if way == "front":
-        prime_for([], project_folder(tmp_path), {})
-    return server_command(*(["--plain"] if way == "plain" else []))
+        prime_for(["--structured"], project_folder(tmp_path), {})
+    return server_command("--structured", *(["--plain"] if way == "plain" else []))
 
 
 @pytest.fixture
@@ -92,7 +86,7 @@ def test_the_sdks_client_writes_finds_lists_and_reads(tmp_path, mode, way):
                 project_ref,
             }
             read = await client.call_tool("read_journal_entry", {"path": project_ref})
-            assert read.content[0].text.endswith("## Project Notes\n\nUse WAL mode.\n")
+            assert read.content[0].text.endswith("## Project Notes\n\nUse WAL mode.\n\n```")
             recent = await client.call_tool("read_recent_entries", {"type": "user"})
             assert "The locked database wore me out." in recent.content[0].text
 
@@ -110,26 +104,59 @@ def test_the_instructions_say_when_to_write_and_when_to_search(server):
     """A model is told without being asked."""
     instructions = server.handshake()["result"]["instructions"]
     assert "process_thoughts" in instructions
-    assert "search_journal" in instructions
+    assert "recall" in instructions
 
 
 def test_tools_carry_their_effects(server):
     """Hosts see which tool writes."""
     server.handshake()
     listed = {t["name"]: t["annotations"] for t in server.ask("tools/list")["result"]["tools"]}
-    assert listed["search_journal"]["readOnlyHint"] is True
+    assert listed["recall"]["readOnlyHint"] is True
     assert listed["process_thoughts"]["readOnlyHint"] is False
     assert listed["process_thoughts"]["destructiveHint"] is False
 
 
 def test_the_list_of_tools_stays_small(server):
-    """The default toolsets cost a model at most 2,500 tokens, counted as bytes / 4."""
+    """At most 8 tools and 1,500 tokens by default, counted as bytes / 4."""
     server.handshake()
     listed = server.ask("tools/list")["result"]["tools"]
-    assert len(json.dumps(listed, separators=(",", ":")).encode()) / 4 <= 2500
+    assert len(listed) <= 8
+    assert len(json.dumps(listed, separators=(",", ":")).encode()) / 4 <= 1500
 
 
-def test_an_error_is_one_sentence_and_structured(server):
+def test_a_result_is_text_alone(server):
+    """What is done, found or refused: no JSON that a client could show in place of the text."""
+    server.handshake()
+    for name, arguments in (
+        ("process_thoughts", {"feelings": "The locked database wore me out."}),
+        ("recall", {"query": "database"}),
+        ("recall", {"query": "x", "limit": 0}),
+    ):
+        asked = {"name": name, "arguments": arguments}
+        result = server.ask("tools/call", asked)["result"]
+        assert "structuredContent" not in result
+        assert [block["type"] for block in result["content"]] == ["text"]
+    assert not any("outputSchema" in x for x in server.ask("tools/list")["result"]["tools"])
+
+
+@pytest.mark.parametrize("asked", ["flag", "environment", "_meta"])
+def test_json_stands_beside_the_text_where_it_is_asked_for(tmp_path, asked):
+    """By the start, for every call; or by one call, for itself alone."""
+    flags = ["--structured"] if asked == "flag" else []
+    env = {"COMMONPLACE_STRUCTURED": "1"} if asked == "environment" else {}
+    with RawServer(*flags, cwd=project_folder(tmp_path), env=env) as server:
+        server.handshake()
+        call = {"name": "add_entry", "arguments": {"message": "Painted the gate"}}
+        if asked == "_meta":
+            call["_meta"] = {"commonplace/structured": True}
+        result = server.ask("tools/call", call)["result"]
+        assert result["structuredContent"]["message"] == "Painted the gate"
+        assert result["structuredContent"]["id"] in result["content"][0]["text"]
+        call["_meta"] = {"commonplace/structured": False}
+        assert "structuredContent" not in server.ask("tools/call", call)["result"]
+
+
+def test_an_error_is_one_sentence_and_its_facts_where_they_are_asked_for(server):
     """A wrong argument is a tool error that names it, its value and what fits."""
     server.handshake()
     answer = server.call("search_journal", {"query": "x", "limit": 0})

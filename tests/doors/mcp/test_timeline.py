@@ -14,7 +14,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from tests.doors.raw_server import RawServer, server_command
 
-from commonplace.journals.table import DEFAULT_TOOLSETS, TOOLSETS
+from commonplace.journals.table import DEFAULT, PARTS, TOOLSETS
 
 TOOLS = [
     "timeline_add",
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("words_only")
 
 def client(tmp_path, *flags: str, mode: str = "auto") -> Client:
     """The SDK's client over a server of its own."""
-    command, *arguments = server_command("--toolsets", "timeline,recall", *flags)
+    command, *arguments = server_command("--structured", "--toolsets", "timeline,recall", *flags)
     parameters = StdioServerParameters(
         command=command, args=arguments, env=dict(os.environ), cwd=tmp_path / "project"
     )
@@ -41,7 +41,7 @@ def client(tmp_path, *flags: str, mode: str = "auto") -> Client:
 def test_the_toolset_is_offered_when_it_is_asked_for():
     """Not by default, so that a client is not handed six tools more."""
     assert "timeline" in TOOLSETS
-    assert "timeline" not in DEFAULT_TOOLSETS
+    assert "timeline" not in PARTS[DEFAULT]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -88,12 +88,17 @@ def test_the_sdks_client_uses_the_six_tools(tmp_path, mode):
 
 
 def test_a_read_only_server_offers_no_write(tmp_path):
-    """The other four stay, and recall's two."""
+    """The other four stay, and recall's."""
 
     async def scenario():
         async with client(tmp_path, "--read-only") as session:
             names = [tool.name for tool in (await session.list_tools()).tools]
-            assert names == [*(x for x in TOOLS if x not in WRITING), "recall", "open_ref"]
+            assert names == [
+                *(x for x in TOOLS if x not in WRITING),
+                "recall",
+                "list_by_time",
+                "open_ref",
+            ]
 
     anyio.run(scenario)
 

@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_S
 pytestmark = needs_npm
 
 SCRIPT = Path(__file__).parents[1] / "typescript_client.mjs"
-FLAGS = ("--toolsets", "private,notebook")
+FLAGS = ("--structured", "--toolsets", "private,notebook")
 PASSING = re.compile(r"\d{4}-\d\d-\d\d(?:[T/][\d:.\-]+(?:\+00:00)?)?")
 
 

@@ -264,9 +264,24 @@ def test_a_file_we_cannot_edit_stays_untouched(name, text, machine):
     with pytest.raises(Invalid) as caught:
         set_up(name, machine)
     assert str(file) in caught.value.message
-    assert caught.value.hint == f"Add this to it yourself:\n{render_block(CLIENTS[name], COMMAND)}"
+    beside = text if isinstance(text, str) else ""
+    block = render_block(CLIENTS[name], COMMAND, beside=beside)
+    assert caught.value.hint == f"Add this to it yourself:\n{block}"
     assert file.read_bytes() == before
     assert [*file.parent.iterdir()] == [file]
+
+
+def test_a_block_beside_an_inline_table_is_valid_where_it_says(machine):
+    """A header of its own would define the table twice: it goes into the braces."""
+    text = 'mcp_servers = { other = { command = "x" } }\n'
+    comment, inside = render_block(CLIENTS["codex"], COMMAND, beside=text).splitlines()
+    assert comment == "# inside the braces of mcp_servers, after a comma:"
+    pasted = text.replace(" }\n", f", {inside} }}\n")
+    servers = tomllib.loads(pasted)["mcp_servers"]
+    assert servers["other"] == {"command": "x"}
+    assert [servers["commonplace"]["command"], *servers["commonplace"]["args"]] == COMMAND
+    elsewhere = 'tools = { web = true }\n[mcp_servers.commonplace]\ncommand = "x"\n'
+    assert render_block(CLIENTS["codex"], COMMAND, beside=elsewhere).startswith("[mcp_servers.")
 
 
 def test_an_inline_entry_of_codex_is_set_where_it_stands(machine):
@@ -360,6 +375,36 @@ def test_the_command_line_sets_up_a_client(tmp_path):
     assert written["args"][-3:] == ["mcp", "--toolsets", "all"]
     again = CliRunner().invoke(main, ["setup", "cursor", "--toolsets", "all", "--json"])
     assert json.loads(again.stdout)["changed"] is False
+
+
+@pytest.mark.parametrize("client", ["cursor", "codex"])
+def test_setup_again_keeps_the_options_of_the_entry(client, tmp_path):
+    """Of all of them, and of the others where --toolsets is given; its snapshot is kept too."""
+    invoke = CliRunner().invoke
+    invoke(main, ["setup", client, "--toolsets", "all"])
+    file = CLIENTS[client].file(
+        Machine(platform=sys.platform, home=tmp_path / "home", environ=os.environ)
+    )
+    file.write_text(file.read_text().replace('"all"', '"all", "--read-only"'))
+    again = json.loads(invoke(main, ["setup", client, "--json"]).stdout)
+    assert again["command"][-4:] == ["mcp", "--toolsets", "all", "--read-only"]
+    assert (again["changed"], again["primed"]) == (False, True)
+    shown = json.loads(invoke(main, ["setup", client, "--print", "--json"]).stdout)
+    assert shown["command"] == again["command"]
+    other = json.loads(invoke(main, ["setup", client, "--toolsets", "private", "--json"]).stdout)
+    assert other["command"][-4:] == ["mcp", "--read-only", "--toolsets", "private"]
+    assert other["changed"] is True
+
+
+def test_options_that_the_server_does_not_know_are_kept_and_have_no_snapshot(tmp_path):
+    """They may be of another version; the first session says what is wrong with them."""
+    file = tmp_path / "home" / ".cursor" / "mcp.json"
+    file.parent.mkdir(parents=True)
+    entry = {"command": "x", "args": ["mcp", "--of-tomorrow"]}
+    file.write_text(json.dumps({"mcpServers": {"commonplace": entry}}))
+    done = json.loads(CliRunner().invoke(main, ["setup", "cursor", "--json"]).stdout)
+    assert done["command"][-2:] == ["mcp", "--of-tomorrow"]
+    assert (done["changed"], done["primed"]) == (True, False)
 
 
 def test_print_writes_nothing(tmp_path):

@@ -27,7 +27,7 @@ from commonplace.doors.stdio.snapshot import (
     start_key,
     user_files,
 )
-from commonplace.doors.stdio.snapshot_recorder import prime
+from commonplace.doors.stdio.snapshot_recorder import keep_snapshot
 
 OLD = 1_000_000_000
 
@@ -42,7 +42,7 @@ def settle(path, text):
 @pytest.fixture
 def key():
     """The key of a start whose snapshot is there."""
-    assert prime([], flags={}, user_home=Path.home())
+    assert keep_snapshot([], flags={}, user_home=Path.home())
     found = start_key([])
     assert read_snapshot(found)
     return found
@@ -137,14 +137,14 @@ def test_settings_of_files_are_answered(tmp_path, monkeypatch):
     with RawServer(cwd=project) as server:
         server.handshake()
         tools = server.ask("tools/list")["result"]["tools"]
-        assert {x["name"] for x in tools} == {"recall", "open_ref"}
+        assert {x["name"] for x in tools} == {"recall", "list_by_time", "open_ref", "amend"}
 
 
 def test_a_file_written_just_now_is_not_trusted_yet(tmp_path):
     """It could change again within one tick of its disk's clock: the next session keeps one."""
     user_file().parent.mkdir(parents=True)
     user_file().write_text("read_only = true\n")
-    assert not prime([], flags={}, user_home=Path.home())
+    assert not keep_snapshot([], flags={}, user_home=Path.home())
     assert read_snapshot(start_key([])) is None
 
 
@@ -159,7 +159,7 @@ def test_a_change_while_the_snapshot_is_made_is_seen(monkeypatch):
         return made(toolsets)
 
     monkeypatch.setattr(room_of_making, "make_snapshot", make)
-    assert not prime([], flags={}, user_home=Path.home())
+    assert not keep_snapshot([], flags={}, user_home=Path.home())
     assert not os.path.exists(snapshot_folder()) or os.listdir(snapshot_folder()) == []
 
 
@@ -187,7 +187,7 @@ def test_an_untested_sdk_is_not_fronted(key, tmp_path, monkeypatch, version):
     (installed / f"mcp-{version}.dist-info").mkdir(parents=True)
     monkeypatch.setattr(sys, "path", [str(installed), *sys.path])
     assert start_key([]) is None
-    assert not prime([], flags={}, user_home=Path.home())
+    assert not keep_snapshot([], flags={}, user_home=Path.home())
 
 
 def broken(path, kind):
@@ -229,9 +229,9 @@ def test_a_snapshot_that_cannot_be_trusted_is_not_served(key, tmp_path, kind):
 def test_a_snapshot_that_tells_other_answers_goes(key, tmp_path):
     """Should a snapshot ever be wrong, the first replay shows it, and it is removed."""
     path = Path(snapshot_path(key))
-    path.write_text(path.read_text().replace("You have a private journal", "You have no journal"))
+    path.write_text(path.read_text().replace("is your memory", "is no memory"))
     with RawServer(cwd=tmp_path) as server:
-        assert "You have no journal" in server.handshake()["result"]["instructions"]
+        assert "is no memory" in server.handshake()["result"]["instructions"]
         server.call("search_journal", REFUSED["arguments"])
         assert not path.exists()
         assert "A snapshot held other answers" in server.next_error()
@@ -277,13 +277,13 @@ def test_setup_leaves_the_snapshot_of_the_first_session(tmp_path):
 
 def test_doctor_compares_the_snapshot_with_the_sdk(key):
     """Equal: a note. Other: a problem, and repair removes the snapshot."""
-    assert "begins from a snapshot that says what the SDK says" in doctor()
+    assert "begins from a snapshot, which agrees with the SDK" in doctor()
     path = Path(snapshot_path(key))
-    path.write_text(path.read_text().replace("You have a private journal", "You have no journal"))
-    assert "The snapshot of `mcp` says other than the SDK." in doctor()
+    path.write_text(path.read_text().replace("is your memory", "is no memory"))
+    assert "The snapshot of `mcp` differs from what the SDK says." in doctor()
     assert "Removed a snapshot" in doctor("--repair")
     assert not path.exists()
-    assert "No snapshot for here" in doctor()
+    assert "There is no snapshot" in doctor()
 
 
 def doctor(*words):

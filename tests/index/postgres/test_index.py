@@ -16,11 +16,11 @@ from commonplace.core.errors import Denied
 from commonplace.core.values import Asked, Drop, Encoded, Filter, Interval, Put
 from commonplace.db.postgres.database import Postgres, refuse_unguarded
 from commonplace.index.in_memory import MemoryIndex
-from commonplace.index.postgres.held import Held, HeldVectors
+from commonplace.index.postgres.doc_cache import CachedDocs, DocCache
 from commonplace.index.postgres.index import TABLES, PostgresIndex
-from commonplace.index.postgres.known import KnownDocs, Remembered
-from commonplace.index.postgres.nearest import PREFIX, tend_nearest
-from commonplace.index.scoring.doc_table import roll_of
+from commonplace.index.postgres.nearest import PREFIX, maintain_nearest
+from commonplace.index.postgres.vector_cache import CachedVectors, VectorCache
+from commonplace.index.scoring.doc_table import doc_table_of
 from commonplace.index.sqlite.words import FEW
 from commonplace.testing import ALONE, START, TOGETHER, HashingEncoder, a_doc, encode_all, look
 
@@ -62,7 +62,7 @@ def pooled():
 @pytest.fixture(params=["kept", "asked"])
 def mine(opened, request):
     """An index whose process keeps the vectors, and one that has the server compute the products."""
-    return opened(**({} if request.param == "kept" else {"held_chunks": 0})).within("me")
+    return opened(**({} if request.param == "kept" else {"cached_chunks": 0})).of_owner("me")
 
 
 def alike(one, other):
@@ -113,7 +113,7 @@ def test_it_answers_as_the_index_in_memory_does(  # noqa: PLR0917  one argument 
         end=None if end is None else START + timedelta(minutes=end),
     )
     answers = []
-    for index in (mine, MemoryIndex().within("me")):
+    for index in (mine, MemoryIndex().of_owner("me")):
         index.apply([Drop(ref) for ref in index.since("").stamps("")])
         index.apply([Put(doc) for doc in some_docs(texts)])
         encode_all(index, ENCODER)
@@ -122,8 +122,8 @@ def test_it_answers_as_the_index_in_memory_does(  # noqa: PLR0917  one argument 
         index.apply([Drop(f"d:{number}") for number in dropped])
         index.apply([Put(doc) for doc in some_docs(later)])
         counts = index.counts(ENCODER.identity)
-        within = Filter(within=span, tags=tags, kinds=kinds)
-        found = look(index, question, encoder=ENCODER, within=within, limit=20, weighing=TOGETHER)
+        where = Filter(interval=span, tags=tags, kinds=kinds)
+        found = look(index, question, encoder=ENCODER, where=where, limit=20, weighing=TOGETHER)
         answers.append((found, counts))
     (found, counts), (others, other_counts) = answers
     alike(found, others)
@@ -135,8 +135,8 @@ def test_it_answers_as_the_index_in_memory_does(  # noqa: PLR0917  one argument 
 def test_any_text_can_be_filed_found_and_dropped(mine, text, ref, name, tag):
     """Also with surrogates, NUL and signs of every script in text, ref, heading and tag."""
     mine.apply([Put(a_doc(ref, text, scope=name, headings=(name,), tags=(tag,), session=name))])
-    within = Filter(scopes=(name,), headings=(name,), tags=(tag,))
-    assert len(look(mine, text, within=within, limit=5)) == (1 if _has_words(text) else 0)
+    where = Filter(scopes=(name,), headings=(name,), tags=(tag,))
+    assert len(look(mine, text, where=where, limit=5)) == (1 if _has_words(text) else 0)
     encode_all(mine, ENCODER)
     assert mine.counts(ENCODER.identity).pending == 0
     mine.apply([Drop(ref)])
@@ -144,14 +144,14 @@ def test_any_text_can_be_filed_found_and_dropped(mine, text, ref, name, tag):
 
 
 def _has_words(text):
-    memory = MemoryIndex().within("me")
+    memory = MemoryIndex().of_owner("me")
     memory.apply([Put(a_doc("n:1", text))])
     return bool(look(memory, text, limit=5))
 
 
 def test_what_another_process_files_is_seen_at_once(opened):
     """Put, moved, dropped, put again under the same second, cleared: each search is up to date."""
-    mine, theirs = opened().within("me"), opened().within("me")
+    mine, theirs = opened().of_owner("me"), opened().of_owner("me")
     docs = [a_doc(f"n:{i}", f"harbour {i}", minutes=i) for i in range(3)]
     mine.apply([Put(doc) for doc in docs])
     assert set(look(theirs, "harbour")) == {"n:0", "n:1", "n:2"}
@@ -169,7 +169,7 @@ def test_what_another_process_files_is_seen_at_once(opened):
 
 def test_a_process_far_behind_reads_every_doc_anew(opened, database):
     """Ids that left are told of for so long; who saw less, or rows that are no more, begins anew."""
-    mine, theirs = opened().within("me"), opened().within("me")
+    mine, theirs = opened().of_owner("me"), opened().of_owner("me")
     mine.apply([Put(a_doc("n:1", "harbour")), Put(a_doc("n:2", "harbour", minutes=1))])
     assert len(look(theirs, "harbour")) == 2
     mine.apply([Drop("n:1")])
@@ -184,7 +184,7 @@ def test_a_process_far_behind_reads_every_doc_anew(opened, database):
 
 def test_a_database_that_went_back_is_followed(opened, database):
     """After a failover: a change is gone, and another has its number; the search sees that one."""
-    mine, theirs = opened().within("me"), opened().within("me")
+    mine, theirs = opened().of_owner("me"), opened().of_owner("me")
     theirs.apply([Put(a_doc("n:1", "harbour"))])
     for table in TABLES:
         database.run(f"CREATE TABLE before_{table} AS TABLE {table}")
@@ -201,7 +201,7 @@ def test_a_database_that_went_back_is_followed(opened, database):
 def test_a_server_that_came_back_is_not_taken_at_its_numbers(own_server, pooled):
     """After a failover: what another server knows by a change's number may be another change."""
     database = database_on(own_server)
-    mine = PostgresIndex(pooled(database.app_url)).within("me")
+    mine = PostgresIndex(pooled(database.app_url)).of_owner("me")
     mine.apply([Put(a_doc("n:1", "harbour"))])
     for table in TABLES:
         database.run(f"CREATE TABLE before_{table} AS TABLE {table}")
@@ -212,7 +212,7 @@ def test_a_server_that_came_back_is_not_taken_at_its_numbers(own_server, pooled)
         database.run(f"INSERT INTO {table} TABLE before_{table}")
     own_server.stop()
     own_server.start()
-    PostgresIndex(pooled(database.app_url)).within("me").apply(
+    PostgresIndex(pooled(database.app_url)).of_owner("me").apply(
         [Put(a_doc("n:3", "harbour", minutes=2))]
     )
     assert set(look(mine, "harbour")) == {"n:1", "n:3"}
@@ -222,9 +222,9 @@ def test_what_is_remembered_is_bounded():
     """Whoever was not asked about for the longest is forgotten first."""
 
     def of(docs):
-        return KnownDocs("n", 1, roll_of(np.zeros((6, docs), dtype=np.int64)), {})
+        return CachedDocs("n", 1, doc_table_of(np.zeros((6, docs), dtype=np.int64)), {})
 
-    held = Remembered(docs=10, owners=3)
+    held = DocCache(docs=10, owners=3)
     held.keep("a", of(4))
     held.keep("b", of(4))
     assert held.of("a").change == 1
@@ -239,7 +239,7 @@ def test_what_is_remembered_is_bounded():
 
 def test_vectors_that_are_kept_are_those_of_the_rows(opened):
     """Put, changed, moved in time, dropped and cleared by another process: each search sees it."""
-    mine, theirs = opened().within("me"), opened(held_chunks=0).within("me")
+    mine, theirs = opened().of_owner("me"), opened(cached_chunks=0).of_owner("me")
 
     def both():
         one, other = (look(each, "harbour", encoder=ENCODER) for each in (mine, theirs))
@@ -269,9 +269,9 @@ def test_kept_vectors_are_bounded():
     """Whoever was not asked about for the longest goes first."""
 
     def of(rows):
-        return Held("n", 1, np.arange(rows), np.zeros((rows, 8), dtype=np.float32))
+        return CachedVectors("n", 1, np.arange(rows), np.zeros((rows, 8), dtype=np.float32))
 
-    kept = HeldVectors(most_bytes=32 * 10)
+    kept = VectorCache(most_bytes=32 * 10)
     for owner, rows in (("a", 4), ("b", 4), ("c", 4), ("b", 6)):
         kept.keep(owner, "m", of(rows))
     found = [kept.find(owner, "m", name="n", change=1) for owner in "abc"]
@@ -283,7 +283,7 @@ def test_kept_vectors_are_bounded():
 
 def test_common_words_are_left_out_as_on_disk(opened):
     """Past a thousand docs: a term in more than a quarter is left out, unless in the time asked."""
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     docs = []
     for i in range(FEW + 200):
         words = ["every", *(["often"] if i % 3 == 0 else []), *(["rare"] if i < 3 else [])]
@@ -291,16 +291,16 @@ def test_common_words_are_left_out_as_on_disk(opened):
     mine.apply([Put(doc) for doc in docs])
 
     def found(words, **rest):
-        return set(look(mine, words, within=Filter(**rest), limit=2000))
+        return set(look(mine, words, where=Filter(**rest), limit=2000))
 
     for _ in range(2):  # the second time the counts are remembered
         assert found("rare often every") == {"n:0", "n:1", "n:2"}
         assert len(found("often every absent")) == 400
         assert len(found("every")) == 1200
         hour = Interval(start=START + timedelta(minutes=30), end=START + timedelta(minutes=90))
-        assert len(found("often rare", within=hour)) == 20
+        assert len(found("often rare", interval=hour)) == 20
     # Another process leaves two docs: what was common is so no more, for the first search already.
-    theirs = opened().within("me")
+    theirs = opened().of_owner("me")
     theirs.clear()
     theirs.apply([Put(a_doc("n:1", "every")), Put(a_doc("n:2", "rare", minutes=1))])
     assert found("rare every") == {"n:1", "n:2"}
@@ -311,11 +311,11 @@ def test_a_user_sees_no_row_of_another_whatever_is_asked(opened, database):
     index = opened()
     owners = ["ann", "'; DROP TABLE wb_docs; --", "ann' OR '1'='1", "%s", "{user}", "\\", "天"]
     for owner in owners:
-        mine = index.within(owner)
+        mine = index.of_owner(owner)
         mine.apply([Put(a_doc(f"n:{owner}", f"harbour {owner}", tags=(owner,), scope=owner))])
         encode_all(mine, ENCODER)
     for owner in owners:
-        mine = index.within(owner)
+        mine = index.of_owner(owner)
         for asked in (*owners, "harbour"):
             assert set(look(mine, asked, encoder=ENCODER)) == {f"n:{owner}"}
         assert set(mine.since("").stamps("")) == {f"n:{owner}"}
@@ -330,7 +330,7 @@ def test_a_role_that_nothing_guards_is_refused(database):
     pool = Postgres(database.admin_url, check=partial(refuse_unguarded, tables=TABLES))
     try:
         with pytest.raises(Denied):
-            PostgresIndex(pool).within("me").counts("")
+            PostgresIndex(pool).of_owner("me").counts("")
     finally:
         pool.close()
 
@@ -374,14 +374,14 @@ def test_many_writers_at_once_leave_all_in_order(opened, database):
         words="harbour sea",
         vector=lambda: ENCODER.encode_query("harbour sea"),
         identity=ENCODER.identity,
-        within=Filter(),
+        where=Filter(),
         limit=10,
         weighing=TOGETHER,
     )
 
     def work(number):
         chance = random.Random(number)
-        mine = indexes[number % 2].within("ann" if number % 3 else "bob")
+        mine = indexes[number % 2].of_owner("ann" if number % 3 else "bob")
         for turn in range(25):
             refs = chance.sample(range(12), 4)
             text = chance.choice(["harbour", "wood sea", " ", "storm " * 40])
@@ -415,16 +415,16 @@ def test_many_writers_at_once_leave_all_in_order(opened, database):
         assert (docs, chunks) == (encoded, rows)
     assert database.rows(STRAY) == [(0, 0)]
     for owner in ("ann", "bob"):
-        fresh = opened().within(owner)
+        fresh = opened().of_owner(owner)
         alike(
-            look(indexes[0].within(owner), "harbour sea", encoder=ENCODER, limit=50),
+            look(indexes[0].of_owner(owner), "harbour sea", encoder=ENCODER, limit=50),
             look(fresh, "harbour sea", encoder=ENCODER, limit=50),
         )
 
 
 def a_crowd(index, owner, count, *, dimensions=64):
     """A user with so many docs, and vectors of clusters."""
-    mine = index.within(owner)
+    mine = index.of_owner(owner)
     mine.apply([Put(a_doc(f"n:{i}", f"note {i}", minutes=i)) for i in range(count)])
     chance = np.random.default_rng(7)
     near = chance.standard_normal((20, dimensions))[chance.integers(20, size=count)]
@@ -452,7 +452,7 @@ def near_of(index, vector, **rest):
             words="",
             vector=lambda: vector,
             identity="crowd",
-            within=Filter(**rest),
+            where=Filter(**rest),
             limit=10,
             weighing=ALONE,
         )
@@ -463,29 +463,29 @@ def near_of(index, vector, **rest):
 
 def test_a_user_with_many_vectors_has_an_index_of_their_own(opened, database):
     """Made for that user alone, used by that user alone, as good as exact; dropped when few are left."""
-    index = opened(indexed_from=1000, held_chunks=0)
+    index = opened(indexed_from=1000, cached_chunks=0)
     large, made = a_crowd(index, "large", 1500)
     small, _ = a_crowd(index, "small", 100)
     exact = [near_of(large, query)[0] for query in made[:40]]
     with psycopg.connect(database.admin_url, autocommit=True) as conn:
         bounds = {"indexed_from": 1000, "dropped_below": 800}
-        assert [line.split()[0] for line in tend_nearest(conn, **bounds)] == ["Made"]
-        assert tend_nearest(conn, **bounds) == []
+        assert [line.split()[0] for line in maintain_nearest(conn, **bounds)] == ["Made"]
+        assert maintain_nearest(conn, **bounds) == []
         nearest = [near_of(large, query) for query in made[:40]]
         shared = sum(len(one & other) for one, (other, _) in zip(exact, nearest, strict=True))
         assert shared >= 0.98 * 400
         assert all(np.isclose(figures.max(), 1.0, atol=1e-6) for _, figures in nearest)
         hour = Interval(end=START + timedelta(minutes=1200))
-        assert all(int(ref[2:]) < 1200 for ref in near_of(large, made[1400], within=hour)[0])
+        assert all(int(ref[2:]) < 1200 for ref in near_of(large, made[1400], interval=hour)[0])
         assert len(near_of(small, made[0])[0]) == 10
         late = Interval(start=START + timedelta(minutes=1440))
-        narrow = opened(indexed_from=10, held_chunks=0).within("large")
+        narrow = opened(indexed_from=10, cached_chunks=0).of_owner("large")
         for query in made[:20]:
             # Of so few the nearest of all are none, or not enough: the answer is exact.
             exact = np.argsort(-(made[1440:] @ query))[:10] + 1440
-            assert near_of(narrow, query, within=late)[0] == {f"n:{i}" for i in exact}
+            assert near_of(narrow, query, interval=late)[0] == {f"n:{i}" for i in exact}
         large.apply([Drop(f"n:{i}") for i in range(900)])
-        assert [line.split()[0] for line in tend_nearest(conn, **bounds)] == ["Dropped"]
+        assert [line.split()[0] for line in maintain_nearest(conn, **bounds)] == ["Dropped"]
     assert len(near_of(large, made[1000])[0]) == 10
 
 
@@ -494,12 +494,12 @@ def test_no_index_is_dropped_by_a_role_that_sees_no_sizes(opened, database):
     a_crowd(opened(), "large", 1500)
     bounds = {"indexed_from": 1000, "dropped_below": 800}
     with psycopg.connect(database.admin_url, autocommit=True) as conn:
-        tend_nearest(conn, **bounds)
+        maintain_nearest(conn, **bounds)
         conn.execute("GRANT ALL ON wb_models, wb_embeddings TO commonplace_worker")
         conn.execute("SET ROLE commonplace_worker")
-        assert [line.split()[0] for line in tend_nearest(conn, **bounds)] == ["Kept"]
+        assert [line.split()[0] for line in maintain_nearest(conn, **bounds)] == ["Kept"]
         conn.execute("RESET ROLE")
-        assert tend_nearest(conn, **bounds) == []
+        assert maintain_nearest(conn, **bounds) == []
 
 
 def test_a_small_user_is_never_searched_by_an_index_of_the_nearest(opened, database):
@@ -508,7 +508,7 @@ def test_a_small_user_is_never_searched_by_an_index_of_the_nearest(opened, datab
     a_crowd(index, "large", 1500)
     a_crowd(index, "small", 100)
     with psycopg.connect(database.admin_url, autocommit=True) as conn:
-        tend_nearest(conn, indexed_from=1000)
+        maintain_nearest(conn, indexed_from=1000)
         conn.execute("ANALYZE")
     query = "[" + ",".join(["0.125"] * 64) + "]"
     assert PREFIX in plan_of(database, "large", query)

@@ -52,7 +52,7 @@ def test_a_broken_file_is_made_anew_when_it_is_opened(opened, folder, law, fault
     mine.apply([], source="s", mark="1")
     index.close()
     fault(folder / "index.db")
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     with contextlib.suppress(Unavailable):
         # A tear further in shows itself at use, and heals at the next.
         law.find(mine, "harbour")
@@ -74,7 +74,7 @@ def test_doctor_sees_a_broken_file_and_repairs_it(opened, folder, law, fault):
     path = folder / "index.db"
     fault(path)
     broken = path.read_bytes()
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     problems = mine.problems()
     assert [problem.repairable for problem in problems] == [True]
     assert "corrupt" in problems[0].what
@@ -94,7 +94,7 @@ def test_a_page_that_breaks_at_use_is_explained_and_heals(opened, folder, law):
     with path.open("r+b") as file:
         file.seek(8192)
         file.write(b"\x5a" * 8192 * (pages - 1))
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     with pytest.raises(Unavailable, match="is corrupt") as caught:
         mine.counts("e")
     assert "commonplace doctor --repair" in caught.value.hint
@@ -104,11 +104,11 @@ def test_a_page_that_breaks_at_use_is_explained_and_heals(opened, folder, law):
 
 @pytest.mark.parametrize("table", ["docs", "words", "words_data", "vectors", "state"])
 def test_a_table_that_is_gone_is_corruption(opened, folder, law, table):
-    """Doctor sees it; whoever meets it at use is told; then the file is made anew."""
+    """Doctor sees it; whoever meets it at use is told; then the file is made again."""
     mine = law.filled(opened(), [a_doc("n:1", "harbour")])
     with closing(_raw(folder)) as conn:
         conn.execute(f"DROP TABLE {table}")
-    other = opened().within("me")
+    other = opened().of_owner("me")
     assert [problem.repairable for problem in other.problems()] == [True]
     with pytest.raises(Unavailable, match="is corrupt"):
         mine.apply([Drop("n:1")])
@@ -122,12 +122,12 @@ def test_a_file_deleted_while_open_is_made_anew(opened, folder, law, whole_folde
     """Whoever has it open notices, and neither reads nor writes into nothing."""
     first, second = opened(), opened()
     law.filled(first, [a_doc("n:1", "harbour")])
-    assert set(law.find(second.within("me"), "harbour")) == {"n:1"}
+    assert set(law.find(second.of_owner("me"), "harbour")) == {"n:1"}
     shutil.rmtree(folder) if whole_folder else (folder / "index.db").unlink()
-    assert law.find(second.within("me"), "harbour") == {}
+    assert law.find(second.of_owner("me"), "harbour") == {}
     law.filled(first, [a_doc("n:2", "harbour")])
-    assert set(law.find(second.within("me"), "harbour")) == {"n:2"}
-    assert first.within("me").problems() == []
+    assert set(law.find(second.of_owner("me"), "harbour")) == {"n:2"}
+    assert first.of_owner("me").problems() == []
 
 
 def test_a_newer_index_is_refused_and_kept(opened, folder, law):
@@ -136,7 +136,7 @@ def test_a_newer_index_is_refused_and_kept(opened, folder, law):
     law.filled(index, [a_doc("n:1", "harbour")])
     index.close()
     _pragma(folder, f"user_version = {SCHEMA + 1}")
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     with pytest.raises(Unavailable, match=f"schema {SCHEMA + 1}.* schema {SCHEMA}") as caught:
         mine.counts("e")
     assert caught.value.hint
@@ -152,7 +152,7 @@ def test_an_older_index_is_dropped_and_made_anew(opened, folder, law):
     mine.apply([], source="s", mark="1")
     index.close()
     _pragma(folder, f"user_version = {SCHEMA - 1}")
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     assert mine.since("s").mark is None
     assert mine.counts("e").docs == 0
     assert mine.problems() == []
@@ -164,7 +164,7 @@ def test_a_database_of_another_program_is_refused(opened, folder):
     with closing(sqlite3.connect(folder / "index.db")) as conn:
         conn.execute("CREATE TABLE recipes (x)")
     with pytest.raises(Unavailable, match="not an index of commonplace"):
-        opened().within("me").counts("e")
+        opened().of_owner("me").counts("e")
     with closing(sqlite3.connect(folder / "index.db")) as conn:
         assert conn.execute("SELECT count(*) FROM recipes").fetchone() == (0,)
 
@@ -192,7 +192,7 @@ def test_a_word_index_of_no_known_format_is_damage(opened, folder, law):
     index.close()
     with closing(sqlite3.connect(folder / "index.db")) as conn, conn:
         conn.execute("UPDATE words_config SET v = 0 WHERE k = 'version'")
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     assert mine.problems()
     assert mine.repair()
     law.filled(opened(), [a_doc("n:1", "harbour")])
@@ -214,7 +214,7 @@ def test_orphans_and_a_wrong_tally_are_mended(opened, folder, law):
 
 def test_examining_makes_no_file(opened, folder):
     """Doctor on a home without an index leaves it without one."""
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     assert mine.problems() == []
     assert not folder.exists()
 
@@ -253,7 +253,7 @@ def test_a_read_only_folder_is_read_and_not_written(open_to_all, as_plain_user, 
         (folder / "index.db").chmod(0o400)
         folder.chmod(0o500)
         index = SqliteIndex(lambda owner: open_to_all / owner)
-        mine = index.within("me")
+        mine = index.of_owner("me")
         assert set(law.find(mine, "harbour")) == {"n:1"}
         assert mine.counts(law.encoder.identity).pending == 0
         assert mine.problems() == []
@@ -277,7 +277,7 @@ def test_a_home_that_cannot_be_made_is_refused(open_to_all, as_plain_user):
     with as_plain_user():
         index = SqliteIndex(lambda owner: open_to_all / owner)
         with pytest.raises(Exception, match=str(open_to_all)) as caught:
-            index.within("me").apply([Drop("n:1")])
+            index.of_owner("me").apply([Drop("n:1")])
         index.close()
     assert caught.value.code in {"denied", "unavailable"}
 
@@ -296,7 +296,7 @@ def _pragma(folder, setting):
 def test_a_thread_that_opens_the_file_anew_takes_it_from_no_other(opened, law, monkeypatch):
     """On a disk that refuses writes, searches go on while another thread tries to write."""
     law.filled(opened(), [a_doc("n:1", "harbour")])
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
 
     def refused(path):
         raise Unavailable(f"{path} is on a read-only disk.")
@@ -334,8 +334,8 @@ def test_an_owner_at_rest_has_no_file_open_and_answers_at_the_next_use(opened, f
     mine.apply([], source="s", mark="1")
     assert set(law.find(mine, "harbour")) == {"n:1"}
     assert _open_below(folder)
-    index.rest("me")
-    index.rest("nobody")
+    index.close_idle("me")
+    index.close_idle("nobody")
     assert _open_below(folder) == []
     assert set(law.find(mine, "harbour")) == {"n:1"}
     assert mine.since("s").mark == "1"
@@ -361,7 +361,7 @@ def test_an_index_is_laid_to_rest_while_others_search_and_write(opened, law):
         each.start()
     for number in range(1, 40):
         mine.apply([Put(a_doc(f"n:{number}", f"harbour {number}"))])
-        index.rest("me")
+        index.close_idle("me")
     stop.set()
     for each in threads:
         each.join()

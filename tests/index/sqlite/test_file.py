@@ -22,7 +22,7 @@ def use(file):
 
 
 def test_whoever_comes_late_with_a_broken_file_leaves_the_new_one_whole(tmp_path):
-    """Another thread has made it anew by then: it is not called corrupt, nor removed again."""
+    """Another thread has made it again by then: it is not called corrupt, nor removed again."""
     file = IndexFile(tmp_path / "index")
 
     def fail_late():

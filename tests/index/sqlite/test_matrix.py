@@ -39,8 +39,8 @@ def _encoded(number, text=None, vector=None):
     )
 
 
-def _nearest(index, query, within=None, limit=7):
-    found = look(index, "", vector=query, identity=IDENTITY, within=within, limit=limit)
+def _nearest(index, query, where=None, limit=7):
+    found = look(index, "", vector=query, identity=IDENTITY, where=where, limit=limit)
     return {ref: round(each.similarity, 4) for ref, each in found.items()}
 
 
@@ -52,7 +52,7 @@ def _expected(numbers, query, limit=7):
 
 @pytest.fixture
 def full(opened):
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     _fill(mine, range(MANY))
     return mine
 
@@ -64,7 +64,7 @@ def _matrix(folder):
 
 def test_a_matrix_file_is_written_once_there_are_many(opened, folder):
     """Few vectors need none; it holds them all in the order of time and is its owner's alone."""
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     _fill(mine, range(50))
     assert list(folder.glob("*.matrix")) == []
     _fill(mine, range(50, MANY))
@@ -78,7 +78,7 @@ def test_the_answer_is_the_same_from_tables_and_from_file(opened, full):
     query = _vector(3.3)
     expected = _expected(range(MANY), query)
     assert _nearest(full, query) == expected
-    assert _nearest(opened().within("me"), query) == expected
+    assert _nearest(opened().of_owner("me"), query) == expected
 
 
 def _garbage(path):
@@ -115,7 +115,7 @@ def test_a_broken_matrix_file_is_made_anew(opened, folder, full, fault):
     """It is not believed; the tables answer, and a whole file lies there again."""
     fault(_matrix(folder))
     query = _vector(3.3)
-    again = opened().within("me")
+    again = opened().of_owner("me")
     assert "matrix file" in again.problems()[0].what
     assert _nearest(again, query) == _expected(range(MANY), query)
     assert again.problems() == []
@@ -133,7 +133,7 @@ def test_a_matrix_file_broken_while_mapped_is_let_go(folder, full, fault):
 
 def test_a_matrix_written_anew_during_a_look_is_not_missing(opened, full):
     """Doctor beside a busy server: what was replaced under its eyes is no fault."""
-    reader = opened().within("me")
+    reader = opened().of_owner("me")
     done = threading.Event()
 
     def rewrite():
@@ -152,24 +152,24 @@ def test_a_matrix_written_anew_during_a_look_is_not_missing(opened, full):
 def test_repair_writes_a_missing_matrix(folder, full):
     """Doctor need not wait for a search."""
     _matrix(folder).unlink()
-    assert full.repair() == [f"Wrote the matrix of {IDENTITY} anew."]
+    assert full.repair() == [f"Wrote the matrix of {IDENTITY} again."]
     assert _matrix(folder).exists()
 
 
 def test_a_matrix_of_another_index_is_not_believed(opened, folder, full, tmp_path):
     """A file put under the right name from elsewhere answers for nobody here."""
-    other = opened().within("other")
+    other = opened().of_owner("other")
     _fill(other, range(5000, 5000 + MANY))
     (foreign,) = (tmp_path / "users" / "other").glob("*.matrix")
     _matrix(folder).write_bytes(foreign.read_bytes())
     query = _vector(3.3)
-    assert _nearest(opened().within("me"), query) == _expected(range(MANY), query)
+    assert _nearest(opened().of_owner("me"), query) == _expected(range(MANY), query)
 
 
 def test_what_another_process_changed_is_seen_at_once(opened, full):
     """Added, dropped, rewritten and moved docs, over a mapped file and its tail."""
     query = _vector(3.3)
-    reader = opened().within("me")
+    reader = opened().of_owner("me")
     best = list(_nearest(reader, query))
     _fill(full, [MANY])
     full.apply([Drop(ref) for ref in best[:3]])
@@ -183,7 +183,7 @@ def test_what_another_process_changed_is_seen_at_once(opened, full):
     full.apply([Put(a_doc(best[4], f"text {moved}", minutes=10 * MANY, scope="moved"))])
     late = Interval(start=a_doc("", "", minutes=9 * MANY).at)
     figure = _expected(rest, query)[best[4]]
-    assert _nearest(reader, query, Filter(within=late)) == {best[4]: figure}
+    assert _nearest(reader, query, Filter(interval=late)) == {best[4]: figure}
     assert _nearest(reader, query, Filter(scopes=("moved",))) == {best[4]: figure}
     assert _nearest(reader, query) == _expected(rest, query)
 
@@ -191,7 +191,7 @@ def test_what_another_process_changed_is_seen_at_once(opened, full):
 def test_a_reader_follows_when_the_file_is_written_anew(opened, folder, full):
     """Many drops wear the file out; it is replaced, the old one removed, and readers go along."""
     query = _vector(3.3)
-    reader = opened().within("me")
+    reader = opened().of_owner("me")
     _nearest(reader, query)
     before = _matrix(folder).name
     full.apply([Drop(f"n:{i}") for i in range(0, MANY, 2)])
@@ -204,20 +204,22 @@ def test_a_reader_follows_when_the_file_is_written_anew(opened, folder, full):
 
 @pytest.mark.parametrize("limit", [1, 7, 300])
 def test_filters_cut_the_matrix_before_the_best_are_taken(full, limit):
-    """Spans of time, shelves, and both, against the same worked out one by one."""
+    """Spans of time, facets, and both, against the same worked out one by one."""
     query = _vector(3.3)
     start, end = (a_doc("", "", minutes=m).at for m in (100, 900))
-    inside = [i for i in range(MANY) if 100 <= i < 900]
+    filtered_table = [i for i in range(MANY) if 100 <= i < 900]
     span = Interval(start=start, end=end)
-    assert _nearest(full, query, Filter(within=span), limit) == _expected(inside, query, limit)
-    shelf = [i for i in range(MANY) if i % 3 == 1]
+    assert _nearest(full, query, Filter(interval=span), limit) == _expected(
+        filtered_table, query, limit
+    )
+    facet = [i for i in range(MANY) if i % 3 == 1]
     found = _nearest(full, query, Filter(scopes=("s1",)), limit)
-    assert found == _expected(shelf, query, limit)
-    both = [i for i in inside if i % 3 == 1]
-    found = _nearest(full, query, Filter(within=span, scopes=("s1",)), limit)
+    assert found == _expected(facet, query, limit)
+    both = [i for i in filtered_table if i % 3 == 1]
+    found = _nearest(full, query, Filter(interval=span, scopes=("s1",)), limit)
     assert found == _expected(both, query, limit)
     few = Interval(start=start, end=a_doc("", "", minutes=103).at)
-    found = _nearest(full, query, Filter(within=few, scopes=("s1",)), limit)
+    found = _nearest(full, query, Filter(interval=few, scopes=("s1",)), limit)
     assert found == _expected([100], query)
 
 
@@ -225,7 +227,7 @@ def test_a_matrix_that_cannot_be_written_costs_only_time(open_to_all, as_plain_u
     """Vectors are filed and found where no file can be made beside the database."""
     with as_plain_user():
         index = SqliteIndex(lambda owner: open_to_all / owner)
-        mine = index.within("me")
+        mine = index.of_owner("me")
         _fill(mine, range(10))
         (open_to_all / "me").chmod(0o500)
         _fill(mine, range(10, MANY))
@@ -249,7 +251,7 @@ def test_a_query_vector_that_cannot_be_is_refused(full):
 
 def test_threads_search_while_others_write(opened):
     """Eight threads over one index: no error, and each search sees all that was filed before it."""
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     _fill(mine, range(100))
     failures = []
 

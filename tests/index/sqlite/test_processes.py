@@ -17,7 +17,7 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.testing import HashingEncoder, a_doc, encode_all
 
 root, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-mine = SqliteIndex(lambda owner: root / owner).within("me")
+mine = SqliteIndex(lambda owner: root / owner).of_owner("me")
 for i in range(count):
     mine.apply([Put(a_doc(f"n:{name}:{i}", f"harbour {name} {i}", minutes=i))])
     if i % 25 == 24:
@@ -31,7 +31,7 @@ from commonplace.core.values import Put
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.testing import a_doc
 
-mine = SqliteIndex(lambda owner: Path(sys.argv[1]) / owner).within("me")
+mine = SqliteIndex(lambda owner: Path(sys.argv[1]) / owner).of_owner("me")
 for batch in range(10_000):
     docs = [a_doc(f"n:{batch}:{i}", f"harbour {i}", minutes=i) for i in range(40)]
     mine.apply([Put(doc) for doc in docs], source="s", mark=str(batch))
@@ -48,7 +48,7 @@ def _start(script, *args):
 def test_eight_processes_lose_and_double_nothing(opened, tmp_path, law):
     """800 puts of eight processes on a new file, vectors included, while another searches."""
     writers = [_start(WRITING, tmp_path / "users", name, 100) for name in range(8)]
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     while any(writer.poll() is None for writer in writers):
         law.find(mine, "harbour")
         time.sleep(0.01)
@@ -72,7 +72,7 @@ def test_a_killed_process_leaves_whole_batches(opened, tmp_path, law):
         writer.kill()
         said = max([said, *(int(line) for line in writer.stdout.read().split())])
         writer.communicate()
-        mine = opened().within("me")
+        mine = opened().of_owner("me")
         mark = int(mine.since("s").mark)
         # What was acknowledged is there; the batch in hand may be.
         assert mark >= said

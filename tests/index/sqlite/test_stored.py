@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from tests.index.listed_vectors import ListedVectors, open_listed
 
@@ -23,6 +24,15 @@ def _open_chroma(folder, sql):
     from commonplace.index.chroma import open_meaning
 
     return open_meaning(folder, sql)
+
+
+def _chroma_store(folder):
+    from commonplace.index.chroma import ChromaStore
+
+    return ChromaStore(folder)
+
+
+_STORES = {open_listed: ListedVectors, _open_chroma: _chroma_store}
 
 
 @pytest.fixture(
@@ -94,9 +104,9 @@ def test_it_finds_what_the_matrix_finds(opened, law, stores, warned):
     for each in (mine, theirs):
         each.apply([Put(doc) for doc in tagged])
         encode_all(each, law.encoder)
-    for within in (Filter(), Filter(tags=("t",))):
+    for where in (Filter(), Filter(tags=("t",))):
         found = [
-            _similarities(each, "harbour 7", law, within=within, limit=3) for each in (mine, theirs)
+            _similarities(each, "harbour 7", law, where=where, limit=3) for each in (mine, theirs)
         ]
         assert found[0] == found[1] != {}
     assert _files(stores)
@@ -105,7 +115,7 @@ def test_it_finds_what_the_matrix_finds(opened, law, stores, warned):
 
 def test_another_opening_is_followed(opened, law, warned):
     """What one wrote and dropped, the other finds and finds no more."""
-    mine, theirs = law.filled(opened(), _docs(3)), opened().within("me")
+    mine, theirs = law.filled(opened(), _docs(3)), opened().of_owner("me")
     assert len(_similarities(theirs, "harbour", law)) == 3
     theirs.apply([Put(a_doc("n:new", "wood")), Drop("n:0")])
     encode_all(theirs, law.encoder)
@@ -123,7 +133,7 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.testing import HashingEncoder, a_doc, encode_all, look
 
 index = SqliteIndex(lambda owner: Path(sys.argv[1]) / owner, open_meaning=open_meaning)
-mine = index.within("me")
+mine = index.of_owner("me")
 mine.apply([Put(a_doc("n:new", "wood")), Drop("n:0")])
 encode_all(mine, HashingEncoder())
 assert look(mine, "wood", encoder=HashingEncoder())
@@ -155,7 +165,7 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.testing import HashingEncoder, a_doc, encode_all, look
 
 index = SqliteIndex(lambda owner: Path(sys.argv[1]) / owner, open_meaning=open_meaning)
-mine, name, encoder = index.within("me"), sys.argv[2], HashingEncoder()
+mine, name, encoder = index.of_owner("me"), sys.argv[2], HashingEncoder()
 for i in range(25):
     mine.apply([Put(a_doc(f"{name}:{i}", f"{name} wrote {i} {i * i}"))])
     if i % 5 == 4:
@@ -179,7 +189,7 @@ def test_processes_that_write_and_search_at_once_miss_nothing(tmp_path, law):
     ]
     assert [racer.communicate(timeout=300)[1] for racer in racers] == ["", "", ""]
     index = SqliteIndex(lambda owner: tmp_path / owner, open_meaning=_open_chroma)
-    assert len(_similarities(index.within("me"), "wrote", law, limit=99)) == 3 * 20
+    assert len(_similarities(index.of_owner("me"), "wrote", law, limit=99)) == 3 * 20
     index.close()
 
 
@@ -190,7 +200,7 @@ def test_a_removed_store_is_made_again(opened, law, stores, closed):
     mine = law.filled(indexes, _docs(20))
     wanted = _similarities(mine, "harbour 7", law)
     if closed:
-        indexes.rest("me")
+        indexes.close_idle("me")
     shutil.rmtree(stores)
     assert _similarities(mine, "harbour 7", law) == wanted
     assert _files(stores)
@@ -203,14 +213,57 @@ def test_a_broken_store_is_made_again(opened, law, stores, content):
     indexes = opened()
     mine = law.filled(indexes, _docs(20))
     wanted = _similarities(mine, "harbour 7", law)
-    indexes.rest("me")
+    indexes.close_idle("me")
     for path in _files(stores):
         if path.name != "note.json":
             path.write_bytes(content)
     for _ in range(3):
         assert _similarities(mine, "harbour 7", law) == wanted
-    indexes.rest("me")
+    indexes.close_idle("me")
     assert _similarities(mine, "harbour 7", law) == wanted
+
+
+def test_lost_vectors_are_named_and_put_back(opened, law, stores, open_meaning):
+    """Vectors that left the store unnoticed; `doctor --repair` fills it again from the tables."""
+    indexes = opened()
+    mine = law.filled(indexes, _docs(20))
+    wanted = _similarities(mine, "harbour 7", law)
+    assert (mine.problems(), mine.repair()) == ([], [])
+    indexes.close_idle("me")
+    # The store drops three and keeps the mark of before, as a library that loses rows would.
+    (folder,) = [path for path in stores.glob("*/*") if path.is_dir()]
+    store = _STORES[open_meaning](folder)
+    ids = sorted(store.list_ids().tolist())
+    store.drop(np.array(ids[:3]), mark=store.mark())
+    store.close()
+    (problem,) = mine.problems()
+    assert problem.what.endswith(" lacks 3 of 20 vectors: of n:17, n:18, n:19.")
+    assert (problem.hint, problem.repairable) == ("Run `commonplace doctor --repair`.", True)
+    (done,) = mine.repair()
+    assert done.startswith("Filled the vector store of ")
+    assert (mine.problems(), mine.repair()) == ([], [])
+    assert _similarities(mine, "harbour 7", law) == wanted
+    store = _STORES[open_meaning](folder)
+    assert len(store.list_ids()) == 20
+    store.close()
+
+
+def test_a_vector_too_many_is_found(opened, law, stores, open_meaning):
+    """One that the tables never had; one that they dropped and the store has not yet is none."""
+    indexes = opened()
+    mine = law.filled(indexes, _docs(20))
+    assert _similarities(mine, "harbour 7", law)
+    mine.apply([Drop("n:3")])
+    assert mine.problems() == []
+    indexes.close_idle("me")
+    (folder,) = [path for path in stores.glob("*/*") if path.is_dir()]
+    store = _STORES[open_meaning](folder)
+    store.put(np.array([999]), law.encoder.encode_passages(["wood"]), mark=store.mark())
+    store.close()
+    (problem,) = mine.problems()
+    assert problem.what.endswith(" holds 1 vectors too many.")
+    assert len(mine.repair()) == 1
+    assert mine.problems() == []
 
 
 def test_no_byte_of_a_forgotten_vector_remains(opened, law, stores, folder):
@@ -224,19 +277,19 @@ def test_no_byte_of_a_forgotten_vector_remains(opened, law, stores, folder):
         held = b"".join(path.read_bytes() for path in _files(stores))
         assert any(trace in held for trace in traces)
         if meaning is not None:
-            mine = opened(meaning).within("me")
+            mine = opened(meaning).of_owner("me")
         mine.forget(["n:secret"])
         held = b"".join(path.read_bytes() for path in _files(folder))
         assert not any(trace in held for trace in traces)
 
 
 def test_an_index_is_filled_again_either_way(opened, law, stores, folder):
-    """Cleared under another setting, nothing of the former is left and everything is found."""
+    """Cleared under another setting, nothing of the previous is left and everything is found."""
     mine = law.filled(opened(Meaning), _docs(1200))
     wanted = _similarities(mine, "harbour 7", law, limit=5)
     assert list(folder.glob("*.matrix"))
     for meaning in (None, Meaning):
-        mine = (opened() if meaning is None else opened(meaning)).within("me")
+        mine = (opened() if meaning is None else opened(meaning)).of_owner("me")
         mine.clear()
         assert not list(folder.glob("*.matrix"))
         assert not _files(stores)
@@ -252,7 +305,7 @@ def test_a_store_far_behind_is_not_waited_for(opened, law, stores, monkeypatch):
     monkeypatch.setattr(stored, "_AT_ONCE", 20)
     mine = law.filled(opened(Meaning), _docs(50))
     wanted = _similarities(mine, "harbour 7", law)
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     assert _similarities(mine, "harbour 7", law) == wanted
     assert not _files(stores)
     for number in range(3):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from commonplace.core.values import Drop, Filter, Interval, Put
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.index.scoring.stems import Stem
-from commonplace.index.sqlite.words import FEW, worth
+from commonplace.index.sqlite.words import FEW, select_by_frequency
 from commonplace.testing import START, TOGETHER, HashingEncoder, a_doc, encode_all, look
 
 QUIET = settings(
@@ -55,8 +55,8 @@ def test_no_question_raises(mine, text):
 def test_any_text_can_be_filed_found_and_dropped(mine, text, ref, name, tag):
     """Also with surrogates, NUL and signs of every script in text, ref, heading and tag."""
     mine.apply([Put(a_doc(ref, text, scope=name, headings=(name,), tags=(tag,)))])
-    within = Filter(scopes=(name,), headings=(name,), tags=(tag,))
-    look(mine, text, within=within, limit=5)
+    where = Filter(scopes=(name,), headings=(name,), tags=(tag,))
+    look(mine, text, where=where, limit=5)
     assert len(mine.since("").stamps("")) == 2
     mine.apply([Drop(ref)])
     assert mine.counts("").docs == 1
@@ -93,13 +93,13 @@ def test_both_backends_answer_alike(  # noqa: PLR0917  one argument for each str
     )
     encoder = HashingEncoder()
     answers = []
-    for index in (mine, MemoryIndex().within("me")):
+    for index in (mine, MemoryIndex().of_owner("me")):
         index.apply([Drop(ref) for ref in index.since("").stamps("")])
         index.apply([Put(doc) for doc in docs])
         encode_all(index, encoder)
         index.apply([Drop(f"d:{dropped}")])
-        within = Filter(within=span, tags=tags)
-        found = look(index, question, encoder=encoder, within=within, limit=20, weighing=TOGETHER)
+        where = Filter(interval=span, tags=tags)
+        found = look(index, question, encoder=encoder, where=where, limit=20, weighing=TOGETHER)
         answers.append(found)
     disk, memory = answers
     assert disk.keys() == memory.keys()
@@ -115,7 +115,7 @@ def test_both_backends_answer_alike(  # noqa: PLR0917  one argument for each str
 @pytest.fixture
 def large(opened):
     """1,200 docs: `often` in a third of them, `rare` in three, `every` in all."""
-    mine = opened().within("me")
+    mine = opened().of_owner("me")
     docs = []
     for i in range(FEW + 200):
         words = ["every", *(["often"] if i % 3 == 0 else []), *(["rare"] if i < 3 else [])]
@@ -125,7 +125,7 @@ def large(opened):
 
 
 def _found(index, words, **rest):
-    return set(look(index, words, within=Filter(**rest), limit=2000))
+    return set(look(index, words, where=Filter(**rest), limit=2000))
 
 
 def test_a_term_in_more_than_a_quarter_is_left_out(large):
@@ -142,11 +142,17 @@ def test_the_rarest_term_is_searched_however_common(large):
 def test_a_common_term_counts_inside_the_span_asked(large):
     """In a short time few docs hold it, so it is searched there."""
     hour = Interval(start=START + timedelta(minutes=30), end=START + timedelta(minutes=90))
-    assert len(_found(large, "often rare", within=hour)) == 20
+    assert len(_found(large, "often rare", interval=hour)) == 20
 
 
 def test_many_terms_touch_no_more_than_a_share():
     """Of 100,000 docs a search touches 20,000: terms join, rarest first, while they stay under."""
     asked = [Stem(token) for token in ("common", "rare", "middling", "nowhere")]
-    assert worth(asked, [19_000, 700, 14_000, 0], 100_000) == [asked[3], asked[1], asked[2]]
-    assert worth(asked, [4_000, 700, 14_000, 0], 100_000) == [asked[n] for n in (3, 1, 0, 2)]
+    assert select_by_frequency(asked, [19_000, 700, 14_000, 0], 100_000) == [
+        asked[3],
+        asked[1],
+        asked[2],
+    ]
+    assert select_by_frequency(asked, [4_000, 700, 14_000, 0], 100_000) == [
+        asked[n] for n in (3, 1, 0, 2)
+    ]

@@ -177,7 +177,7 @@ def test_a_passage_waits_for_none_that_are_encoded_aside(tmp_path):
     encoder._graph.vectors = gated
     made = []
     texts = ["sea " * 200] * 20
-    aside = threading.Thread(target=lambda: made.append(encoder.encode_aside(texts)))
+    aside = threading.Thread(target=lambda: made.append(encoder.encode_in_background(texts)))
     aside.start()
     assert busy.wait(30)
     passage = encoder.encode_passages(["sea"])[0]
@@ -203,7 +203,7 @@ def test_a_process_may_end_while_it_encodes(tmp_path):
         run = encoder._graph.vectors
         encoder._graph.vectors = lambda rows: (begun.set(), run(rows))[1]
         texts = ["the sea is blue and a harbour lies far away " * 50] * 500
-        threading.Thread(target=encoder.encode_aside, args=(texts,), daemon=True).start()
+        threading.Thread(target=encoder.encode_in_background, args=(texts,), daemon=True).start()
         begun.wait(60)
     """
     command = [sys.executable, "-c", code, str(tmp_path)]
@@ -217,9 +217,9 @@ def test_what_breaks_aside_is_raised(tmp_path):
     real = encoder._graph.vectors
     encoder._graph.vectors = lambda _rows: 1 / 0
     with pytest.raises(ZeroDivisionError):
-        encoder.encode_aside(["sea", "sea " * 400] * 5)
+        encoder.encode_in_background(["sea", "sea " * 400] * 5)
     encoder._graph.vectors = real
-    assert encoder.encode_aside(["sea"] * 3).shape == (3, 8)
+    assert encoder.encode_in_background(["sea"] * 3).shape == (3, 8)
 
 
 def test_a_broken_tokenizer_is_named(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Since
-from commonplace.journals.notebook.open import NotebookPages
+from commonplace.journals.notebook.pages import NotebookPages
 from commonplace.journals.notebook.source import NotebookSource
 
 

@@ -86,7 +86,7 @@ def test_records_that_the_outbox_lacks_are_listed_again(app):
         "DROP TRIGGER wb_todo_added",
         "DROP TRIGGER wb_todo_deleted",
         f"DELETE FROM wb_todo WHERE id = '{gone}'",
-        "INSERT INTO wb_todo SELECT 'other', user_id, 'harbour light', 0, created_at, updated_at"
+        "INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at) SELECT 'other', user_id, 'harbour light', 0, created_at, updated_at"
         " FROM wb_todo",
     )
     (problem,) = problems(app)

@@ -72,7 +72,7 @@ def test_ten_writers_at_once_lose_nothing(book):
 _KILLED = """
 from commonplace.journals.git import commit as git_commit
 from commonplace.journals.notebook import ledger as notebook_ledger
-from commonplace.journals.notebook import tree as notebook_tree
+from commonplace.journals.notebook import work_tree as notebook_tree
 from commonplace.journals.notebook import write as notebook_write
 if where == "before the commit":
     notebook_write.commit = die

@@ -18,7 +18,7 @@ from commonplace.journals.notebook.format import (
     CommitMessage,
     entries_of,
     entry_message,
-    hand_id,
+    manual_commit_id,
     parse_file,
     parse_message,
     render_file,
@@ -170,7 +170,11 @@ def test_ids():
     assert made.int >> 80 == 1795305600000
     assert key_id(KEYS, "me", "k") == key_id(KEYS, "me", "k") != key_id(KEYS, "you", "k")
     one, rebased = commit("fix", "a.md"), replace(commit("fix", "a.md"), hash="d" * 40)
-    assert hand_id(one) == hand_id(rebased) != hand_id(commit("fix", "b.md"))
+    assert (
+        manual_commit_id(one)
+        == manual_commit_id(rebased)
+        != manual_commit_id(commit("fix", "b.md"))
+    )
 
 
 def commit(message, *paths, parents=("p",)):
@@ -201,8 +205,8 @@ def test_which_commits_are_entries():
     made = commit("fix\n\nwhy", "a.md", "d/e.md", "x.txt", ".git.md")
     by_hand = list(entries_of(made))
     assert [(x.section, x.id, x.by_hand) for x in by_hand] == [
-        ("a", hand_id(made), True),
-        ("d/e", hand_id(made), True),
+        ("a", manual_commit_id(made), True),
+        ("d/e", manual_commit_id(made), True),
     ]
     assert not list(entries_of(commit(ours, "a.md", parents=("p", "q"))))
     assert not list(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.journals.notebook.merge import END, blocks_of, merge, settle
+from commonplace.journals.notebook.merge import END, blocks_of, merge, try_merge
 
 BASE = "# API\n\nWe build REST.\n\nErrors are text."
 LINES = st.sampled_from(
@@ -85,11 +85,11 @@ def test_what_one_side_changed_or_took_out():
 
 def test_changes_of_different_places_are_both_taken():
     """A block changed here, another there; one added, one taken out; the same on both sides."""
-    assert settle("a\n\nb\n\nc", "A\n\nb\n\nc", "a\n\nb\n\nC") == "A\n\nb\n\nC"
-    assert settle("a\n\nb", "a\n\nb\n\nc", "b") == "b\n\nc"
-    assert settle("a\n\nb", "a\n\nx\n\nb", "a\n\nx\n\nb\n\nc") == "a\n\nx\n\nb\n\nc"
-    assert settle("a\n\nb", "A\n\nb", "a\n\nB") == "A\n\nB"
-    assert settle("", "x", "") == settle("", "", "x") == "x"
+    assert try_merge("a\n\nb\n\nc", "A\n\nb\n\nc", "a\n\nb\n\nC") == "A\n\nb\n\nC"
+    assert try_merge("a\n\nb", "a\n\nb\n\nc", "b") == "b\n\nc"
+    assert try_merge("a\n\nb", "a\n\nx\n\nb", "a\n\nx\n\nb\n\nc") == "a\n\nx\n\nb\n\nc"
+    assert try_merge("a\n\nb", "A\n\nb", "a\n\nB") == "A\n\nB"
+    assert try_merge("", "x", "") == try_merge("", "", "x") == "x"
 
 
 @pytest.mark.parametrize(
@@ -104,17 +104,17 @@ def test_changes_of_different_places_are_both_taken():
 )
 def test_changes_of_one_place_are_not_chosen_between(base, ours, theirs):
     """Nobody's text is taken for the other's."""
-    assert settle(base, ours, theirs) is None
-    assert settle(base, theirs, ours) is None
+    assert try_merge(base, ours, theirs) is None
+    assert try_merge(base, theirs, ours) is None
 
 
 @given(base=TEXTS, ours=TEXTS, theirs=TEXTS)
 def test_what_is_settled_holds_what_either_added(base, ours, theirs):
     """Every line that a side added is there; the sides may change places; one side alone is taken."""
-    settled = settle(base, ours, theirs)
-    assert settle(base, ours, base) == ours
-    assert settle(base, base, theirs) == theirs
-    other = settle(base, theirs, ours)
+    settled = try_merge(base, ours, theirs)
+    assert try_merge(base, ours, base) == ours
+    assert try_merge(base, base, theirs) == theirs
+    other = try_merge(base, theirs, ours)
     assert (settled is None) == (other is None)
     if settled is None:
         return

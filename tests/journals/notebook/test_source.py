@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put, Since
-from commonplace.journals.notebook.open import NotebookPages
+from commonplace.journals.notebook.pages import NotebookPages
 from commonplace.journals.notebook.source import NotebookSource, changes_of
 
 

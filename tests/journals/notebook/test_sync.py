@@ -457,7 +457,7 @@ def test_sections_that_would_go_out_of_sight(team):
     team.hand(1, "Away with a", a=None)
     team.sync(1)
     before = team.states(0)
-    with pytest.raises(Conflict, match="9 of 11 entries out of sight, with their sections: a"):
+    with pytest.raises(Conflict, match="sections of 9 of 11 entries are gone: a"):
         team.sync(0)
     assert team.states(0) == before
     team.sync(0, accept_loss=True)

@@ -80,13 +80,19 @@ def test_others_push_meanwhile(team, monkeypatch):
     between(monkeypatch, "push", lambda: team.hand(1, "x"), times=0)
     monkeypatch.setattr(notebook_sync, "push", _moved)
     before = team.states(0)
-    with pytest.raises(Conflict, match="has moved on"):
+    with pytest.raises(Conflict) as caught:
         team.sync(0)
+    assert caught.value.located == "The remote origin of /srv/notes has moved on."
+    assert caught.value.summary == (
+        "The remote origin has moved on. Others sync all the time; try later."
+    )
     assert team.states(0) == before
 
 
 def _moved(*_args, **_more):
-    raise notebook_sync.Moved("The remote origin has moved on.", hint="Try again.")
+    raise notebook_sync.BranchMoved(
+        "The remote origin of {place} has moved on.", hint="Try again.", place="/srv/notes"
+    )
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -118,7 +124,7 @@ def test_a_writer_meanwhile_loses_no_conflict(team, monkeypatch):
 _KILLED = """
 from commonplace.journals.git import index as git_index
 from commonplace.journals.notebook import sync as notebook_sync
-from commonplace.journals.notebook import tree as notebook_tree
+from commonplace.journals.notebook import work_tree as notebook_tree
 at, _, what = where.partition(" ")
 owner, name = {
     "fetch": (notebook_sync, "fetch"),
@@ -179,7 +185,7 @@ def test_a_folder_that_a_killed_sync_left_behind_is_no_edit(team, monkeypatch):
     team.write(1, "a", "Bob", "One.\n\nTwo!")
     team.sync(1)
     with monkeypatch.context() as killed:
-        killed.setattr("commonplace.journals.notebook.tree.WorkTree._bring_all", _killed)
+        killed.setattr("commonplace.journals.notebook.work_tree.WorkTree._update_files", _killed)
         with pytest.raises(Killed):
             team.sync(0)
     assert team.git(0, "status", "--porcelain") == " M a.md\n"
@@ -326,7 +332,7 @@ def test_the_users_own_credentials_are_used(team, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
     team.git(None, "config", "--global", "credential.helper", "store", at=home)
-    variables = git_run._own_for_remotes(team.place(0))
+    variables = git_run._user_config_for_remotes(team.place(0))
     helpers = [
         variables[f"GIT_CONFIG_VALUE_{n}"]
         for n in range(int(variables["GIT_CONFIG_COUNT"]))
@@ -476,7 +482,7 @@ def test_a_link_that_a_remote_lays(team, tmp_path):
 
 def test_a_large_file_is_left_to_git(team, monkeypatch):
     """It is synced; the folder gets it by git's own means, and the way is told."""
-    from commonplace.journals.notebook import tree as notebook_tree
+    from commonplace.journals.notebook import work_tree as notebook_tree
 
     monkeypatch.setattr(notebook_tree, "_LARGE", 1000)
     (team.place(1) / "film.bin").write_bytes(b"\0" * 5000)

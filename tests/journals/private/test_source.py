@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from commonplace.core.errors import Denied, Invalid
-from commonplace.core.ports import KeepsVectors, Mendable
+from commonplace.core.ports import KeepsVectors, Repairable
 from commonplace.core.values import Doc, Drop, Put, Since
 from commonplace.journals.private.embedding import parse_embedding
 from commonplace.journals.private.source import sources_of
@@ -72,7 +72,7 @@ def test_one_source_for_each_root(world):
     ]
     assert len(sources_of(world.open(project=False))) == 1
     assert all(isinstance(x, KeepsVectors) for x in sources_of(journal))
-    assert isinstance(journal, Mendable)
+    assert isinstance(journal, Repairable)
 
 
 def test_a_doc_holds_what_is_searched(world, user):

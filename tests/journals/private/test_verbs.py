@@ -489,7 +489,7 @@ def test_nothing_is_written_or_read_through_a_link_of_the_project(world, tmp_pat
             journal.read_entry(asked)
     assert any(str(world.project_root) in problem.what for problem in journal.problems())
     assert journal.repair() == []
-    journal.keep_roots()
+    journal.record_project_root()
     assert other_sources_of(world.open(project=False)) == []
     assert sorted(foreign.rglob("*")) == before
     world.project_root.unlink()

@@ -50,8 +50,8 @@ def test_nothing_happened(watch, root):
     assert token is not None
     (root / "2026-11-20" / "entry.md").read_text()
     (root / "2026-11-20" / "entry.md").write_text("y")
-    assert watch.is_still(token)
-    assert watch.is_still(token)
+    assert watch.is_unchanged(token)
+    assert watch.is_unchanged(token)
 
 
 CHANGES = {
@@ -82,8 +82,8 @@ def test_what_happened_is_known_at_once(watch, root, change):
     """With no delay, and it stays known: the token never holds again."""
     token = watch.token(NAMES)
     change(root)
-    assert not watch.is_still(token)
-    assert not watch.is_still(token)
+    assert not watch.is_unchanged(token)
+    assert not watch.is_unchanged(token)
 
 
 def test_a_parent_may_be_replaced(tmp_path):
@@ -94,22 +94,22 @@ def test_a_parent_may_be_replaced(tmp_path):
     token = watch.token(set())
     (tmp_path / "home").rename(tmp_path / "old")
     root.mkdir(parents=True)
-    assert not watch.is_still(token)
+    assert not watch.is_unchanged(token)
     token = watch.token(set())
     (root / "2026-11-20").mkdir()
-    assert not watch.is_still(token)
+    assert not watch.is_unchanged(token)
 
 
-def test_a_folder_made_anew_is_watched_anew(watch, root):
+def test_a_folder_made_again_is_watched_again(watch, root):
     """Its old name does not hide that nothing would be told of the new one."""
     watch.token(NAMES)
     shutil.rmtree(root / "2026-11-20")
     (root / "2026-11-20").mkdir()
-    assert not watch.is_still(watch.token(NAMES)), "what went before is not read yet"
+    assert not watch.is_unchanged(watch.token(NAMES)), "what went before is not read yet"
     token = watch.token(NAMES)
-    assert watch.is_still(token)
+    assert watch.is_unchanged(token)
     (root / "2026-11-20" / "entry.md").write_text("x")
-    assert not watch.is_still(token)
+    assert not watch.is_unchanged(token)
 
 
 def test_what_one_thread_was_told_holds_for_all(watch, root):
@@ -117,11 +117,11 @@ def test_what_one_thread_was_told_holds_for_all(watch, root):
     mine, theirs = watch.token(NAMES), watch.token(NAMES)
     (root / "2026-11-20" / "new.md").write_text("x")
     told = []
-    thread = threading.Thread(target=lambda: told.append(watch.is_still(theirs)))
+    thread = threading.Thread(target=lambda: told.append(watch.is_unchanged(theirs)))
     thread.start()
     thread.join()
     assert told == [False]
-    assert not watch.is_still(mine)
+    assert not watch.is_unchanged(mine)
 
 
 def test_a_folder_that_is_not_there_has_no_token(watch, tmp_path):

@@ -16,7 +16,7 @@ from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import NotFound, Unavailable
 from commonplace.core.values import Interval, Put, Since
-from commonplace.journals.timeline.open import TimelinePages
+from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.source import TimelineSource
 
 SECRET = "zanzibarquartz"
@@ -126,7 +126,7 @@ def test_a_reader_that_keeps_the_old_state_is_told_of(world, tmp_path):
         conn.execute("SELECT count(*) FROM journal_entries").fetchone()
         with world.journal.database.bare() as own:
             own.execute("PRAGMA busy_timeout = 50")
-        with pytest.raises(Unavailable, match="bytes"):
+        with pytest.raises(Unavailable, match="remains in the file"):
             world.journal.delete(entry.id)
         assert world.shown() == []
         conn.execute("COMMIT")

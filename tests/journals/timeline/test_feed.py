@@ -9,9 +9,9 @@ from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import NotFound, Unavailable
 from commonplace.core.values import Interval, Page
+from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.feed import Feeding
-from commonplace.journals.timeline.marks import span_at
 from commonplace.journals.timeline.repair import find_problems
 from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rollups import Rollups

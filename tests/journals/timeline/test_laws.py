@@ -18,8 +18,8 @@ from tests.journals.timeline.world import World, at, key_of
 from tests.patience import PATIENCE_S
 
 from commonplace.core.clock import period, period_key
+from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import LEVELS, TimelineDraft
-from commonplace.journals.timeline.marks import span_at
 from commonplace.testing import FrozenClock
 
 FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
@@ -234,7 +234,7 @@ def test_two_processes_that_add_and_roll_up_at_once_make_the_same(tmp_path):
     )
     alone.roll_up()
     assert world.told() == alone.told()
-    assert world.marks() == set()
+    assert world.due_periods() == set()
     world.close()
     alone.close()
 

@@ -19,9 +19,9 @@ from tests.journals.timeline.test_feed import Fed
 from tests.journals.timeline.world import at
 
 from commonplace.core.errors import NotFound
+from commonplace.journals.timeline.due_periods import zone_name
 from commonplace.journals.timeline.entry import LEVELS, TimelineDraft
 from commonplace.journals.timeline.expiry import apply_retention
-from commonplace.journals.timeline.marks import zone_name
 from commonplace.journals.timeline.retention import parse_retention
 from commonplace.testing import FrozenClock
 

@@ -11,8 +11,8 @@ import pytest
 from commonplace.core.errors import Unavailable
 from commonplace.db.sqlite import connect, snapshot
 from commonplace.journals.timeline.database import TimelineDatabase
-from commonplace.journals.timeline.forgetting import erase, is_erasing
 from commonplace.journals.timeline.journal import TimelineJournal
+from commonplace.journals.timeline.privacy_delete import erase, is_erasing
 from commonplace.journals.timeline.repair import find_problems, repair
 
 AT = datetime(2025, 2, 4, 10, 15, tzinfo=UTC)

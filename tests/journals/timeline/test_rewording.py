@@ -54,7 +54,7 @@ class World:
         self.journal = TimelineJournal(folder, owner="me", zone=UTC, clock=self.clock)
         self.rollups = Rollups(self.journal, Extractive())
         self.fake = fake
-        self.purse = TokenBudget(folder / "llm", per_day=1_000_000, clock=self.clock, zone=UTC)
+        self.budget = TokenBudget(folder / "llm", per_day=1_000_000, clock=self.clock, zone=UTC)
 
     def add(self, text="Counted the heron at the harbour.", *, hours=0.0, **rest):
         return self.journal.add(text, at=TEN + timedelta(hours=hours), **rest).entry
@@ -62,7 +62,7 @@ class World:
     def client(self, model, *, run=None):
         endpoint = Endpoint(url=self.fake.url, shape="openai", model=model, timeout_s=5)
         client = LanguageClient(endpoint, sleep=lambda _seconds: None)
-        return Metered(client, run or Run(self.purse, per_run=1_000_000))
+        return Metered(client, run or Run(self.budget, per_run=1_000_000))
 
     def rewording(self, *, small=None, large=None, run=None):
         small = small or self.client("small", run=run)
@@ -107,7 +107,7 @@ def test_every_level_is_put_into_words_by_its_model(world):
     facts = world.rollup("week").metadata
     assert (facts["llm_model"], facts["rollup_cost_tokens"]) == ("fake-1", 1050)
     assert facts["generator"].startswith("large ")
-    assert (told.tokens, world.purse.spent()) == (5 * 1050, 5 * 1050)
+    assert (told.tokens, world.budget.spent()) == (5 * 1050, 5 * 1050)
 
 
 def test_a_larger_period_is_made_of_the_new_texts(world):
@@ -242,14 +242,14 @@ def test_caps_stop_the_run_and_the_extractive_text_stands(world):
     """A question and its longest answer must fit into what is left; the next day goes on."""
     for hours in range(4):
         world.add(hours=hours)
-    told = world.rewording(run=Run(world.purse, per_run=1600)).run()
+    told = world.rewording(run=Run(world.budget, per_run=1600)).run()
     assert told.done >= 1
     assert "The tokens of this run are spent" in told.stopped
     assert world.rollup("month").content
-    world.purse.per_day = world.purse.spent() + 100
+    world.budget.per_day = world.budget.spent() + 100
     assert "Today's tokens are spent" in world.rewording().run().stopped
     world.clock.advance(86_400)
-    world.purse.per_day = 1_000_000
+    world.budget.per_day = 1_000_000
     assert world.rewording().run().stopped == ""
 
 
@@ -369,7 +369,7 @@ def test_what_it_cost_is_written_down(world):
         spent = conn.execute("SELECT day, model, calls, tokens FROM spent").fetchall()
     # The hour twice, the day, the week and the month twice: what came of it does not matter.
     assert spent == [("2025-03-02", "fake-1", 8, 8 * 1050)]
-    assert world.purse.spent() == 8 * 1050
+    assert world.budget.spent() == 8 * 1050
 
 
 KILLED = """
@@ -410,4 +410,4 @@ def test_killed_before_the_commit(world, answer):
     world.rewording().run()
     assert world.rollup("hour").content == "[10:00-11:00] The heron was counted at the harbour."
     # What the killed one had set aside counts as spent.
-    assert world.purse.spent() > 1050 * 7
+    assert world.budget.spent() > 1050 * 7

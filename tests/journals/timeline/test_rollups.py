@@ -13,8 +13,8 @@ from tests.journals.timeline.world import World, at
 from commonplace.core.clock import period_key, periods_in
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.values import Interval
-from commonplace.journals.timeline.marks import span_at
-from commonplace.journals.timeline.open import TimelinePages
+from commonplace.journals.timeline.due_periods import span_at
+from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.queries import sql
 from commonplace.testing import FrozenClock
 
@@ -43,7 +43,7 @@ def test_nothing_is_made_before_the_first_write(tmp_path):
 def test_an_entry_marks_its_five_periods_in_the_same_transaction(world):
     """Hour, day, ISO week, month and year: no more, no less."""
     world.add("fixed the gate", "2025-02-04T10:15")
-    assert world.marks() == {
+    assert world.due_periods() == {
         (1, "2025-02-04T10:00"),
         (2, "2025-02-04T00:00"),
         (3, "2025-02-03T00:00"),
@@ -348,7 +348,7 @@ def test_what_cannot_be_kept_is_refused_and_nothing_of_it_stays(world, wrong):
     with pytest.raises(Invalid):
         world.journal.add(**wrong)
     assert world.shown() == []
-    assert world.marks() == set()
+    assert world.due_periods() == set()
 
 
 def test_the_same_key_twice_is_one_entry(world):

@@ -27,7 +27,7 @@ def test_entries_of_one_write_mark_every_period_of_each_once(world):
     """Two hours of one day and one of the next: 3 hours, 2 days, 1 week, 1 month, 1 year."""
     times = ("2025-02-04T10:15", "2025-02-04T10:45", "2025-02-04T11:00", "2025-02-05T11:00")
     world.journal.add_many([TimelineDraft(content=f"at {when}", at=at(when)) for when in times])
-    assert sorted(level for level, _ in world.marks()) == [1, 1, 1, 2, 2, 3, 4, 5]
+    assert sorted(level for level, _ in world.due_periods()) == [1, 1, 1, 2, 2, 3, 4, 5]
     last = world.rows("SELECT max(seq) FROM journal_entries")[0][0]
     assert last == len(times)
     assert {mark for (mark,) in world.rows("SELECT mark FROM dirty")} == {last}
@@ -37,23 +37,23 @@ def test_entries_of_one_write_are_all_recorded_or_none(world):
     """The third is blank: neither the two before it nor their marks are there."""
     world.add("there")
     world.roll_up("2025-02-04T12:00")
-    before = world.marks()
+    before = world.due_periods()
     drafts = [TimelineDraft(content=text, at=START) for text in ("one", "two", " ")]
     with pytest.raises(Invalid, match="blank"):
         world.journal.add_many(drafts)
     assert [
         x for (x,) in world.rows("SELECT content FROM journal_entries WHERE entry_type='raw'")
     ] == ["there"]
-    assert world.marks() == before
+    assert world.due_periods() == before
 
 
 def test_a_periods_end_is_not_held_over_to_the_next(world):
     """What was cut for the entry before is used only where it holds this one too."""
     for when in ("2025-01-31T23:59", "2025-02-01T00:00", "2025-01-31T23:59", "2026-02-01T00:00"):
         world.add(f"at {when}", when)
-    months = {start for level, start in world.marks() if level == 4}
+    months = {start for level, start in world.due_periods() if level == 4}
     assert months == {"2025-01-01T00:00", "2025-02-01T00:00", "2026-02-01T00:00"}
-    weeks = {start for level, start in world.marks() if level == 3}
+    weeks = {start for level, start in world.due_periods() if level == 3}
     assert weeks == {"2025-01-27T00:00", "2026-01-26T00:00"}
 
 
@@ -65,9 +65,9 @@ def test_what_was_rolled_up_since_the_last_add_is_marked_again(world, another):
     other = world.again() if another else world
     world.clock.at = at("2026-02-01T00:00")
     assert other.roll_up() == 5
-    assert world.marks() == set()
+    assert world.due_periods() == set()
     world.add("three", "2025-02-04T10:45")
-    assert {level for level, _ in world.marks()} == {1, 2, 3, 4, 5}
+    assert {level for level, _ in world.due_periods()} == {1, 2, 3, 4, 5}
     assert world.read("year", "2025-02-04T10:00").metadata["entries"] == 3
     other.close()
 
@@ -79,7 +79,7 @@ def test_an_hour_whose_first_entry_was_refused_is_marked_by_the_next(world):
     with pytest.raises(Invalid, match="blank"):
         world.journal.add_many([TimelineDraft(content=text, at=later) for text in ("two", " ")])
     world.add("two", "2025-02-04T11:15")
-    assert (1, "2025-02-04T11:00") in world.marks()
+    assert (1, "2025-02-04T11:00") in world.due_periods()
 
 
 def test_a_zone_that_another_process_sets_cuts_what_is_added_next(world):

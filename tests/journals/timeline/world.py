@@ -65,7 +65,7 @@ class World:
         with self.journal.database.reading() as conn:
             return [] if conn is None else conn.execute(query, values).fetchall()
 
-    def marks(self):
+    def due_periods(self):
         """(level, start) of every period that is to be rolled up."""
         return set(self.rows("SELECT level, substr(period_start, 1, 16) FROM dirty"))
 

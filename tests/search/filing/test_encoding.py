@@ -229,7 +229,7 @@ def test_a_write_is_filed_while_a_backlog_is_encoded(opened, index):
             super().__init__()
             self.aside = threading.Event()
 
-        def encode_aside(self, texts):
+        def encode_in_background(self, texts):
             self.busy.set()
             assert self.aside.wait(PATIENCE_S)
             return HashingEncoder().encode_passages(texts)

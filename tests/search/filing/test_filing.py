@@ -11,6 +11,7 @@ from tests.search.filing.world import (
     BrokenIndex,
     CountingEncoder,
     KeepingSource,
+    PausedSource,
     pending,
     words_of,
 )
@@ -445,7 +446,7 @@ def test_a_sweep_leaves_a_source_alone_whose_mark_tells_all(opened, index):
     """Of 100,000 commits none is read again while the branch stands where it stood."""
 
     class Committed(OneSource):
-        is_exact = True
+        exact_mark = True
         scans = 0
 
         def scan(self, since):
@@ -481,7 +482,8 @@ def test_what_went_does_not_stay_where_another_process_filed_it_late(opened, ind
         """Numbered changes: an entry came with the fifth, and left with the sixth."""
 
         name = "n"
-        is_exact = True
+        cheap_mark = False
+        exact_mark = True
         is_first = True
 
         def mark(self):
@@ -501,3 +503,43 @@ def test_what_went_does_not_stay_where_another_process_filed_it_late(opened, ind
     filing.catch_up()
     assert filing.refresh(PATIENCE_S) == ()
     until(lambda: words_of(index, "harbour") == set())
+
+
+def test_an_entry_deleted_in_the_midst_of_a_scan_stays_forgotten(opened, index):
+    """The scan read its text before; what is filed of the scan leaves it out."""
+    source = PausedSource(docs=[a_doc("n:1", "harbour"), a_doc("n:2", "lighthouse")])
+    filing = opened(source)
+    filing.start()
+    assert source.has_read.wait(PATIENCE_S)
+    source.drop("n:1")
+    assert filing.forget(["n:1"]) == Filed()
+    source.gate.set()
+    until(lambda: words_of(index, "lighthouse"))
+    assert words_of(index, "harbour") == set()
+
+
+def test_an_entry_edited_in_the_midst_of_a_scan_is_found_as_it_is_now(opened, index):
+    """The scan read its old text, and does not bring it back."""
+    source = PausedSource(docs=[a_doc("n:1", "harbour"), a_doc("n:2", "lighthouse")])
+    filing = opened(source)
+    filing.start()
+    assert source.has_read.wait(PATIENCE_S)
+    edited = a_doc("n:1", "pier")
+    source.put(edited)
+    filing.refile([Put(edited)])
+    source.gate.set()
+    until(lambda: words_of(index, "lighthouse"))
+    assert (words_of(index, "harbour"), words_of(index, "pier")) == (set(), {"n:1"})
+
+
+def test_what_a_scan_left_out_is_looked_at_again(opened, index):
+    """Else an edit that was read as it is now, and could not be filed, would be found by none."""
+    source = PausedSource(docs=[a_doc("n:1", "pier"), a_doc("n:2", "lighthouse")])
+    filing = opened(source)
+    filing.start()
+    assert source.has_read.wait(PATIENCE_S)
+    filing.forget(["n:1"])
+    source.gate.set()
+    until(lambda: words_of(index, "lighthouse"))
+    assert filing.refresh(PATIENCE_S) == ()
+    assert words_of(index, "pier") == {"n:1"}

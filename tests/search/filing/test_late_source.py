@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from commonplace.core.ports import Prompt
 from commonplace.core.values import Drop, Since
 from commonplace.search.filing.late_source import LateSource
 
@@ -13,6 +12,8 @@ class Book:
     """A source with one thing to say."""
 
     name = "notebook"
+    cheap_mark = True
+    exact_mark = True
 
     def mark(self) -> str:
         return "1"
@@ -30,7 +31,7 @@ def test_it_is_opened_once_it_is_there():
         return Book()
 
     source = LateSource("notebook", is_there=lambda: bool(there), find=find)
-    assert isinstance(source, Prompt)
+    assert source.cheap_mark
     assert (source.name, source.mark(), list(source.scan(SINCE)), opened) == (
         "notebook",
         "",

@@ -29,6 +29,21 @@ class KeepingSource(OneSource):
         self.places[ref] = (vector, identity)
 
 
+class PausedSource(OneSource):
+    """A source that pauses between reading its docs and handing them over."""
+
+    def __init__(self, name="test:paused", docs=()):
+        super().__init__(name, docs)
+        self.has_read = threading.Event()
+        self.gate = threading.Event()
+
+    def scan(self, since):
+        changes = list(super().scan(since))
+        self.has_read.set()
+        assert self.gate.wait(PATIENCE_S)
+        yield from changes
+
+
 class CountingEncoder(HashingEncoder):
     """Counts what it is asked for, and waits at a gate where one is given."""
 

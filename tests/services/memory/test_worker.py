@@ -14,7 +14,7 @@ from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import PATIENCE_S, until
 
 from commonplace.app.process import ProcessContext
-from commonplace.app.wiring.memory.postgres import working
+from commonplace.app.wiring.memory.postgres import open_worker
 from commonplace.app.wiring.memory.schema import check_worker
 from commonplace.core.errors import Unavailable
 from commonplace.db.postgres.database import Postgres
@@ -49,7 +49,7 @@ def worker_with(world):
 
         def one(encoder):
             shared = ProcessContext(world.settings, encoder=ReadySlot(encoder))
-            return opened.enter_context(working(shared, world.clock))
+            return opened.enter_context(open_worker(shared, world.clock))
 
         yield one
 
@@ -85,7 +85,7 @@ class TestSwitches:
         assert new.work() == 2
         assert world.database.rows(ENCODERS) == [(NEW,)]
         assert f"Vectors are made with {NEW}." in caplog.text
-        assert old.work() == 2  # whoever goes back to the former one may
+        assert old.work() == 2  # whoever goes back to the previous one may
 
     def test_one_that_was_killed_is_succeeded(self, world, worker_with):
         """Once it has told nothing for a minute."""
@@ -97,7 +97,7 @@ class TestSwitches:
         world.database.run("UPDATE wb_upkeep SET until = now() - interval '1 s'")
         assert new.work() == 1
 
-    def test_former_vectors_go_a_day_after_the_switch(self, world, worker_with, monkeypatch):
+    def test_previous_vectors_go_a_day_after_the_switch(self, world, worker_with, monkeypatch):
         """Not before all are made anew; those of a record that has none of the new one stay."""
         monkeypatch.setattr(postgres_index, "_PREVIOUS_AT_ONCE", 2)
         mine, bob = world.open("ann"), world.open("bob")
@@ -126,7 +126,7 @@ class TestSwitches:
         assert world.database.rows(counted, OLD) == [("ann", 0, 0), ("bob", 1, 1)]
         assert world.database.rows("SELECT is_cleared FROM wb_upkeep") == [(True,)]
 
-    def test_former_vectors_go_also_where_nobody_was_in_charge_when_they_were_made(
+    def test_previous_vectors_go_also_where_nobody_was_in_charge_when_they_were_made(
         self, world, worker_with
     ):
         """As by workers of before: every record had the new model's when the tables changed."""
@@ -193,7 +193,7 @@ class TestFiling:
         assert world.database.rows("SELECT 1 FROM wb_outbox WHERE anew OR words_due") == []
 
     @pytest.mark.parametrize(
-        "table", ["wb_docs", "wb_words", "wb_embeddings", "wb_models", "wb_shelves", "wb_index"]
+        "table", ["wb_docs", "wb_words", "wb_embeddings", "wb_models", "wb_facets", "wb_index"]
     )
     def test_everything_anew_brings_back_what_any_table_has_lost(self, world, worker_with, table):
         """Found by words and by meaning as before, and counted as it is, also by who was there."""
@@ -308,7 +308,7 @@ class TestFiling:
         else:
             lots = LeasedRecords(
                 store_of=lambda owner: MemoryPostgres(pool, owner=owner),
-                index_of=PostgresIndex(pool).within,
+                index_of=PostgresIndex(pool).of_owner,
             )
             leased = MemoryBacklog(pool).lease(9, encoder=OLD, seconds=60)
             tasks, _ = lots.read(leased)

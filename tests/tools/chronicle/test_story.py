@@ -21,11 +21,11 @@ def an_event(at, message="x", *, directory="", tags=()):
 
 
 def test_an_entry_is_one_line():
-    """Time on the owner's clock, message, tags, folder, id; how long ago where it is asked."""
+    """Time on the owner's clock, message, tags, folder, ref; how long ago where it is asked."""
     event = an_event(
         "2026-11-21 22:00+00:00", "deployed", directory="/srv/garden", tags=("release", "api")
     )
-    line = "2026-11-21 14:00 deployed [release, api] in /srv/garden (ID: 1f2e)"
+    line = "2026-11-21 14:00 deployed [release, api] in /srv/garden (chronicle:1f2e)"
     assert event_line(event, LOS_ANGELES) == f"- {line}"
     told = event_line(event, LOS_ANGELES, now=NOW)
     assert told == f"- {line.replace('14:00', '14:00 (1 hour ago)')}"
@@ -34,7 +34,7 @@ def test_an_entry_is_one_line():
 def test_lines_of_a_message_stay_inside_their_entry():
     """A message of several lines cannot pass for another entry."""
     line = event_line(an_event("2026-11-21 22:00+00:00", "a\n- 2026 b"), LOS_ANGELES)
-    assert line == "- 2026-11-21 14:00 a\n    - 2026 b (ID: 1f2e)"
+    assert line == "- 2026-11-21 14:00 a\n    - 2026 b (chronicle:1f2e)"
 
 
 @pytest.mark.parametrize(

@@ -52,19 +52,31 @@ def walk(world, tool, **arguments):
 
 def line_of(entry):
     """The line that a text answer has for an entry of its facts."""
-    return f"{entry['message']} [{', '.join(entry['tags'])}] in {entry['directory']} (ID: {entry['id']})"
+    return (
+        f"{entry['message']} [{', '.join(entry['tags'])}] in {entry['directory']} ({entry['ref']})"
+    )
 
 
 # add_entry
 
 
-def test_adding_answers_id_time_and_tags(world):
+def test_an_entry_that_nobody_asked_for_is_tagged_and_logged_once(world):
+    """Said again within ten minutes it is the entry that is there; what was asked for is another."""
+    first = world("add_entry", message="Fixed the login bug", asked=False).facts
+    assert first["tags"] == ["bug-fix"]
+    assert world("add_entry", message="fixed the login bug", asked=False).facts["repeated"] is True
+    assert world("add_entry", message="Fixed the login bug").facts["tags"] == []
+    tagged = world("add_entry", message="Fixed it", tags=["login"], asked=False).facts
+    assert tagged["tags"] == ["login"]
+    with pytest.raises(Invalid, match="message"):
+        world("add_entry", message=" ", asked=False)
+
+
+def test_adding_answers_ref_time_and_tags(world):
     """The text holds what the facts hold; the entry is the database's and found at once."""
     answer = world("add_entry", message="deployed v2.1.0", tags=["Release", "api"])
     facts = answer.facts
-    assert answer.text == (
-        f"Entry created (ID: {facts['id']}) at 2026-11-21 15:19\nTags: Release, api"
-    )
+    assert answer.text == (f"Entry created: {facts['ref']} at 2026-11-21 15:19\nTags: Release, api")
     assert (facts["message"], facts["tags"]) == ("deployed v2.1.0", ["Release", "api"])
     assert (facts["at"], facts["repeated"]) == ("2026-11-21T23:19:45+00:00", False)
     assert (facts["hostname"], facts["username"]) == ("otter", "wren")
@@ -89,7 +101,7 @@ def test_the_same_key_twice_is_one_entry(world):
     first = world("add_entry", message="x", idempotency_key="k")
     again = world("add_entry", message="y", idempotency_key="k")
     assert again.facts == {**first.facts, "repeated": True}
-    assert again.text.startswith("This was already logged (ID: ")
+    assert again.text.startswith("This was already logged: chronicle:")
     assert messages(world("list_entries")) == ["x"]
 
 
@@ -282,7 +294,7 @@ def test_told_again_within_ten_minutes_is_the_entry_that_exists(world, first, se
     world.clock.advance(600)
     again = world("remember_this", **second)
     assert again.facts == {**entry, "repeated": True}
-    assert again.text.startswith(f"This was already logged (ID: {entry['id']}) at ")
+    assert again.text.startswith(f"This was already logged: {entry['ref']} at ")
     world.clock.advance(1)
     assert world("remember_this", **second).facts["repeated"] is False
 

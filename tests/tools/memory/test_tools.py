@@ -182,19 +182,22 @@ def test_a_broken_index_and_a_broken_file_are_told_apart(world, monkeypatch):
     mine.save_todo("harbour")
 
     def fail(*_args, **_kwargs):
-        raise Unavailable("The disk reports an error.", hint="Check the disk.")
+        raise Unavailable("The disk of {place} is gone.", hint="Check the disk.", place="/srv/a")
 
     with monkeypatch.context() as patch:
         patch.setattr(mine.service.finder()._index, "candidates", fail)
         with pytest.raises(Unavailable) as caught:
             mine.search("harbour")
         assert caught.value.error_code == "VECTOR_SEARCH_FAILED"
+        assert caught.value.message == "The disk is gone."
+        assert caught.value.located == "The disk of /srv/a is gone."
     with monkeypatch.context() as patch:
         patch.setattr(mine.service.store, "find", fail)
         with pytest.raises(Unavailable) as caught:
             mine.search("harbour")
         assert caught.value.error_code == "DB_READ_FAILED"
         assert caught.value.facts["error_code"] == "DB_READ_FAILED"
+        assert caught.value.facts["place"] == "/srv/a"
     assert [x.status for x in mine.service.store.calls()] == [
         "DB_READ_FAILED",
         "VECTOR_SEARCH_FAILED",

@@ -15,7 +15,7 @@ from commonplace.journals.private.roots import resolve_roots
 from commonplace.journals.private.source import sources_of
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
-from commonplace.services.private import PrivateService
+from commonplace.services.private.service import PrivateService
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.private.for_people import delete_entry, edit_entry
 from commonplace.tools.private.tools import READ_BUDGET, PrivateTools
@@ -42,7 +42,7 @@ class Desk:
             keys=folder / "keys",
             random_micros=lambda: 109,
         )
-        index = MemoryIndex().within("me")
+        index = MemoryIndex().of_owner("me")
         slot = slot or ReadySlot(HashingEncoder())
         self.filing = Filing(
             index=index, sources=sources_of(self.journal), encoder=slot, holder="test"
@@ -174,7 +174,7 @@ def test_a_future_or_unknown_time_is_refused(desk, at):
 
 
 def test_a_search_shows_each_hit_as_the_design_has_it(desk):
-    """Number, score, local time, type, sections, path, excerpt."""
+    """Number, score, local time, type, sections, ref, path, excerpt."""
     mine = desk(zone=ZoneInfo("America/Los_Angeles"))
     mine.write(technical_insights="The harbour is quiet.", feelings="Calm.")
     path = f"{mine.journal.roots[0].path}/2026-11-21/15-19-45-015109.md"
@@ -182,14 +182,29 @@ def test_a_search_shows_each_hit_as_the_design_has_it(desk):
         "Found 1 relevant entry:\n\n"
         "1. [Score: 1.000] 2026-11-21 15:19 (user)\n"
         "   Sections: Feelings, Technical Insights\n"
+        "   Ref: private:user/2026-11-21/15-19-45-015109\n"
         f"   Path: {path}\n"
         "   Excerpt: Calm.\n\nThe harbour is quiet.\n"
     )
     (hit,) = mine.call("search_journal", query="quiet harbour").facts["results"]
     assert hit["ref"] == "private:user/2026-11-21/15-19-45-015109"
     assert hit["at"] == "2026-11-21T23:19:45.015000+00:00"
-    assert (hit["type"], hit["by"], hit["score"]) == ("user", "both", 1.0)
+    assert (hit["type"], hit["score"]) == ("user", 1.0)
     assert hit["sections"] == ["Feelings", "Technical Insights"]
+    assert not {"by", "similarity", "legs"} & hit.keys()
+
+
+def test_a_search_explains_its_scores_where_it_is_asked_to(desk):
+    """In the text and in the facts: the shares add up."""
+    mine = desk()
+    mine.write(feelings="The harbour is quiet.")
+    answer = mine.call("search_journal", query="quiet harbour", explain=True)
+    (hit,) = answer.facts["results"]
+    assert hit["by"] == "both"
+    assert sum(hit["legs"].values()) == pytest.approx(1)
+    legs = " + ".join(f"{share:.3f} {name}" for name, share in hit["legs"].items())
+    said = f"   By both: 1.000 = {legs} (similarity {hit['similarity']:.3f})\n"
+    assert said in answer.text
 
 
 def test_a_search_without_a_hit_says_so(desk):
@@ -259,16 +274,18 @@ def test_a_list_is_newest_first_and_bounded_by_days(desk):
     mine = desk()
     old = mine.write(at="2026-10-20T12:00:00Z", feelings="long ago")
     mine.write(at="2026-11-20T12:00:00Z", feelings="y" * 151)
-    mine.write(project_notes="now")
+    new = mine.write(project_notes="now")
     user, project = (root.path for root in mine.journal.roots)
     assert mine.text("list_recent_entries") == (
         "Recent entries (last 30 days):\n\n"
         "1. 2026-11-21 23:19 (project)\n"
         "   Sections: Project Notes\n"
+        f"   Ref: {new}\n"
         f"   Path: {project}/2026-11-21/23-19-45-015109.md\n"
         "   Excerpt: now\n\n"
         "2. 2026-11-20 12:00 (user)\n"
         "   Sections: Feelings\n"
+        "   Ref: private:user/2026-11-20/12-00-00-000109\n"
         f"   Path: {user}/2026-11-20/12-00-00-000109.md\n"
         f"   Excerpt: {'y' * 150}...\n"
     )
@@ -320,7 +337,7 @@ def test_recent_entries_are_read_whole_within_a_budget(desk):
     assert answer.facts["count"] == 2
     assert [entry["ref"] for entry in answer.facts["entries"]] == refs[:1:-1]
     assert answer.facts["left_out"] == refs[1::-1]
-    assert answer.text.startswith("--- Entry 1 (2026-11-20 03:00, user) ---\nPath: ")
+    assert answer.text.startswith("--- Entry 1 (2026-11-20 03:00, user) ---\nRef: ")
     assert "3" * 6000 in answer.text
     assert "Left out to stay within 16,000 characters, read them one by one:" in answer.text
     assert sum(len(entry["text"]) for entry in answer.facts["entries"]) <= READ_BUDGET
@@ -351,14 +368,14 @@ def test_every_answer_names_a_root_that_may_be_lost(desk):
 
 
 def test_text_and_facts_hold_the_same(desk):
-    """Each hit of the facts stands in the text with its score, path and excerpt, in that order."""
+    """Each hit of the facts stands in the text with its score, ref, path and excerpt, in that order."""
     mine = desk()
     for minutes, words in enumerate(["harbour", "harbour pier", "harbour pier boat", "wood"]):
         mine.write(at=(NOW - timedelta(minutes=minutes)).isoformat(), feelings=words)
     answer = mine.call("search_journal", query="harbour pier", floor=-1)
     blocks = re.findall(
         r"^(\d+)\. \[Score: (\d\.\d{3})\] (\S+ \S+) \((\w+)\)\n   Sections: (.*)\n"
-        r"   Path: (.*)\n   Excerpt: (.*)$",
+        r"   Ref: (.*)\n   Path: (.*)\n   Excerpt: (.*)$",
         answer.text,
         re.MULTILINE,
     )
@@ -369,6 +386,7 @@ def test_text_and_facts_hold_the_same(desk):
             f"{datetime.fromisoformat(hit['at']):%Y-%m-%d %H:%M}",
             hit["type"],
             ", ".join(hit["sections"]),
+            hit["ref"],
             hit["path"],
             hit["excerpt"],
         )

@@ -59,7 +59,7 @@ def refs(answer, key="results"):
 
 def test_it_is_offered_when_asked_for_and_its_tools_name_it(world, app):
     """No default client is handed six tools more; each one's first words say where it looks."""
-    assert {t.name for t in world.open().toolsets()} == {"private", "chronicle", "recall"}
+    assert [t.name for t in world.open().toolsets()] == ["default"]
     timeline, _ = app.toolsets()
     assert [tool.name.partition("_")[0] for tool in timeline.tools] == ["timeline"] * 6
     for tool in timeline.tools:
@@ -332,7 +332,7 @@ def test_trends_say_of_which_periods_the_detail_has_expired(world):
 def test_a_ref_under_which_nothing_is_stored_yet(app, autumn):
     """That of a period that goes on: a model is told how to read it, a person is shown it."""
     ref = ask(app, "timeline_rollup", period="monthly").facts["ref"]
-    with pytest.raises(NotFound, match="goes on, or nothing happened") as caught:
+    with pytest.raises(NotFound, match="is not over yet, or nothing happened") as caught:
         ask(app, "open_ref", ref=ref)
     assert "timeline_rollup" in caught.value.hint
     keeping = TimelineKeeping(service=app.timeline.service, rewording=lambda: None)

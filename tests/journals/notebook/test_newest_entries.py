@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from commonplace.journals.notebook.recent import newest_entries
+from commonplace.journals.notebook.newest_entries import newest_entries
 
 
 def filled(book):
@@ -58,6 +58,6 @@ def test_a_blank_ledger_is_not_waited_for(book):
     assert b"BDAT" in graph[:200]
     fresh = book.open()
     assert [x.summary for x in fresh.list_entries("new", length=2)] == ["new 2", "by hand"]
-    assert fresh.ledger.is_blank
+    assert fresh.ledger.is_empty
     assert fresh.read_section("new").entry_count == 9
-    assert not fresh.ledger.is_blank
+    assert not fresh.ledger.is_empty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from commonplace.app.lazy import made_once
+from commonplace.app.cached import locked_cached_property
 
 
 class JournalWiring:
@@ -15,7 +15,7 @@ class JournalWiring:
         self.made = 0
         self.gate = threading.Barrier(8)
 
-    @made_once
+    @locked_cached_property
     def part(self) -> object:
         """The part."""
         self.made += 1

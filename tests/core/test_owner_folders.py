@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import Invalid
-from commonplace.core.owners import (
+from commonplace.core.owner_folders import (
     folder_owner,
     make_owner_folder,
     owner_folder,

@@ -198,7 +198,7 @@ def test_an_edit_that_breaks_off_leaves_one_entry(folder, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("commonplace.journals.chronicle.tree.replace_file", killed)
+        patch.setattr("commonplace.journals.chronicle.markdown_tree.replace_file", killed)
         with pytest.raises(KeyboardInterrupt):
             chronicle.edit_event(event.id, message="a calm", at=NOW - timedelta(days=40))
     assert [(x.id, x.message) for x in opened(folder).list_events().events] == [

@@ -46,7 +46,7 @@ def test_one_question_finds_what_lies_in_both(app, database):
         assert "harbour gate" in app.recall.tools.open_ref(ref=hit["ref"]).text
     only = app.recall.tools.recall(query="harbour gate", journals=["memory"]).facts["results"]
     assert {hit["journal"] for hit in only} == {"memory"}
-    left = app.recall.tools.recall(query="what is left to do").facts["results"]
+    left = app.recall.tools.recall(query="what is left to do", explain=True).facts["results"]
     assert [hit["by"] for hit in left] == ["kind", "kind", left[2]["by"]]
     assert {hit["excerpt"] for hit in left[:2]} == {"paint the harbour gate", "buy bread"}
 

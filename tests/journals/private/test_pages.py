@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.values import Glimpse, Since
-from commonplace.journals.private.open import PrivatePages
+from commonplace.journals.private.pages import PrivatePages
 from commonplace.journals.private.source import other_sources_of, sources_of
 
 UNKNOWN = Since(mark=None, stamps=lambda _prefix: {})
@@ -133,10 +133,10 @@ def test_a_root_is_kept_when_it_is_followed(world):
 
 def test_a_root_is_kept_before_its_first_entry_when_asked(world):
     """So that another project can open that entry while this process still runs."""
-    world.open(project=False).keep_roots()
+    world.open(project=False).record_project_root()
     assert not world.known.exists()
     journal = world.open()
-    journal.keep_roots()
+    journal.record_project_root()
     assert other_sources_of(world.open()) == []
     (ref,) = journal.write({"project_notes": "The pump is loud."}).refs
     assert "pump" in PrivatePages(world.open(project=False)).read_ref(ref).text

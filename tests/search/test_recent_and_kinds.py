@@ -1,4 +1,4 @@
-"""A policy that leans to what is recent and to kinds: numbers worked out by hand."""
+"""A policy that prefers what is recent and some kinds: numbers worked out by hand."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.search.conftest import one
 
 from commonplace.search import policy
 from commonplace.search.cues import Cues, read_intent
-from commonplace.search.near_duplicates import folded
-from commonplace.search.policy import Lean, Policy
+from commonplace.search.near_duplicates import without_duplicates
+from commonplace.search.policy import Policy, PreferredKind
 from commonplace.search.rank import rank
 from commonplace.testing import START
 
@@ -44,7 +44,7 @@ def test_what_lies_ahead_is_as_new_as_now(made):
     assert ahead <= 1
 
 
-def test_no_now_is_no_leaning(made):
+def test_without_now_age_does_not_count(made):
     """Whoever asks without an instant gets the score as it was; ages are never read off a clock."""
     found = made(one("a", similarity=0.8, minutes=-DAY), one("b", similarity=0.6))
     plain, rows = scores(found, PLAIN)
@@ -55,7 +55,10 @@ def test_no_now_is_no_leaning(made):
 
 def test_a_kind_that_fades_is_preferred_while_it_is_new(made):
     """A to-do × 1.25 at any age; message × 1.15 now, and next to 1 after a year."""
-    leans = (Lean(kind="todo", factor=1.25), Lean(kind="message", factor=1.15, fades=True))
+    preferred = (
+        PreferredKind(kind="todo", factor=1.25),
+        PreferredKind(kind="message", factor=1.15, fades=True),
+    )
     found = made(
         one("t", similarity=0.8, kind="todo", minutes=-365 * DAY),
         one("o", similarity=0.8, kind="message", minutes=-365 * DAY),
@@ -63,19 +66,19 @@ def test_a_kind_that_fades_is_preferred_while_it_is_new(made):
         one("g", similarity=0.8, kind="gratitude"),
     )
     plain, _ = scores(found, PLAIN)
-    leant, rows = scores(found, replace(PLAIN, leans=leans))
-    factors = [mine / of * 1.25 for mine, of in zip(leant, plain, strict=True)]
+    judged, rows = scores(found, replace(PLAIN, preferred_kinds=preferred))
+    factors = [mine / of * 1.25 for mine, of in zip(judged, plain, strict=True)]
     assert factors == pytest.approx([1.25, 1.0, 1.15, 1.0], abs=1e-6)
     assert rows == [0, 2, 3, 1]
-    assert max(leant) <= 1
+    assert max(judged) <= 1
 
 
 @pytest.mark.parametrize("after", [timedelta(), timedelta(days=3), timedelta(days=4000)])
 def test_a_score_is_never_over_one(made, after):
     """With every factor at its most."""
     found = made(*(one(kind, similarity=1.0, words=1.0, kind=kind) for kind in ("todo", "journal")))
-    for leans in policy.MEMORY_LEANS.values():
-        judged = replace(policy.MEMORY, leans=leans)
+    for preferred in policy.PREFERRED_KINDS.values():
+        judged = replace(policy.MEMORY, preferred_kinds=preferred)
         assert max(scores(found, judged, START + after)[0]) <= 1
 
 
@@ -87,9 +90,9 @@ def test_no_more_of_a_kind_than_the_bound(made):
     )
     judged = replace(PLAIN, per_kind=2)
     ranking = rank(found, floor=-1.0, policy=judged, cues=Cues())
-    shown = folded(found, ranking, limit=10, policy=judged)
+    shown = without_duplicates(found, ranking, limit=10, policy=judged)
     assert [x.doc.ref for x in shown] == ["m3", "m2", "t"]
-    assert len(folded(found, ranking, limit=10, policy=PLAIN)) == 5
+    assert len(without_duplicates(found, ranking, limit=10, policy=PLAIN)) == 5
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.values import Glimpse, Page
 from commonplace.journals.chronicle.journal import Author, Chronicle
-from commonplace.journals.chronicle.open import ChroniclePages
+from commonplace.journals.chronicle.pages import ChroniclePages
 from commonplace.journals.chronicle.places import ChroniclePlace
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))

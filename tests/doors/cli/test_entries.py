@@ -1,0 +1,264 @@
+"""`commonplace list`, `last`, `edit`, `delete` and the short forms of refs, over all journals."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from tests.doors.terminal import SHAPE, facts, on_terminal, run, write
+
+needs_terminal = pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+
+
+@pytest.fixture
+def written(no_weights):
+    """The refs of an older private entry and of a newer one in the log."""
+    old = write("a quiet harbour", "--at", "2026-03-02 09:30")
+    new = facts("log", "left the harbour", "--at", "2026-03-03 10:00", "-t", "sea")["ref"]
+    return old, new
+
+
+def listed(*words):
+    """The refs that a command lists."""
+    return [item["ref"] for item in facts(*words)["items"]]
+
+
+def test_list_shows_all_journals_newest_first(written):
+    """A time and a journal narrow it."""
+    old, new = written
+    assert listed("list") == [new, old]
+    assert listed("list", "2", "march", "2026") == [old]
+    assert listed("list", "--journal", "private") == [old]
+    assert run("list", "--journal", "privat").exit_code == 2
+
+
+def test_search_is_recall(written):
+    """Twins by another name."""
+    assert facts("search", "harbour")["items"] == facts("recall", "harbour")["items"]
+
+
+def test_last_shows_the_newest(written):
+    """One whole, or so many as a list."""
+    old, new = written
+    assert facts("last")["ref"] == new
+    assert listed("last", "2") == [new, old]
+
+
+def test_short_forms_of_refs(written):
+    """A number of the last list, -1 for the newest, the beginning of an id."""
+    old, new = written
+    run("list")
+    assert facts("open", "2")["ref"] == old
+    assert facts("open", "-1")["ref"] == new
+    assert facts("open", "-2")["ref"] == old
+    assert facts("open", new.partition(":")[2][:8])["ref"] == new
+    assert facts("open", old[:20])["ref"] == old
+    assert run("open", "3").exit_code == 3
+    assert run("open", "-9").exit_code == 3
+
+
+def test_a_beginning_of_two_refs_is_refused(no_weights):
+    """Both are named."""
+    first = write("one", "--at", "2026-03-02 09:30")
+    second = write("two", "--at", "2026-03-02 09:31")
+    done = run("open", "private:user/2026-03-02")
+    assert done.exit_code == 2
+    assert first in done.stderr
+    assert second in done.stderr
+
+
+def test_any_entry_is_edited(written):
+    """By its words, or on stdin; each journal keeps its own."""
+    old, new = written
+    assert facts("edit", "-1", "left", "the", "port")["ref"] == new
+    assert facts("open", new)["text"] == "left the port"
+    assert facts("edit", old, "-", input="## Notes\n\nstormy\n")["ref"] == old
+    assert "stormy" in facts("open", old)["text"]
+
+
+def test_any_entry_is_deleted_once_it_is_confirmed(written):
+    """Without a terminal that takes --yes, in every journal alike."""
+    old, new = written
+    for command in (
+        ("delete", new),
+        ("private", "delete", old),
+        ("chronicle", "delete", new),
+        ("timeline", "delete", "timeline:x"),
+        ("memory", "delete", "todo", "x"),
+    ):
+        done = run(*command)
+        assert done.exit_code == 2
+        assert "Refusing to delete without confirmation. Pass --yes." in done.stderr
+    assert facts("delete", "-1", "--yes")["ref"] == new
+    assert listed("list") == [old]
+
+
+def test_forms_of_a_list(written):
+    """Off a terminal a line an entry with whole refs; --model is what a model is given."""
+    old, new = written
+    assert run("list").stdout.splitlines() == [
+        f"2026-03-03 10:00  {new}  left the harbour #sea",
+        f"2026-03-02 09:30  {old}  a quiet harbour",
+    ]
+    assert run("list").stdout == run("list", "--plain").stdout
+    assert "```" in run("recall", "harbour", "--model").stdout
+    lines = [json.loads(line) for line in run("recall", "harbour", "--jsonl").stdout.splitlines()]
+    assert {line["ref"] for line in lines} == {old, new}
+    for line in lines:
+        SHAPE.validate(line)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["recall", "harbour"],
+        ["list"],
+        ["last"],
+        ["private", "list"],
+        ["private", "search", "harbour"],
+        ["chronicle", "list"],
+        ["chronicle", "search", "harbour"],
+        ["timeline", "range"],
+        ["timeline", "search", "harbour"],
+        ["memory", "list", "todo"],
+        ["memory", "stats"],
+        ["chronicle", "tags"],
+        ["when", "last", "harbour"],
+        ["status"],
+        ["config", "show"],
+        ["config", "get", "owner"],
+        ["config", "path"],
+        ["version"],
+        ["rollup", "--status"],
+        ["tokens", "list"],
+        ["trust", "--list"],
+        ["model", "status"],
+    ],
+    ids=" ".join,
+)
+def test_json_has_one_shape(words, written):
+    """The schema holds for it (`facts` checks every other command's output as well)."""
+    assert "schema_version" in json.loads(run(*words, "--json").stdout)
+    facts(*words)
+
+
+def test_help_and_version_are_words_too():
+    """As options they say the same."""
+    assert run("help").stdout == run("--help").stdout
+    assert run("help", "private", "write").stdout == run("private", "write", "--help").stdout
+    assert run("version").stdout == run("--version").stdout
+    assert run("help", "privat").exit_code == 2
+
+
+def test_a_setting_is_read_and_taken_back(tmp_path):
+    """get, set and unset; what is unset has its default again, and comments stay."""
+    assert run("config", "get", "owner").stdout == "me\n"
+    run("config", "set", "owner", "ann")
+    assert facts("config", "get", "owner")["value"] == "ann"
+    file = tmp_path / "home" / ".config" / "commonplace" / "config.toml"
+    file.write_text("# mine\n" + file.read_text())
+    assert facts("config", "unset", "owner")["was_set"] is True
+    assert facts("config", "unset", "owner")["was_set"] is False
+    assert file.read_text() == "# mine\n"
+    assert run("config", "get", "owner").stdout == "me\n"
+    for verb in ("get", "unset"):
+        done = run("config", verb, "ownr")
+        assert (done.exit_code, "Did you mean owner?" in done.stderr) == (2, True)
+
+
+@needs_terminal
+@pytest.mark.parametrize(
+    ("left", "code", "owner"),
+    [('owner = "ann"', 0, "ann"), ("owner = [", 2, "me"), ("ownr=1", 2, "me")],
+)
+def test_settings_are_edited_in_an_editor(tmp_path, left, code, owner):
+    """What cannot be read is not saved."""
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!/bin/sh\nprintf '%s\\n' '{left}' > \"$1\"\n")
+    editor.chmod(0o755)
+    assert on_terminal("config", "edit", env={"EDITOR": str(editor)})[0] == code
+    assert run("config", "get", "owner").stdout == f"{owner}\n"
+
+
+@needs_terminal
+@pytest.mark.parametrize(
+    ("script", "shown"),
+    [('rm "$1"', "Nothing was changed"), ("printf '\\377' > \"$1\"", "not UTF-8")],
+    ids=["no file", "not UTF-8"],
+)
+def test_an_editor_that_leaves_no_text_changes_nothing(tmp_path, written, script, shown):
+    """Neither where its file is gone, nor where that cannot be read."""
+    _, new = written
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!/bin/sh\n{script}\n")
+    editor.chmod(0o755)
+    code, _, terminal = on_terminal("edit", new, env={"EDITOR": str(editor)})
+    assert (code, shown in terminal) == (2, True)
+    assert facts("open", new)["text"] == "left the harbour"
+
+
+@needs_terminal
+@pytest.mark.parametrize("command", [("edit",), ("chronicle", "edit")], ids=" ".join)
+def test_a_text_from_the_editor_that_is_refused_is_kept_in_a_file(tmp_path, written, command):
+    """Another process edits the entry while the editor is open: neither text is lost."""
+    _, new = written
+    editor = tmp_path / "editor"
+    other = f'"{sys.executable}" -m commonplace edit {new} from elsewhere'
+    editor.write_text(f'#!/bin/sh\nprintf mine > "$1"\n{other} < /dev/null > /dev/null 2>&1\n')
+    editor.chmod(0o755)
+    code, _, terminal = on_terminal(*command, new, env={"EDITOR": str(editor)})
+    assert code == 4
+    assert facts("open", new)["text"] == "from elsewhere"
+    kept = terminal.partition("What you wrote is kept in ")[2].splitlines()[0].rstrip()
+    assert Path(kept.removesuffix(".")).read_text() == "mine"
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe\n", None], ids=["not UTF-8", "a folder"])
+def test_a_damaged_list_is_an_empty_one(written, damage):
+    """No command fails for it, and the next list makes it again where it can."""
+    _, new = written
+    run("list")
+    (file,) = Path.home().rglob("last-list")
+    file.unlink()
+    file.mkdir() if damage is None else file.write_bytes(damage)
+    done = run("open", "1")
+    assert (done.exit_code, "no entry 1" in done.stderr) == (3, True)
+    assert facts("open", new.partition(":")[2][:8])["ref"] == new
+    assert run("list").exit_code == 0
+
+
+def test_a_ref_that_leads_nowhere_shows_the_forms_once(written):
+    """One hint, however many rooms would give it."""
+    assert run("open", "elsewhere:1").stderr.count("Refs look like") == 1
+
+
+@needs_terminal
+def test_thoughts_are_written_under_the_headings_of_a_template(tmp_path):
+    """The editor opens with all of them; those left empty are no thoughts."""
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i "s/^## Feelings$/## Feelings\\n\\nCalm./" "$1"\n')
+    editor.chmod(0o755)
+    assert on_terminal("private", "write", env={"EDITOR": str(editor)})[0] == 0
+    (path,) = (tmp_path / "home" / ".private-journal").rglob("*.md")
+    assert re.findall(r"^## .*|^Calm\.$", path.read_text(), re.MULTILINE) == [
+        "## Feelings",
+        "Calm.",
+    ]
+
+
+@needs_terminal
+def test_log_without_words_shows_the_log(written):
+    """On a terminal; in a pipe it reads the message."""
+    code, out, _ = on_terminal("log")
+    assert code == 0
+    assert out.splitlines()[1].endswith("left the harbour")
+
+
+def test_log_shows_what_was_kept_and_when():
+    """The time that was read from the words, and the message without it."""
+    lines = run("log", "2026-03-02 09:30: demo").stdout.splitlines()
+    assert lines[-1] == "2026-03-02 09:30  demo"

@@ -1,0 +1,88 @@
+"""Lists as people read them on a terminal."""
+
+from __future__ import annotations
+
+from datetime import UTC
+
+import click
+import pytest
+
+from commonplace.doors.cli.people import ListLook, render_list, render_page
+
+LONG = "The migration needs a rehearsal before the release, since nobody knew the order of steps."
+
+
+def shown(*texts, about="", lines=2, width=60):
+    """The lines of a list of private entries."""
+    items = [
+        {
+            "ref": f"private:{n}",
+            "journal": "private",
+            "at": "2026-03-02T09:30:00+00:00",
+            "text": text,
+        }
+        for n, text in enumerate(texts, 1)
+    ]
+    look = ListLook(zone=UTC, about=about, width=width, lines=lines)
+    return render_list({"items": items}, look).splitlines()
+
+
+def test_an_entry_takes_a_line_or_two():
+    """Number and date first; what is too long goes on in the second line, and is cut there."""
+    first, second, third = (click.unstyle(line) for line in shown(LONG, "short"))
+    assert first == "1  2026-03-02 09:30  private    The migration needs a"
+    assert second == " " * 32 + "rehearsal before the relea…"
+    assert third == "2  2026-03-02 09:30  private    short"
+    assert max(map(len, (first, second, third))) <= 60
+
+
+def test_one_line_and_all_of_it():
+    """--oneline cuts, --full shows the ref and the text as it was written."""
+    (line,) = shown(LONG, lines=1)
+    assert click.unstyle(line).endswith("The migration needs a rehe…")
+    lines = [click.unstyle(line).strip() for line in shown("one\ntwo", lines=None)]
+    assert lines[1:] == ["private:1", "one", "two"]
+
+
+def test_words_of_the_question_are_marked(monkeypatch):
+    """In colour, unless NO_COLOR is set; the journal too."""
+    (line,) = shown("a quiet harbour", about="harbours")
+    assert click.style("harbour", bold=True, underline=True) in line
+    monkeypatch.setenv("NO_COLOR", "1")
+    (line,) = shown("a quiet harbour", about="harbours")
+    assert "\x1b" not in line
+
+
+def test_stored_text_steers_no_terminal():
+    """An escape is made visible, in the text and in a ref."""
+    assert all("\x1b[2J" not in line for line in shown("a\x1b[2Jb"))
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_wide_signs_fit_too(width):
+    """Two columns each."""
+    first, second = (click.unstyle(line) for line in shown("港" * 300, width=width))
+    for line in (first, second):
+        assert len(line) + line.count("港") <= width
+
+
+def test_a_page_is_the_text_as_it_was_written():
+    """With when and where above it, and what lies around it below; no fence."""
+    page = {
+        "ref": "private:1",
+        "journal": "private",
+        "at": "2026-03-02T09:30:00+00:00",
+        "text": "## Feelings\n\nCalm.",
+        "before": {"ref": "private:0", "at": "2026-03-01T09:30:00+00:00", "text": "a storm"},
+    }
+    lines = click.unstyle(render_page(page, ListLook(zone=UTC, width=80))).splitlines()
+    assert lines == [
+        "2026-03-02 09:30  private",
+        "private:1",
+        "",
+        "## Feelings",
+        "",
+        "Calm.",
+        "",
+        "before 2026-03-01 09:30  a storm",
+    ]

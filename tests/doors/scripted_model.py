@@ -1,0 +1,166 @@
+"""A model on loopback for real clients: it answers by a script, and keeps what it was given.
+
+Speaks what Claude Code (Messages) and Codex (Responses) ask of their models, as far as they use it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+PREFIX = "mcp__commonplace__"
+"""Before the name of a tool of ours, as both clients name it to their model."""
+
+DONE = "All done."
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool that the model calls; `arguments` sees the results so far, oldest first."""
+
+    tool: str
+    arguments: Callable[[Sequence[str]], Mapping[str, Any]]
+
+
+def call(tool: str, **arguments: Any) -> Call:
+    """A call with arguments that are known before anything was answered."""
+    return Call(tool, lambda _results: arguments)
+
+
+class ScriptedModel:
+    """Makes the calls of a script, one in each turn, then says that it is done.
+
+    Attributes:
+        given: The results of our tools as the client handed them to its model, oldest first.
+        system: Where the instructions of a server stand: system texts, or what is said of its tools.
+        tools: What the client listed of ours, by name.
+    """
+
+    def __init__(self, *script: Call) -> None:
+        self._script = script
+        self.given: list[str] = []
+        self.system = ""
+        self.tools: dict[str, Any] = {}
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_HEAD(self) -> None:
+                self._send(b"", "text/plain")
+
+            def do_GET(self) -> None:
+                self._send(b'{"data": [], "models": []}', "application/json")
+
+            def do_POST(self) -> None:
+                asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                path = self.path.partition("?")[0]
+                answer = {"/v1/messages": model.messages, "/v1/responses": model.responses}
+                if path not in answer:
+                    self._send(b"{}", "application/json")
+                    return
+                events = answer[path](asked)
+                lines = (f"event: {x['type']}\ndata: {json.dumps(x)}\n\n" for x in events)
+                self._send("".join(lines).encode(), "text/event-stream")
+
+            def _send(self, body: bytes, kind: str) -> None:
+                self.send_response(200)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Stay quiet."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def _next(self) -> Call | None:
+        number = len(self.given)
+        return self._script[number] if number < len(self._script) else None
+
+    def messages(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """A turn in the Messages API; requests without our tools are side jobs of the client."""
+        tools = {x["name"]: x for x in asked.get("tools", [])}
+        ours = {x: y for x, y in tools.items() if x.startswith(PREFIX)}
+        block: dict[str, Any] = {"type": "text", "text": "ok"}
+        if ours:
+            self._hear(asked, ours)
+            step = self._next()
+            block = {"type": "text", "text": DONE}
+            if step is not None:
+                number = f"toolu_{len(self.given)}"
+                block = {"type": "tool_use", "id": number, "name": PREFIX + step.tool}
+                block |= {"input": step.arguments(self.given)}
+        is_call = block["type"] == "tool_use"
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        message = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
+        message |= {"model": asked["model"], "stop_reason": None, "usage": usage}
+        yield {"type": "message_start", "message": message}
+        empty = {**block, "input": {}} if is_call else {**block, "text": ""}
+        yield {"type": "content_block_start", "index": 0, "content_block": empty}
+        delta = {"type": "text_delta", "text": block.get("text")}
+        if is_call:
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        yield {"type": "content_block_delta", "index": 0, "delta": delta}
+        yield {"type": "content_block_stop", "index": 0}
+        reason = {"stop_reason": "tool_use" if is_call else "end_turn"}
+        yield {"type": "message_delta", "delta": reason, "usage": usage}
+        yield {"type": "message_stop"}
+
+    def _hear(self, asked: dict[str, Any], ours: dict[str, Any]) -> None:
+        self.tools = {name.removeprefix(PREFIX): tool for name, tool in ours.items()}
+        systems = [asked.get("system", [])]
+        systems += [x["content"] for x in asked["messages"] if x["role"] == "system"]
+        self.system = "\n".join(_text_of(each) for each in systems)
+        blocks = [x for message in asked["messages"] for x in _listed(message["content"])]
+        results = [x for x in blocks if x["type"] == "tool_result"]
+        self.given = [_text_of(x["content"]) for x in results]
+
+    def responses(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """A turn in the Responses API."""
+        ours = [x for x in asked["tools"] if x.get("name") == PREFIX.removesuffix("__")]
+        self.tools = {tool["name"]: tool for each in ours for tool in each["tools"]}
+        self.system = "\n".join(each["description"] for each in ours)
+        items = asked["input"]
+        self.given = [_text_of(x["output"]) for x in items if x["type"] == "function_call_output"]
+        step = self._next()
+        item: dict[str, Any] = {"type": "message", "role": "assistant", "id": "msg_1"}
+        item |= {"content": [{"type": "output_text", "text": DONE}]}
+        if step is not None:
+            item = {"type": "function_call", "id": "fc_1", "call_id": f"call_{len(self.given)}"}
+            item |= {"name": step.tool, "namespace": PREFIX.removesuffix("__")}
+            item |= {"arguments": json.dumps(step.arguments(self.given))}
+        yield {"type": "response.created", "response": {"id": "resp_1"}}
+        yield {"type": "response.output_item.done", "output_index": 0, "item": item}
+        usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+        usage |= {"input_tokens_details": None, "output_tokens_details": None}
+        yield {"type": "response.completed", "response": {"id": "resp_1", "usage": usage}}
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _listed(content: Any) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _text_of(content: Any) -> str:
+    return "\n".join(block.get("text", "") for block in _listed(content))

@@ -1,0 +1,368 @@
+"""Any entry is corrected by its ref: edited, deleted or superseded, and the index after it."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.tools.recall_world import RecallWorld, ask, refs
+
+from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
+from commonplace.core.values import Interval
+from commonplace.journals.memory.records import RecordDraft
+
+EXPORT = """{"version": "1.0", "tool": "chronicle", "entries": [{"message": "met NAME",
+"id": "0fNAME-4d4e-4f4a-8b4b-000000000000", "timestamp": "2026-03-01T10:00:00Z"}]}"""
+ALL = "private,chronicle,notebook,timeline,memory,memory-write,recall"
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = RecallWorld(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def app(world):
+    return world.open(COMMONPLACE_TOOLSETS=ALL)
+
+
+def write(app, journal, text="the quokka sleeps"):
+    """The ref of a new entry of a journal."""
+    match journal:
+        case "private":
+            return ask(app, "process_thoughts", feelings=text).facts["refs"][0]
+        case "chronicle":
+            return ask(app, "add_entry", message=text, tags=["zoo"]).facts["ref"]
+        case "notebook":
+            written = app.notebook.service().writing().write("zoo/night", text)
+            app.notebook.service().file(written)
+            return written.entry.ref
+        case "timeline":
+            return app.timeline.service().add(text, metadata={"tags": ["zoo"]}).entry.ref
+        case "memory":
+            draft = RecordDraft(kind="todo", fields={"title": text})
+            return f"memory:todo/{app.memory.service().save(draft).saved.ref_id}"
+    raise AssertionError(journal)
+
+
+EDITED = ("private", "chronicle", "timeline", "memory")
+EVERY = (*EDITED, "notebook")
+
+
+@pytest.mark.parametrize("journal", EVERY)
+def test_a_text_that_utf8_cannot_hold_is_the_same_text_again(app, journal):
+    """A lone surrogate is kept as U+FFFD; repeating the call finds the entry that it made."""
+    ref = write(app, journal)
+    first = app.amend.service().supersede(ref, "half \ud800 a sign")
+    assert app.amend.service().supersede(ref, "half \ud800 a sign").ref == first.ref
+
+
+def opened(app, ref):
+    return ask(app, "open_ref", ref=ref)
+
+
+@pytest.mark.parametrize("journal", EDITED)
+def test_an_edit_takes_the_place_of_the_text(app, journal):
+    """The ref stays, its text is the new one, and no search finds the old one."""
+    ref = write(app, journal)
+    done = app.amend.service().edit(ref, "the wombat digs")
+    assert (done.act, done.ref, done.former) == ("edited", ref, "")
+    assert "the wombat digs" in opened(app, ref).facts["text"]
+    assert refs(ask(app, "recall", query="wombat")) == [ref]
+    assert not any(
+        "quokka" in hit["excerpt"] for hit in ask(app, "recall", query="quokka").facts["results"]
+    )
+
+
+@pytest.mark.parametrize("journal", EDITED)
+def test_a_deleted_entry_is_gone(app, journal):
+    """Neither its ref nor a search leads to it."""
+    ref = write(app, journal)
+    assert app.amend.service().delete(ref).act == "deleted"
+    with pytest.raises(NotFound):
+        opened(app, ref)
+    assert refs(ask(app, "recall", query="quokka")) == []
+
+
+@pytest.mark.parametrize("journal", EVERY)
+def test_a_superseding_entry_and_its_former_name_each_other(app, journal):
+    """Both are there; each answer names the other, and the same call again makes no third."""
+    ref = write(app, journal)
+    amend = app.amend.service()
+    done = amend.supersede(ref, "the wombat digs")
+    assert (done.act, done.former) == ("superseded", ref)
+    assert done.ref != ref
+    former, now = opened(app, ref), opened(app, done.ref)
+    assert "the quokka sleeps" in former.facts["text"]
+    assert "the wombat digs" in now.facts["text"]
+    assert (former.facts["superseded_by"], former.facts["supersedes"]) == (done.ref, "")
+    assert (now.facts["superseded_by"], now.facts["supersedes"]) == ("", ref)
+    assert done.ref in former.text
+    assert ref in now.text
+    assert set(refs(ask(app, "recall", query="wombat quokka"))[:2]) == {ref, done.ref}
+    assert amend.supersede(ref, "the wombat digs").ref == done.ref
+    with pytest.raises(Conflict, match="superseded by") as raised:
+        amend.supersede(ref, "something else")
+    assert done.ref in raised.value.message
+
+
+def test_an_entry_of_the_notebook_stays_in_its_history(app):
+    """New text is an entry of its own that supersedes it; nothing deletes a commit."""
+    ref = write(app, "notebook")
+    amend = app.amend.service()
+    done = amend.edit(ref, "the wombat digs")
+    assert (done.act, done.former) == ("superseded", ref)
+    assert "is a commit and stays" in done.notes[0]
+    assert opened(app, ref).facts["superseded_by"] == done.ref
+    with pytest.raises(Denied, match="history is never rewritten"):
+        amend.delete(ref)
+
+
+def test_an_overview_is_replaced_and_emptied(app):
+    """Its history keeps each text; no entry is added, and the index follows."""
+    notebook, amend = app.notebook.service().writing(), app.amend.service()
+    app.notebook.service().file(notebook.write("zoo", "Began.", overview="The quokka sleeps."))
+    found = amend.read_text("notebook:zoo")
+    assert found.text == "The quokka sleeps."
+    done = amend.edit("notebook:zoo", "The wombat digs.", expected=found.version)
+    assert (done.act, done.ref, done.text) == ("edited", "notebook:zoo", "The wombat digs.")
+    section = notebook.read_section("zoo")
+    assert (section.overview, section.entry_count) == ("The wombat digs.", 1)
+    assert "notebook:zoo" in refs(ask(app, "recall", query="wombat"))
+    with pytest.raises(Conflict):
+        amend.edit("notebook:zoo", "Third.", expected=found.version)
+    with pytest.raises(Invalid, match="its history keeps"):
+        amend.supersede("notebook:zoo", "Third.")
+    assert amend.delete("notebook:zoo").act == "deleted"
+    assert notebook.read_section("zoo").overview == ""
+    assert "notebook:zoo" not in refs(ask(app, "recall", query="wombat"))
+
+
+def test_what_another_changed_in_between_is_not_written_over(app):
+    """A correction that names the version it read is refused once the entry is another."""
+    amend = app.amend.service()
+    for journal in EDITED:
+        ref = write(app, journal)
+        read = amend.read_text(ref)
+        amend.edit(ref, "changed in between")
+        with pytest.raises(Conflict):
+            amend.edit(ref, "too late", expected=read.version)
+        with pytest.raises(Conflict):
+            amend.delete(ref, expected=read.version)
+        assert "changed in between" in opened(app, ref).facts["text"]
+
+
+def test_a_private_entry_keeps_its_heading_and_frontmatter(app):
+    """New text without a heading stands below the one there was; its time stays."""
+    ref = write(app, "private")
+    before = opened(app, ref).facts
+    app.amend.service().edit(ref, "the wombat digs")
+    after = opened(app, ref).facts
+    assert after["text"] == before["text"].replace("the quokka sleeps", "the wombat digs")
+    assert after["at"] == before["at"]
+
+
+def test_a_superseding_entry_of_a_log_has_the_time_and_tags_of_the_former(world, app):
+    """What was done when stays so, however late it is put right."""
+    logged, recorded = write(app, "chronicle"), write(app, "timeline")
+    world.clock.advance(3 * 86_400)
+    for ref in (logged, recorded):
+        former = opened(app, ref).facts
+        new = opened(app, app.amend.service().supersede(ref, "the wombat digs").ref).facts
+        assert (new["at"], new["tags"]) == (former["at"], former["tags"])
+    tags = [count.tag for count in app.chronicle.journal.list_tags()]
+    assert tags == ["zoo"]
+
+
+def test_a_message_is_never_altered(app):
+    """Its new text is a message of its own, of the same role and time."""
+    draft = RecordDraft(kind="message", fields={"role": "user", "text": "the quokka sleeps"})
+    ref = f"memory:message/{app.memory.service().save(draft).saved.ref_id}"
+    done = app.amend.service().edit(ref, "the wombat digs")
+    assert (done.act, done.former) == ("superseded", ref)
+    new = opened(app, done.ref).facts
+    assert (new["author"], new["at"]) == ("user", opened(app, ref).facts["at"])
+
+
+def test_preferences_are_no_text(app):
+    """They are one record of names and values: the error says how they are saved."""
+    draft = RecordDraft(kind="preference", fields={"language": "eo"})
+    app.memory.service().save(draft)
+    amend = app.amend.service()
+    for verb in (amend.edit, amend.supersede):
+        with pytest.raises(Invalid, match="names and values"):
+            verb("memory:preference/preferences", "eo")
+    assert amend.delete("memory:preference/preferences").act == "deleted"
+
+
+def test_a_rollup_follows_what_it_is_made_from(world, app):
+    """It is not corrected itself; once its entry is, no word of the former text is left in it."""
+    ref = write(app, "timeline")
+    world.clock.advance(86_400)
+    service, amend = app.timeline.service(), app.amend.service()
+    service.catch_up()
+    (rollup,) = service.journal.list_entries(Interval(), level=1).entries
+    assert "quokka" in rollup.content
+    for verb in (amend.edit, amend.supersede):
+        with pytest.raises(Invalid, match="is a rollup"):
+            verb(rollup.ref, "another")
+    amend.edit(ref, "the wombat digs")
+    service.catch_up()
+    assert "wombat" in service.journal.read(rollup.id).content
+    amend.delete(ref)
+    assert service.journal.find(rollup.id).content == ""
+
+
+def test_a_successor_that_is_deleted_leaves_room_for_another(app):
+    """The former holds no link to what is gone, and can be superseded again."""
+    amend = app.amend.service()
+    for journal in EDITED:
+        ref = write(app, journal)
+        amend.delete(amend.supersede(ref, "the wombat digs").ref)
+        assert opened(app, ref).facts["superseded_by"] == ""
+        again = amend.supersede(ref, "the kiwi runs")
+        assert opened(app, ref).facts["superseded_by"] == again.ref
+
+
+@pytest.mark.parametrize(
+    ("ref", "hint"),
+    [
+        ("", "A ref begins with one of private:, chronicle:"),
+        ("quokka", "A ref begins with one of"),
+        ("chronicel:1", "Did you mean chronicle?"),
+        ("chronicle:nothing", "List or search"),
+        ("private:user/2026-01-01/none", ""),
+        ("private:project@00000000/2026-01-01/none", "Open the project it belongs to."),
+        ("notebook:none", ""),
+        ("timeline:none", ""),
+        ("memory:todo/none", ""),
+    ],
+)
+def test_an_unknown_ref_is_not_found(app, ref, hint):
+    """Each verb says so, and what a ref looks like or how to find one."""
+    amend = app.amend.service()
+    for call in (
+        lambda: amend.edit(ref, "text"),
+        lambda: amend.delete(ref),
+        lambda: amend.supersede(ref, "text"),
+        lambda: amend.read_text(ref),
+    ):
+        with pytest.raises(NotFound) as raised:
+            call()
+        assert hint in raised.value.hint
+
+
+def test_the_beginning_of_an_id_is_enough_where_it_names_one_entry(app):
+    """Of chronicle; one that names several changes none of them."""
+    amend = app.amend.service()
+    for name in ("abcde1", "abcde2"):
+        app.chronicle.service().import_export(EXPORT.replace("NAME", name))
+    with pytest.raises(Invalid, match="Several entries"):
+        amend.delete("chronicle:0fabcde")
+    assert (
+        amend.delete("chronicle:0fabcde1").ref == "chronicle:0fabcde1-4d4e-4f4a-8b4b-000000000000"
+    )
+
+
+def test_an_entry_of_another_project_is_corrected_where_it_lies(world, app):
+    """By its ref, from wherever it was found; the new entry lies in that project too."""
+    elsewhere = world.open("elsewhere", COMMONPLACE_TOOLSETS=ALL)
+    ref = ask(elsewhere, "process_thoughts", project_notes="the quokka sleeps").facts["refs"][0]
+    amend = app.amend.service()
+    done = amend.supersede(ref, "the wombat digs")
+    assert done.ref.partition("/")[0] == ref.partition("/")[0]
+    assert opened(elsewhere, ref).facts["superseded_by"] == done.ref
+    amend.edit(ref, "the kiwi runs")
+    assert "the kiwi runs" in opened(elsewhere, ref).text
+    amend.delete(ref)
+    with pytest.raises(NotFound):
+        opened(elsewhere, ref)
+
+
+@pytest.mark.parametrize("by_doctor", [True, False])
+def test_a_private_successor_that_a_killed_process_left_is_found_again(
+    world, app, monkeypatch, by_doctor
+):
+    """Killed before the former names it: doctor links both, as does the same call, once."""
+    ref, amend = write(app, "private"), app.amend.service()
+    world.clock.advance(60)
+
+    def die(*_args, **_given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed:
+        killed.setattr("commonplace.journals.private.journal.replace_file", die)
+        with pytest.raises(KeyboardInterrupt):
+            amend.supersede(ref, "the wombat digs")
+    if by_doctor:
+        (problem,) = app.private.journal.problems()
+        assert problem.repairable
+        assert "does not name the entry that took its place" in problem.what
+        assert len(app.private.journal.repair()) == 1
+        assert app.private.journal.problems() == []
+    else:
+        amend.supersede(ref, "the wombat digs")
+    now, before = app.private.journal.list_entries(limit=10)
+    assert (before.ref, before.superseded_by) == (ref, now.ref)
+    assert (now.supersedes, now.text) == (ref, "the wombat digs")
+
+
+def test_an_entry_of_before_frontmatter_is_superseded_as_it_is(app):
+    """The oldest private entries have a title alone; their text and their time stay."""
+    folder = app.private.journal.roots[0].path / "2025-05-27"
+    folder.mkdir(parents=True)
+    (folder / "20-16-46-000123.md").write_text("# 8:16:46 PM - May 27, 2025\n\nboop")
+    ref = "private:user/2025-05-27/20-16-46-000123"
+    before = app.private.journal.read_entry(ref)
+    done = app.amend.service().supersede(ref, "beep")
+    after = app.private.journal.read_entry(ref)
+    assert (after.text, after.at, after.superseded_by) == ("boop", before.at, done.ref)
+
+
+def test_no_hostile_frontmatter_leads_out_of_the_journal(app):
+    """A link that a file bears is shown only where it leads to an entry."""
+    ref = write(app, "private")
+    for link in ("/etc/passwd", "private:user/../../x", "chronicle:1"):
+        raw = app.amend.service().read_text(ref).text
+        head = raw.partition("\nsuperseded_by:")[0].removesuffix("\n---")
+        body = raw.partition("---\n\n")[2]
+        app.private.journal.edit(
+            ref, f"{head.splitlines()[0]}\nsuperseded_by: {link}\n---\n\n{body}"
+        )
+        assert opened(app, ref).facts["superseded_by"] == ""
+
+
+def test_a_journal_that_cannot_be_opened_says_why(world):
+    """The others are corrected all the same."""
+    app = world.open(COMMONPLACE_TOOLSETS=ALL)
+    ref = write(app, "chronicle")
+    app.memory.journal.database.path.parent.mkdir(parents=True, exist_ok=True)
+    app.memory.journal.database.path.write_text("no database at all, but a text " * 40)
+    with pytest.raises(CommonplaceError, match="database"):
+        app.amend.service().delete("memory:todo/1")
+    assert app.amend.service().delete(ref).act == "deleted"
+
+
+@pytest.mark.parametrize("journal", EDITED)
+def test_of_many_that_edit_the_version_they_read_one_does(app, journal):
+    """The others are told; no text is lost that somebody was told was written."""
+    amend = app.amend.service()
+    ref = write(app, journal)
+    read = amend.read_text(ref)
+    start = threading.Barrier(6)
+
+    def edit(text):
+        start.wait()
+        try:
+            amend.edit(ref, text, expected=read.version)
+        except Conflict:
+            return None
+        return text
+
+    with ThreadPoolExecutor(6) as pool:
+        done = [text for text in pool.map(edit, [f"text {n}" for n in range(6)]) if text]
+    assert len(done) == 1
+    assert done[0] in amend.read_text(ref).text

@@ -1,0 +1,31 @@
+"""The examples of the README and the docs, run as a reader would type them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    page.relative_to(ROOT)
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if "```console\n" in page.read_text("utf-8")
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_page_shows_what_its_commands_print(page):
+    """In order, in a new home, on a terminal."""
+    script = [sys.executable, "scripts/run_examples.py", str(page)]
+    done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == ""
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_block_with_a_command_says_whether_it_is_run():
+    """None is left out of the examples by an oversight."""
+    script = "import sys; sys.path.insert(0, 'scripts'); import run_examples as r; "
+    script += "print([w for p in r.PAGES for w in r.read_steps(p.read_text('utf-8'))[1]])"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr

@@ -1,0 +1,77 @@
+"""The tool with which a model corrects what was written, by its ref, in any journal."""
+
+from __future__ import annotations
+
+import pytest
+from tests.tools.recall_world import RecallWorld, ask
+
+from commonplace.core.errors import Invalid, NotFound
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = RecallWorld(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def app(world):
+    return world.open()
+
+
+@pytest.fixture
+def ref(app):
+    return ask(app, "add_entry", message="the quokka sleeps").facts["ref"]
+
+
+def test_new_text_takes_the_place_of_the_old(app, ref):
+    """The answer names the ref that holds, and says nothing else."""
+    answer = ask(app, "amend", ref=ref, text="the wombat digs")
+    assert answer.text == f"Edited {ref}."
+    assert answer.facts == {"act": "edited", "ref": ref, "former": "", "notes": []}
+    assert ask(app, "open_ref", ref=ref).facts["text"] == "the wombat digs"
+
+
+def test_an_entry_that_held_once_stays_beside_the_one_that_holds(app, ref):
+    """A model that opens the former is told which one took its place, first of all."""
+    answer = ask(app, "amend", ref=ref, text="the wombat digs", supersede=True)
+    new = answer.facts["ref"]
+    assert answer.text == f"Wrote {new}. It takes the place of {ref}, which stays and names it."
+    lines = ask(app, "open_ref", ref=ref).text.splitlines()
+    assert lines[1] == f"It holds no more: {new} took its place."
+    assert f"It took the place of {ref}." in ask(app, "open_ref", ref=new).text
+
+
+def test_an_entry_is_deleted(app, ref):
+    """For good."""
+    assert ask(app, "amend", ref=ref, delete=True).text == f"Deleted {ref}."
+    with pytest.raises(NotFound):
+        ask(app, "open_ref", ref=ref)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "neither text nor delete"),
+        ({"text": " \n"}, "neither text nor delete"),
+        ({"text": "x", "delete": True}, "text and delete were both given"),
+        ({"supersede": True, "delete": True}, "supersede and delete were both given"),
+        ({"supersede": True}, "neither text nor delete"),
+        ({"text": "x", "delete": "perhaps"}, "Invalid delete: 'perhaps'"),
+    ],
+)
+def test_a_call_that_says_two_things_or_none_changes_nothing(app, ref, given, message):
+    """The error names what was given, and the next step."""
+    with pytest.raises(Invalid, match=message) as raised:
+        ask(app, "amend", ref=ref, **given)
+    assert raised.value.hint
+    assert ask(app, "open_ref", ref=ref).facts["text"] == "the quokka sleeps"
+
+
+def test_a_read_only_server_corrects_nothing(world):
+    """The tool is not offered, as no other that writes."""
+    app = world.open(COMMONPLACE_READ_ONLY="1")
+    names = {tool.name for each in app.toolsets() for tool in each.tools}
+    assert "open_ref" in names
+    assert "amend" not in names
