@@ -255,7 +255,7 @@ def test_log_without_words_shows_the_log(written):
     """On a terminal; in a pipe it reads the message."""
     code, out, _ = on_terminal("log")
     assert code == 0
-    assert out.splitlines()[1].endswith("left the harbour")
+    assert out.splitlines()[0].endswith("left the harbour #sea")
 
 
 def test_log_shows_what_was_kept_and_when():

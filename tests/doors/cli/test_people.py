@@ -53,6 +53,25 @@ def test_words_of_the_question_are_marked(monkeypatch):
     assert "\x1b" not in line
 
 
+def test_a_count_and_ages_are_shown():
+    """How many match stands above; how long ago it was before what it says."""
+    item = {
+        "ref": "chronicle:1",
+        "at": "2026-03-02T09:30:00+00:00",
+        "text": "x",
+        "age": "2 days ago",
+    }
+    shaped = {"items": [item], "counted": "1 entry matches."}
+    lines = [
+        click.unstyle(render_list(shaped, ListLook(zone=UTC, width=width))).splitlines()
+        for width in (60, None)
+    ]
+    assert lines == [
+        ["1 entry matches.", "1  2026-03-02 09:30             2 days ago: x"],
+        ["1 entry matches.", "2026-03-02 09:30  2 days ago  chronicle:1  x"],
+    ]
+
+
 def test_stored_text_steers_no_terminal():
     """An escape is made visible, in the text and in a ref."""
     assert all("\x1b[2J" not in line for line in shown("a\x1b[2Jb"))

@@ -6,7 +6,6 @@ Never decides anything about the log: each command parses, calls one verb and sh
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from contextlib import nullcontext
 from functools import partial
@@ -30,9 +29,7 @@ from commonplace.doors.cli.frame import (
     common_options,
     confirm,
     file_text,
-    list_form,
     list_options,
-    settings,
     show,
     show_list,
     text_input,
@@ -68,25 +65,6 @@ def keeping(app: App) -> ChronicleKeeping:
 def message_of(words: tuple[str, ...]) -> str:
     """The words as one message; without any, or for `-`, from stdin or your editor."""
     return text_input(" ".join(words) if words else None)
-
-
-def show_events(answer: Answer, as_json: bool, *, about: str = "") -> None:
-    """Print a list of entries as a table, or in the form that was asked for.
-
-    Args:
-        answer: Of a tool that lists or searches.
-        as_json: Whether --json was given.
-        about: The words that were searched for.
-    """
-    if as_json or list_form():
-        show_list(answer, as_json, about=about)
-        return
-    from commonplace.doors.cli.chronicle_table import as_table
-    from commonplace.doors.cli.short_refs import remember
-
-    remember((event["ref"] for event in answer.facts["entries"]), settings())
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    show(as_table(answer, settings().timezone, width), as_json)
 
 
 def interval_options(command: Any) -> Any:
@@ -149,7 +127,7 @@ def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any)
         answer = call("search_entries", {**given, "tags": list(tags), "limit": limit})
     else:
         answer = call("list_entries", {"limit": limit, "cursor": given["cursor"]})
-    show_events(answer, as_json)
+    show_list(answer, as_json)
 
 
 @chronicle.command(short_help="Find entries by words and meaning, best first.")
@@ -163,19 +141,20 @@ def search(text: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given:
     words = " ".join(text)
     arguments = {**given, "text": words, "tags": list(tags)}
     after = file_everything if words.strip() else None
-    show_events(call("search_entries", arguments, after=after), as_json, about=words)
+    show_list(call("search_entries", arguments, after=after), as_json, about=words)
 
 
 @click.command(short_help="Find when you last, first or ever did something.")
 @click.argument("what", nargs=-1, required=True)
-@common_options
+@list_options
 def when(what: tuple[str, ...], as_json: bool) -> None:
     """Find when you did something, in the log of what was done.
 
     WHAT is what you did, or a question: `last deploy`, `when did I first use rust`, `how often did
     I deploy this month`.
     """
-    show(call("find_when_i", {"what": " ".join(what)}, after=file_everything), as_json)
+    answer = call("find_when_i", {"what": " ".join(what)}, after=file_everything)
+    show_list(answer, as_json, about=answer.facts["about"])
 
 
 @chronicle.command()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import sys
 from importlib import import_module
@@ -32,8 +31,6 @@ _EXIT_CODES = {"invalid": USAGE, "not_found": 3, "conflict": 4}
 _FLAGS = "commonplace.flags"
 _FORM = "commonplace.form"
 _SETTINGS = "commonplace.settings"
-# Signs that could steer a terminal; line breaks and tabs are text.
-_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
@@ -244,11 +241,15 @@ def show_page(answer: Answer, as_json: bool) -> None:
 
 
 def _write(stream: TextIO, line: str) -> None:
-    """Write a line; stored text must not steer a terminal, and goes as it is anywhere else.
+    """Write a line; on a terminal what hides or steers is written out, elsewhere it goes as it is.
 
     (click.echo would drop escape sequences from what goes into a file.)
     """
-    stream.write((_STEERING.sub("\ufffd", line) if stream.isatty() else line) + "\n")
+    if stream.isatty():
+        from commonplace.core.fence import visible
+
+        line = visible(line)
+    stream.write(line + "\n")
 
 
 def text_input(argument: str | None) -> str:

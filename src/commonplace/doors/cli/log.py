@@ -15,8 +15,8 @@ from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.core.when.phrases import parse_since, parse_when
-from commonplace.doors.cli.chronicle import call, message_of, show_events, writing_options
-from commonplace.doors.cli.frame import list_options, settings, show
+from commonplace.doors.cli.chronicle import call, message_of, writing_options
+from commonplace.doors.cli.frame import list_options, settings, show, show_list
 from commonplace.tools.answers import one_line, when_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def log(message: Sequence[str], tags: tuple[str, ...], as_json: bool, **given: A
     terminal the log is shown. `-` reads stdin.
     """
     if not message and sys.stdin.isatty():
-        show_events(call("list_entries", {"limit": _SHOWN}), as_json)
+        show_list(call("list_entries", {"limit": _SHOWN}), as_json)
         return
     text = message_of(tuple(message))
     if given["at"] is None:

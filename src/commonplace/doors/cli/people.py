@@ -110,6 +110,8 @@ def is_coloured() -> bool:
 
 
 def _head(shaped: Mapping[str, Any], look: ListLook) -> Iterator[str]:
+    if shaped.get("counted"):
+        yield shaped["counted"]
     if look.time_line:
         yield look.time_line
     elif shaped.get("interval"):
@@ -131,15 +133,17 @@ def _item_lines(
     number: int, numbers: int, item: Mapping[str, Any], look: ListLook
 ) -> Iterator[str]:
     at = when_of(datetime.fromisoformat(item["at"]), look.zone) if item.get("at") else "-" * 16
+    age = item.get("age", "")
     journal = item.get("journal", "")
     ref = visible(item.get("ref", ""))
     text = visible(" ".join(item.get("text", "").split()))
     tags = "".join(f" #{visible(tag)}" for tag in item.get("tags", ()) if isinstance(tag, str))
     if look.width is None:
-        yield "  ".join(filter(None, [at, ref, text + tags]))
+        yield "  ".join(filter(None, [at, age, ref, text + tags]))
         if look.lines is None:
             yield from (f"    {visible(line)}" for line in item.get("text", "").splitlines())
         return
+    text = f"{age}: {text}" if age else text
     lead = f"{number:>{numbers}}  {at}  "
     name = f"{journal:9}  "
     rest = max(look.width - cells(lead + name) - 1, _LEAST)

@@ -11,7 +11,7 @@ from commonplace.core.clock import to_local
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Answer
 from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
-from commonplace.tools.answers import add_notes, answer_of, entries, when_of
+from commonplace.tools.answers import add_notes, answer_of, entries, one_line, when_of
 from commonplace.tools.chronicle.story import event_facts, event_line
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ class ChronicleKeeping:
             raise Invalid(f"Invalid limit: {limit}.", hint="Use 1 or more.")
         counts = self._service().chronicle.list_tags()[:limit]
         width = max((len(str(each.count)) for each in counts), default=0)
-        lines = [f"{each.count:>{width}}  {each.tag}" for each in counts] or ["No tags yet."]
+        lines = [f"{each.count:>{width}}  {one_line(each.tag)}" for each in counts] or [
+            "No tags yet."
+        ]
         facts = [
             {"tag": each.tag, "count": each.count, "spellings": list(each.spellings)}
             for each in counts
@@ -167,7 +169,7 @@ class ChronicleKeeping:
 
     def label_of(self, event: Event) -> str:
         """An entry in a question: its id and its time."""
-        return f"{event.id} of {when_of(event.at, self._service().zone)}"
+        return f"{one_line(event.id)} of {when_of(event.at, self._service().zone)}"
 
     def label_of_import(self, act: Addition) -> str:
         """An import in a question: how many entries it brought."""

@@ -15,6 +15,7 @@ from commonplace.tools.answers import (
     answer_of,
     cursor_lines,
     interval_facts,
+    one_line,
     time_lines,
     when_of,
 )
@@ -201,6 +202,7 @@ class ChronicleTools:
         service = self._service()
         found = service.find_when(what)
         wants, same = found.question.wants, found.same
+        counted = count_line(same) if same and wants == "count" else ""
         notes = list(found.notes)
         if same and same.count:
             notes += same_notes(same, wants, service.zone)
@@ -216,10 +218,10 @@ class ChronicleTools:
                 notes.append(_NOT_SURE)
         return self._listed(
             events,
-            head=count_line(same) if same and wants == "count" else "",
+            head=counted,
             interval=found.question.within,
             notes=notes,
-            extra=_matching(found),
+            extra={**_matching(found), "counted": counted},
             ranks=ranks,
             shows_age=True,
         )
@@ -229,7 +231,7 @@ class ChronicleTools:
         done = "This was already logged" if logged.repeated else "Entry created"
         lines = [f"{done}: {event.ref} at {when_of(event.at, self._service().zone)}"]
         if event.tags:
-            lines.append(f"Tags: {', '.join(event.tags)}")
+            lines.append(f"Tags: {one_line(', '.join(event.tags))}")
         facts = {**event_facts(event), "repeated": logged.repeated}
         return answer_of(lines, facts, logged.notes)
 
@@ -263,6 +265,9 @@ class ChronicleTools:
         facts = {**_facts(events, interval), "cursor": cursor, **(extra or {})}
         for entry, rank in zip(facts["entries"], ranks, strict=False):
             entry.update(rank)
+        if now is not None:
+            for entry, event in zip(facts["entries"], events, strict=True):
+                entry["age"] = ago(event.at, now)
         return answer_of(lines, facts, notes)
 
 
