@@ -6,8 +6,8 @@ Never opens a journal, and knows none: a wiring has what its journal shares open
 from __future__ import annotations
 
 import os
+import platform
 import random
-import socket
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -243,4 +243,4 @@ def _given(weights: Weights) -> Weights:
 
 def holder() -> str:
     """This process's name in leases, and one more part for each that it makes."""
-    return f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}"
+    return f"{platform.node()}:{os.getpid()}:{random.getrandbits(32):08x}"

@@ -17,7 +17,6 @@ from commonplace.core.errors import Invalid
 from commonplace.core.owner_folders import parse_owner
 from commonplace.core.text import nearest
 from commonplace.journals.table import CLASSIC
-from commonplace.journals.timeline.retention import parse_retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,6 +102,8 @@ def parse_owner_name(value: object, place: Place) -> str:
 
 def parse_retention_text(value: object, place: Place) -> str:
     """What retention lets go of, as it was written."""
+    from commonplace.journals.timeline.retention import parse_retention
+
     text = parse_text(value, place)
     parse_retention(text)
     return text

@@ -10,8 +10,7 @@ import logging
 import os
 import time
 import traceback
-from logging.handlers import RotatingFileHandler
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from commonplace.core.errors import CommonplaceError, Invalid
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
     from commonplace.config.table import Settings
 
-LOG_BYTES = 1_000_000
-LOG_FILES = 3
 _LOGGER = "commonplace"
 
 
@@ -73,15 +70,17 @@ def close_logging() -> None:
 def log_failure(exc: BaseException) -> str:
     """Log an unexpected exception; returns the path of the log file, empty where there is none."""
     logger = logging.getLogger(_LOGGER)
-    files = [h.baseFilename for h in logger.handlers if isinstance(h, RotatingFileHandler)]
+    files = [h.baseFilename for h in logger.handlers if isinstance(h, logging.FileHandler)]
     if files:
         logger.error("internal error", exc_info=exc)
     return files[0] if files else ""
 
 
 def _open_file(path: os.PathLike[str]) -> logging.Handler:
+    from commonplace.doors.log_file import LogFile
+
     try:
-        handler = _LogFile(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES - 1, encoding="utf-8")
+        handler = LogFile(path)
     except (OSError, ValueError) as exc:
         why = os.strerror(exc.errno) if isinstance(exc, OSError) and exc.errno else "a broken name"
         raise Invalid(
@@ -91,30 +90,6 @@ def _open_file(path: os.PathLike[str]) -> logging.Handler:
         ) from exc
     handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"))
     return handler
-
-
-class _LogFile(RotatingFileHandler):
-    """A rotating file, readable by its user alone, that several processes may write to."""
-
-    def _open(self) -> Any:
-        return open(
-            self.baseFilename,
-            self.mode,
-            encoding=self.encoding,
-            errors="backslashreplace",
-            # A pipe that nobody reads is refused, where it would be waited for.
-            opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0), 0o600),
-        )
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write to the file that has the name now: another process may have rotated it."""
-        if self.stream is not None and not _same_file(self.stream, self.baseFilename):
-            self.stream.close()
-            self.stream = self._open()
-        super().emit(record)
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  logging's name
-        """A log that cannot be written stops nothing and says nothing on stderr."""
 
 
 class _Foreign(logging.Handler):
@@ -131,13 +106,6 @@ class _Foreign(logging.Handler):
         """Log the place of a warning."""
         place = f"{record.name}, {record.filename}:{record.lineno}"
         self._logger.log(record.levelno, "Said by %s.", place, exc_info=record.exc_info)
-
-
-def _same_file(stream: Any, name: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(stream.fileno()), os.stat(name))
-    except OSError:
-        return False
 
 
 class _Formatter(logging.Formatter):

@@ -9,33 +9,57 @@ import sys
 import pytest
 from tests.doors.terminal import facts, run
 
+from commonplace.journals.table import JOURNALS
+
 SLOW = ["numpy", "onnxruntime", "tokenizers", "pydantic", "mcp", "rich"]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["log", "left harbour"],
-        ["private", "write", "left harbour"],
-        ["timeline", "add", "left harbour"],
-        ["chronicle", "list"],
-        ["private", "list"],
-    ],
-    ids=" ".join,
-)
-def test_it_opens_no_index_and_loads_no_model(words, tmp_path):
-    """A write or a list imports neither what searches nor what checks a model's arguments."""
+QUICK = [
+    ["log", "left harbour"],
+    ["private", "write", "left harbour"],
+    ["timeline", "add", "left harbour"],
+    ["chronicle", "list"],
+    ["private", "list"],
+]
+"""What only writes into a journal or lists it."""
+
+
+def imported_by(words, names):
+    """Which of these modules a command imports."""
     script = (
         "import sys, json\n"
         "from commonplace.doors.cli import main\n"
         "import atexit\n"
-        f"atexit.register(lambda: print(json.dumps([m for m in {SLOW} if m in sys.modules]),"
+        f"atexit.register(lambda: print(json.dumps([m for m in {names} if m in sys.modules]),"
         " file=sys.stderr))\n"
         f"main({words})"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert (done.returncode, json.loads(done.stderr)) == (0, [])
+    assert done.returncode == 0
+    return json.loads(done.stderr)
+
+
+@pytest.mark.parametrize("words", QUICK, ids=" ".join)
+def test_it_opens_no_index_and_loads_no_model(words, tmp_path):
+    """A write or a list imports neither what searches nor what checks a model's arguments."""
+    assert imported_by(words, SLOW) == []
     assert list(tmp_path.rglob("index.db")) == []
+
+
+@pytest.mark.parametrize("words", QUICK, ids=" ".join)
+def test_it_imports_one_journal(words):
+    """The verbs of the other journals are not imported."""
+    verbs = [f"commonplace.services.{row.name}.service" for row in JOURNALS]
+    name = "chronicle" if words[0] == "log" else words[0]
+    assert imported_by(words, verbs) == [f"commonplace.services.{name}.service"]
+
+
+@pytest.mark.parametrize(
+    "words", [words for words in QUICK if words[0] != "timeline"], ids=" ".join
+)
+def test_it_opens_no_log_file_that_nobody_asked_for(words):
+    """What a rotating log file needs, `socket` among it, is imported where one is set."""
+    assert imported_by(words, ["logging.handlers", "socket"]) == []
 
 
 def test_the_next_search_finds_what_was_written(no_weights):

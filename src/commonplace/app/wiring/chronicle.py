@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import socket
+import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,7 @@ class ChronicleWiring:
         if is_server and owner != context.shared.settings.owner:
             return author_here({"USER": owner}, hostname="", directory=None)
         here = None if is_server else context.settings.project or _working_folder()
-        return author_here(os.environ, hostname=socket.gethostname(), directory=here)
+        return author_here(os.environ, hostname=platform.node(), directory=here)
 
     @locked_cached_property
     def tools(self) -> ChronicleTools:

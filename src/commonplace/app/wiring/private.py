@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, may_exist, remove_leftovers
-from commonplace.services.private.service import PrivateService
-from commonplace.tools.private.tools import PrivateTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs, OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.private.journal import PrivateJournal
+    from commonplace.services.private.service import PrivateService
+    from commonplace.tools.private.tools import PrivateTools
     from commonplace.tools.toolset import Toolset
 
 
@@ -63,6 +63,8 @@ class PrivateWiring:
     @locked_cached_property
     def tools(self) -> PrivateTools:
         """The private journal's tools."""
+        from commonplace.tools.private.tools import PrivateTools
+
         return PrivateTools(service=self.service)
 
     def service(self) -> PrivateService:
@@ -71,6 +73,8 @@ class PrivateWiring:
 
     @locked_cached_property
     def _service(self) -> PrivateService:
+        from commonplace.services.private.service import PrivateService
+
         self.journal.record_project_root()
         return PrivateService(
             journal=self.journal,

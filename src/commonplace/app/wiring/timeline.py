@@ -12,7 +12,6 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
 from commonplace.core.owner_folders import make_owner_folder, parse_owner
 from commonplace.journals.table import with_parts
-from commonplace.journals.timeline.retention import parse_retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -85,6 +84,7 @@ class TimelineWiring:
 
     @locked_cached_property
     def _service(self) -> TimelineService:
+        from commonplace.journals.timeline.retention import parse_retention
         from commonplace.services.timeline.service import TimelineService
 
         context = self._context
@@ -104,6 +104,7 @@ class TimelineWiring:
 
         Close its filing and its journal after use. Raises: Invalid for what cannot be an owner.
         """
+        from commonplace.journals.timeline.retention import parse_retention
         from commonplace.journals.timeline.source import TimelineSource
         from commonplace.services.timeline.service import TimelineService
 

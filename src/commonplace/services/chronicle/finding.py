@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.values import Filter, Found, Interval
-from commonplace.search import policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,6 +87,7 @@ class ChronicleFinder:
     ) -> Found:
         """The best hits for a text, by chronicle's own policy. Raises: Invalid."""
         from commonplace.journals.chronicle.journal import parse_tag_filter
+        from commonplace.search import policy
         from commonplace.search.finder import SearchQuestion
 
         asked = parse_tag_filter(tags)
@@ -197,6 +197,8 @@ class ChronicleFinder:
 
         Where one search cannot hold it all, the last or the first are found in ever shorter times.
         """
+        from commonplace.search import policy
+
         near: dict[str, Hit] = {}
         span = question.within or Interval()
         whole = False
