@@ -62,6 +62,12 @@ def test_it_opens_no_log_file_that_nobody_asked_for(words):
     assert imported_by(words, ["logging.handlers", "socket"]) == []
 
 
+def test_the_status_counts_without_numpy():
+    """It looks at every entry and files what is new, and compares no vectors."""
+    run("log", "left the harbour")
+    assert imported_by(["status"], ["numpy", "onnxruntime"]) == []
+
+
 def test_the_next_search_finds_what_was_written(no_weights):
     """What a write left to it is filed by the search itself, by its words."""
     private = facts("private", "write", "a harbour")["refs"][0]

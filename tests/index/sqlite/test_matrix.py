@@ -9,11 +9,11 @@ import pytest
 from commonplace.core.errors import Invalid
 from commonplace.core.text import text_hash
 from commonplace.core.values import Drop, Encoded, Filter, Interval, Put
-from commonplace.index.sqlite import meaning
+from commonplace.index.sqlite import positions
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.testing import a_doc, look
 
-MANY = meaning.TAIL_LEAST + 200
+MANY = positions.TAIL_LEAST + 200
 IDENTITY = "wave:16:none:l2:00000000"
 
 

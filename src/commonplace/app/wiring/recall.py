@@ -82,16 +82,16 @@ class RecallWiring:
 
     def _searched(self) -> tuple[Finder, Searched]:
         """What finds in all journals: one index, or two where memory has its own."""
-        from commonplace.index.merged import MergedIndex
-        from commonplace.search.filing.merged import MergedFiling
-
         context = self._context
         try:
             beside = memories_of(context.shared).beside(context)
         except CommonplaceError:
             beside = None  # what cannot be opened is named as lost
         if beside is None:
-            return context.finder, context.index
+            return context.service_finder, context.index
+        from commonplace.index.merged import MergedIndex
+        from commonplace.search.filing.merged import MergedFiling
+
         merged = MergedIndex(context.index, beside.index)
         return context.finder_over(merged, MergedFiling(context.filing, beside.filing)), merged
 

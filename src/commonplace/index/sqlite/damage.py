@@ -10,22 +10,17 @@ import sqlite3
 from functools import cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from commonplace.db.queries import read_sql, split_statements
 from commonplace.db.sqlite import snapshot
 from commonplace.index.sqlite.docs import folded, plain, read_docs
 
 if TYPE_CHECKING:
     from commonplace.index.sqlite.docs import Facet, Queries
-    from commonplace.index.sqlite.matrix import Reached, Rows
-    from commonplace.index.sqlite.meaning import EncoderRow
 
 MISREAD = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, ArithmeticError)
 """What a flipped bit makes of rows that SQLite took for whole: not every error is SQLite's own."""
 
 _DOCS_AT_ONCE = 500
-_VECTORS_AT_ONCE = 4096
 # All but SQLite's own tables and those of FTS5, which another SQLite may word otherwise.
 _OURS = """
 SELECT type, name, sql FROM sqlite_schema
@@ -47,37 +42,6 @@ def is_damaged(conn: sqlite3.Connection, sql: Queries) -> bool:
             or _numbers_lag(conn, sql)
             or _docs_differ(conn, sql)
         )
-
-
-def matrix_differs(
-    conn: sqlite3.Connection, sql: Queries, encoder: EncoderRow, matrix: tuple[Rows, Reached]
-) -> bool:
-    """Whether a matrix file holds other vectors than the tables do, as far as it reaches."""
-    with snapshot(conn):
-        return _vectors_differ(conn, sql, encoder, matrix)
-
-
-def _vectors_differ(
-    conn: sqlite3.Connection, sql: Queries, encoder: EncoderRow, matrix: tuple[Rows, Reached]
-) -> bool:
-    rows, reached = matrix
-    gone = conn.execute(sql["list_newer_drops"], {"seen": reached.drop}).fetchall()
-    alive = ~np.isin(rows.ids, np.array([row[0] for row in gone], dtype=np.int64))
-    places = np.flatnonzero(alive)[np.argsort(rows.ids[alive], kind="stable")]
-    seen, start = 0, 0
-    while True:
-        bounds = {"seen": seen, "last": reached.vector, "encoder": encoder.id}
-        asked = {**bounds, "limit": _VECTORS_AT_ONCE}
-        found = conn.execute(sql["list_placed_vectors"], asked).fetchall()
-        if not found:
-            return start != len(places)
-        here = places[start : start + len(found)]
-        numbers = np.array([row[:3] for row in found], dtype=np.int64)
-        held = np.column_stack([rows.ids[here], rows.docs[here], rows.facets[here]])
-        vectors = b"".join(row[3] for row in found)
-        if not np.array_equal(numbers, held) or rows.matrix[here].tobytes() != vectors:
-            return True
-        seen, start = found[-1][0], start + len(found)
 
 
 @cache

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from commonplace.index.scoring.doc_table import DocTable
     from commonplace.index.sqlite.docs import Queries
 
-MOVES_KEPT = 10_000
 # Past so many moves reading every doc again is cheaper than fitting them in.
 MOVES_TAKEN = 2_000
 

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import zlib
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Corrupted, Unavailable
@@ -30,9 +30,7 @@ from commonplace.db.sqlite import (
 )
 from commonplace.index.scoring.stems import folded_words
 from commonplace.index.sqlite.damage import MISREAD, is_damaged
-from commonplace.index.sqlite.doc_table import DocTables
 from commonplace.index.sqlite.meaning import STORES, Meaning
-from commonplace.index.sqlite.words import DocFrequencies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from commonplace.index.sqlite.docs import Facet, Queries
+    from commonplace.index.sqlite.remembered import Remembered
     from commonplace.index.sqlite.stored import StoredMeaning
 
     OpenMeaning: TypeAlias = Callable[[Path, Queries], Meaning | StoredMeaning]
@@ -67,30 +66,33 @@ def _schema() -> list[str]:
     return split_statements(read_sql("commonplace.index.sqlite", "schema.sql"))
 
 
-@dataclass(slots=True)
+@dataclass
 class Opened:
     """One opening of the file: its connections, and what is remembered while it lasts.
 
     Args:
         database: The connections.
         meaning: The vectors.
-        doc_tables: The doc table.
         read_only: Whether nothing may be written.
         identity: Device and inode of the file.
         reading: Held while a transaction begins that takes in what is new, so that none takes in
             less than an earlier one.
         facets: By number.
-        frequencies: In how many docs words stand.
     """
 
     database: Database
     meaning: Meaning | StoredMeaning
-    doc_tables: DocTables
     read_only: bool
     identity: tuple[int, int]
     reading: threading.Lock = field(default_factory=threading.Lock)
     facets: dict[int, Facet] = field(default_factory=dict)
-    frequencies: DocFrequencies = field(default_factory=DocFrequencies)
+
+    @cached_property
+    def remembered(self) -> Remembered:
+        """What searches of this opening remember; first asked for while `reading` is held."""
+        from commonplace.index.sqlite.remembered import Remembered
+
+        return Remembered(queries())
 
 
 class IndexFile:
@@ -309,7 +311,7 @@ class IndexFile:
                 place=self.path,
             )
         meaning = self._open_meaning(self.folder, queries())
-        return Opened(database, meaning, DocTables(queries()), read_only, identity)
+        return Opened(database, meaning, read_only, identity)
 
     def _broken_mark(self) -> Path:
         return self.folder / _BROKEN_NAME

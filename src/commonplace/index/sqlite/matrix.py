@@ -11,9 +11,11 @@ import os
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from commonplace.index.sqlite.positions import Reached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Vector
     from commonplace.index.scoring.doc_table import Ids
+    from commonplace.index.sqlite.positions import Binding
     from commonplace.index.sqlite.row_filter import RowFilter
 
 # magic, version, dimensions, rows, last vector, last drop, index name, encoder, sum of the body;
@@ -37,21 +40,6 @@ _WORD = 8
 _GATHER = 10
 _BLOCK = 4096
 _BLOCK_BYTES = 1 << 20
-
-
-class Binding(NamedTuple):
-    """What a matrix file belongs to: an index by its name, an encoder, and its numbers a vector."""
-
-    name: str
-    identity: str
-    dimensions: int
-
-
-class Reached(NamedTuple):
-    """The last vector and the last drop that are taken in."""
-
-    vector: int
-    drop: int
 
 
 @dataclass(frozen=True, slots=True)

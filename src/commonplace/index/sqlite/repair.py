@@ -8,18 +8,24 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import numpy as np
+
 from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.values import Problem
-from commonplace.db.sqlite import REPAIR_HINT, transaction, translated
-from commonplace.index.sqlite.damage import MISREAD, is_damaged, matrix_differs
-from commonplace.index.sqlite.matrix import Binding, read_matrix
-from commonplace.index.sqlite.meaning import EncoderRow
+from commonplace.db.sqlite import REPAIR_HINT, snapshot, transaction, translated
+from commonplace.index.sqlite.damage import MISREAD, is_damaged
+from commonplace.index.sqlite.matrix import read_matrix
+from commonplace.index.sqlite.positions import Binding, EncoderRow
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.index.sqlite.docs import Queries
     from commonplace.index.sqlite.file import IndexFile
+    from commonplace.index.sqlite.matrix import Rows
+    from commonplace.index.sqlite.positions import Reached
+
+_VECTORS_AT_ONCE = 4096
 
 Fault: TypeAlias = Literal["pages", "words", "tally", "orphans", "matrices"]
 
@@ -79,8 +85,11 @@ def broken_matrices(conn: sqlite3.Connection, sql: Queries, folder: Path) -> lis
     for number, identity, dimensions, file in conn.execute(sql["list_matrices"]).fetchall():
         encoder = EncoderRow(number, identity, dimensions)
         read = read_matrix(folder / file, Binding(name, identity, dimensions))
-        if read is not None and not matrix_differs(conn, sql, encoder, read):
-            continue
+        if read is not None:
+            with snapshot(conn):
+                differs = _matrix_differs(conn, sql, encoder, read)
+            if not differs:
+                continue
         # Another process may have put a new one in its place at this moment.
         if file in {row[3] for row in conn.execute(sql["list_matrices"])}:
             broken.append(encoder)
@@ -115,3 +124,27 @@ def _words_match(conn: sqlite3.Connection, sql: Queries) -> bool:
         # Where nothing may be written, not even this check can be asked for.
         return exc.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
     return True
+
+
+def _matrix_differs(
+    conn: sqlite3.Connection, sql: Queries, encoder: EncoderRow, matrix: tuple[Rows, Reached]
+) -> bool:
+    """Whether a matrix file holds other vectors than the tables do, as far as it reaches."""
+    rows, reached = matrix
+    gone = conn.execute(sql["list_newer_drops"], {"seen": reached.drop}).fetchall()
+    alive = ~np.isin(rows.ids, np.array([row[0] for row in gone], dtype=np.int64))
+    places = np.flatnonzero(alive)[np.argsort(rows.ids[alive], kind="stable")]
+    seen, start = 0, 0
+    while True:
+        bounds = {"seen": seen, "last": reached.vector, "encoder": encoder.id}
+        asked = {**bounds, "limit": _VECTORS_AT_ONCE}
+        found = conn.execute(sql["list_placed_vectors"], asked).fetchall()
+        if not found:
+            return start != len(places)
+        here = places[start : start + len(found)]
+        numbers = np.array([row[:3] for row in found], dtype=np.int64)
+        held = np.column_stack([rows.ids[here], rows.docs[here], rows.facets[here]])
+        vectors = b"".join(row[3] for row in found)
+        if not np.array_equal(numbers, held) or rows.matrix[here].tobytes() != vectors:
+            return True
+        seen, start = found[-1][0], start + len(found)

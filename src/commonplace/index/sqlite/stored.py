@@ -21,7 +21,9 @@ from commonplace.core.values import Problem
 from commonplace.db.sqlite import REPAIR_HINT, snapshot
 from commonplace.index.scoring.score import NO_COSINES, Cosines
 from commonplace.index.sqlite.columns import read_column
-from commonplace.index.sqlite.meaning import STORES, EncoderRow, Meaning, Position, View, unpacked
+from commonplace.index.sqlite.live import View, unpacked
+from commonplace.index.sqlite.meaning import STORES, Meaning
+from commonplace.index.sqlite.positions import EncoderRow, Position
 from commonplace.index.vector_store import ListsVectors
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from commonplace.index.scoring.doc_table import DocTable, Figures, Ids
     from commonplace.index.scoring.score import Nearness
     from commonplace.index.sqlite.docs import Queries
-    from commonplace.index.sqlite.matrix import Reached
+    from commonplace.index.sqlite.positions import Reached
     from commonplace.index.sqlite.row_filter import RowFilter
     from commonplace.index.vector_store import VectorStore
 

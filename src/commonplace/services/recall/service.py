@@ -16,7 +16,6 @@ from commonplace.core.values import Interval
 from commonplace.core.when.phrases import parse_when
 from commonplace.search import policy
 from commonplace.search.cues import asks_for_all, asks_for_news, read_todos
-from commonplace.search.finder import SearchQuestion
 from commonplace.services.times import naming
 
 if TYPE_CHECKING:
@@ -246,6 +245,8 @@ class RecallService:
     def _search(
         self, about: str, within: Filter, limit: int, *, leaning: Interval | None = None
     ) -> Found:
+        from commonplace.search.finder import SearchQuestion
+
         question = SearchQuestion(
             text=about,
             where=within,

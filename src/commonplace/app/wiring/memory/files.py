@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 from commonplace.app.context import SearchStack, late_source
 from commonplace.core.files import may_exist
 from commonplace.core.owner_folders import make_owner_folder
-from commonplace.journals.memory.journal import MemoryJournal
-from commonplace.journals.memory.repair import find_problems, list_unlisted
-from commonplace.journals.memory.source import MemorySource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from commonplace.app.context import JournalWiring, OwnerContext
     from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Source
     from commonplace.core.values import Problem
+    from commonplace.journals.memory.journal import MemoryJournal
+    from commonplace.journals.memory.source import MemorySource
     from commonplace.search.filing.filing import Filing
 
 FOLDER = "memory"
@@ -32,6 +31,8 @@ class FileMemories:
 
     def store_of(self, owner: str, clock: Clock) -> MemoryJournal:
         """The store of one user, there or not."""
+        from commonplace.journals.memory.journal import MemoryJournal
+
         return MemoryJournal(
             self._shared.folder_of(owner) / FOLDER,
             owner=owner,
@@ -52,21 +53,33 @@ class FileMemories:
 
     def alone(self, context: OwnerContext, store: MemoryJournal) -> SearchStack[Filing]:
         """What files and finds a user's memory alone."""
-        return context.alone(store.owner, MemorySource(store, store.database))
+        return context.alone(store.owner, _source_of(store))
 
-    def sources(self, journal: JournalWiring, store: MemoryJournal) -> Sequence[Source]:
+    def sources(
+        self, journal: JournalWiring, open_store: Callable[[], MemoryJournal]
+    ) -> Sequence[Source]:
         """What the index of all journals follows."""
-        return [late_source(journal, lambda: MemorySource(store, store.database))]
+        return [late_source(journal, lambda: _source_of(open_store()))]
 
     def problems(self, context: OwnerContext, store: MemoryJournal) -> Iterator[Problem | str]:
         """Where the file is, and what is wrong with it."""
+        from commonplace.journals.memory.repair import find_problems
+
         yield f"{store.database.path}{'' if store.exists else ', not made yet'}"
         if store.exists:
             yield from find_problems(store)
 
     def repair(self, store: MemoryJournal) -> list[str]:
         """List again for the index what its outbox lacks. Raises: Unavailable."""
+        from commonplace.journals.memory.repair import list_unlisted
+
         return list_unlisted(store)
 
     def close(self) -> None:
         """Nothing is shared."""
+
+
+def _source_of(store: MemoryJournal) -> MemorySource:
+    from commonplace.journals.memory.source import MemorySource
+
+    return MemorySource(store, store.database)

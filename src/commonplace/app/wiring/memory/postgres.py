@@ -25,7 +25,7 @@ from commonplace.services.memory.filing import changes_now
 from commonplace.services.memory.worker import MemoryWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from commonplace.app.context import JournalWiring, OwnerContext
     from commonplace.app.process import ProcessContext
@@ -73,7 +73,9 @@ class PostgresMemories:
         finder = context.shared.finder_over(mine, filing)
         return SearchStack(index=mine, filing=filing, finder=finder)
 
-    def sources(self, journal: JournalWiring, store: records.MemoryPostgres) -> Sequence[Source]:
+    def sources(
+        self, journal: JournalWiring, open_store: Callable[[], records.MemoryPostgres]
+    ) -> Sequence[Source]:
         """None: the index of all journals does not follow it."""
         return ()
 

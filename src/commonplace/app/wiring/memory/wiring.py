@@ -51,7 +51,7 @@ class Memories(Protocol):
         """What files and finds any user's memory by itself."""
         ...
 
-    def sources(self, journal: JournalWiring, store: Any) -> Sequence[Source]:
+    def sources(self, journal: JournalWiring, open_store: Callable[[], Any]) -> Sequence[Source]:
         """What of it the index of all journals follows."""
         ...
 
@@ -150,7 +150,7 @@ class MemoryWiring:
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
-        return self._memories.sources(self, self.journal)
+        return self._memories.sources(self, lambda: self.journal)
 
     def problems(self) -> Iterator[Finding]:
         """What is wrong, each with its next step, and what is worth knowing; changes nothing."""
