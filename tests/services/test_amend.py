@@ -53,6 +53,17 @@ EVERY = (*EDITED, "notebook")
 
 
 @pytest.mark.parametrize("journal", EVERY)
+def test_a_ref_is_taken_out_of_the_sentence_it_was_copied_from(app, journal):
+    """By open_ref and amend; what leads nowhere is named as it was given."""
+    ref = write(app, journal)
+    for copied in (f"{ref}.", f"({ref}),", f"`{ref}`", f" {ref}) "):
+        assert ask(app, "open_ref", ref=copied).facts["ref"] == ref
+    assert app.amend.service().supersede(f"{ref}).", "the wombat digs").former == ref
+    with pytest.raises((NotFound, Invalid), match=r"none\)\."):
+        ask(app, "open_ref", ref=f"{journal}:none).")
+
+
+@pytest.mark.parametrize("journal", EVERY)
 def test_a_text_that_utf8_cannot_hold_is_the_same_text_again(app, journal):
     """A lone surrogate is kept as U+FFFD; repeating the call finds the entry that it made."""
     ref = write(app, journal)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Denied, NotFound
+from commonplace.core.refs import look_up
 from commonplace.core.text import nearest, opening
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class AmendService:
 
     def read_text(self, ref: str) -> EditableText:
         """The text under a ref as `edit` takes it. Raises: as `AmendsRefs.read_text`."""
-        return self._amender_of(ref).read_text(ref.strip())
+        return look_up(ref, lambda each: self._amender_of(each).read_text(each))
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Put a new text in place of an entry's; see `AmendsRefs.edit`.
@@ -45,7 +46,7 @@ class AmendService:
         Raises:
             As `AmendsRefs.edit`; NotFound where no journal has such refs.
         """
-        return self._amender_of(ref).edit(ref.strip(), text, expected=expected)
+        return look_up(ref, lambda each: self._amender_of(each).edit(each, text, expected=expected))
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete an entry for good; see `AmendsRefs.delete`.
@@ -57,7 +58,7 @@ class AmendService:
         Raises:
             As `edit`.
         """
-        return self._amender_of(ref).delete(ref.strip(), expected=expected)
+        return look_up(ref, lambda each: self._amender_of(each).delete(each, expected=expected))
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Write an entry that takes the place of another; see `AmendsRefs.supersede`.
@@ -69,10 +70,10 @@ class AmendService:
         Raises:
             As `AmendsRefs.supersede`; NotFound where no journal has such refs.
         """
-        return self._amender_of(ref).supersede(ref.strip(), text)
+        return look_up(ref, lambda each: self._amender_of(each).supersede(each, text))
 
     def _amender_of(self, ref: str) -> AmendsRefs:
-        name, colon, _ = ref.strip().partition(":")
+        name, colon, _ = ref.partition(":")
         if not colon or name not in self.amenders:
             near = nearest(name, [*self.amenders]) if colon else ""
             guess = f"Did you mean {near}? " if near else ""

@@ -61,6 +61,60 @@ def test_short_forms_of_refs(written):
     assert run("open", "-9").exit_code == 3
 
 
+def short_forms_of(ref, *lead):
+    """A ref as a person may name it, where it is the newest: short, or copied out of a sentence."""
+    return ["-1", *(ref.removeprefix(each)[:-3] for each in lead), f"({ref}).", f"{ref},"]
+
+
+def test_short_forms_of_refs_in_the_commands_of_each_journal(no_weights):
+    """`-1` is the newest of that journal and kind; a number of the last list, a beginning."""
+    private = write("a quiet harbour")
+    log = facts("log", "left the harbour")["ref"]
+    timeline = facts("timeline", "add", "sailed")["ref"]
+    notebook = facts("notebook", "write", "sea/tides", "high at noon")["ref"]
+    todo = facts("memory", "save", "todo", "--title", "buy rope")["ref"]
+    facts("memory", "save", "message", "--text", "hello", "--role", "user")
+    for ref, command, leads in (
+        (private, ("private", "read"), ("", "private:")),
+        (log, ("chronicle", "edit"), ("", "chronicle:")),
+        (timeline, ("timeline", "show"), ("", "timeline:")),
+        (notebook, ("notebook", "read"), ("", "notebook:")),
+    ):
+        more = ("-t", "+x") if command[1] == "edit" else ()
+        for named in short_forms_of(ref, *leads):
+            assert facts(*command, named, *more)["ref"] == ref, named
+        assert run(*command, "-9", *more).exit_code == 3
+    run("list")
+    numbers = {item: str(number) for number, item in enumerate(listed("list"), 1)}
+    for ref, command in (
+        (private, ("private", "edit", numbers[private], "a", "storm")),
+        (private, ("private", "delete", numbers[private], "--yes")),
+        (log, ("chronicle", "delete", numbers[log], "--yes")),
+        (timeline, ("timeline", "delete", "-1", "--yes")),
+        (todo, ("memory", "delete", "todo", "-1", "--yes")),
+    ):
+        assert facts(*command)["ref"] == ref, command
+    done = run("chronicle", "delete", numbers[private], "--yes")
+    assert (done.exit_code, f"{private}, which is not of chronicle" in done.stderr) == (2, True)
+
+
+def test_what_looks_like_an_option_is_none_of_a_text(written):
+    """A misspelt option is refused, and never becomes the new text."""
+    _, new = written
+    for command in (("edit",), ("chronicle", "edit")):
+        assert run(*command, "-1", "--jsno", "x").exit_code == 2
+    assert facts("open", new)["text"] == "left the harbour"
+
+
+def test_a_ref_is_taken_out_of_its_sentence(written):
+    """Punctuation around it is left out, where it leads nowhere as it is."""
+    old, new = written
+    assert facts("open", f"({new}).")["ref"] == new
+    assert facts("edit", f"{new},", "left", "it")["ref"] == new
+    assert facts("delete", f"`{old}`)", "--yes")["ref"] == old
+    assert run("open", "chronicle:none).").stderr.startswith("Error: No entry chronicle:none).")
+
+
 def test_a_beginning_of_two_refs_is_refused(no_weights):
     """Both are named."""
     first = write("one", "--at", "2026-03-02 09:30")

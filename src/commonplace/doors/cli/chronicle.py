@@ -16,7 +16,7 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.core.files import replace_file
-from commonplace.core.values import Answer
+from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
@@ -36,6 +36,7 @@ from commonplace.doors.cli.frame import (
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.tools.chronicle.tools import ChronicleTools
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ def keeping(app: App) -> ChronicleKeeping:
     from commonplace.tools.chronicle.for_people import ChronicleKeeping
 
     return ChronicleKeeping(service=app.chronicle.service)
+
+
+_LOG = Filter(journals=("chronicle",))
 
 
 def message_of(words: tuple[str, ...]) -> str:
@@ -157,7 +161,7 @@ def when(what: tuple[str, ...], as_json: bool) -> None:
     show_list(answer, as_json, about=answer.facts["about"])
 
 
-@chronicle.command()
+@chronicle.command(cls=ShortRefCommand)
 @click.argument("id")
 @click.argument("text", nargs=-1)
 @click.option(
@@ -179,12 +183,13 @@ def edit(
 ) -> None:
     """Change an entry's message, tags or time.
 
-    ID is its id, or the beginning of it. Without TEXT, --tag and --at the message is read from
+    ID is its id or ref, the beginning of it, a number in the last list, or -1 for the newest.
+    Without TEXT, --tag and --at the message is read from
     stdin, or from your editor. `-` reads stdin.
     """
     with opened() as app:
         keeper = keeping(app)
-        entry = keeper.read_entry(id)
+        entry = find_entry(app, id, keeper.read_entry, within=_LOG)
         named = tags or at
         reading = nullcontext() if named and not text else edited_text(app, entry.message, text)
         with reading as message:
@@ -199,18 +204,18 @@ def edit(
         show(answer, as_json)
 
 
-@chronicle.command()
+@chronicle.command(cls=ShortRefCommand)
 @click.argument("id")
 @yes_option
 @common_options
 def delete(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002  the name that help shows
     """Delete an entry, and every trace of its text in the index.
 
-    ID is its id, or the beginning of it.
+    ID is its id or ref, the beginning of it, a number in the last list, or -1 for the newest.
     """
     with opened() as app:
         keeper = keeping(app)
-        entry = keeper.read_entry(id)
+        entry = find_entry(app, id, keeper.read_entry, within=_LOG)
         confirm(f"Delete {keeper.label_of(entry)} for good?", yes=yes)
         show(keeper.delete_entry(ref=entry.id, expected=entry.stamp), as_json)
 

@@ -21,14 +21,11 @@ from commonplace.doors.cli.frame import (
     show_page,
     yes_option,
 )
-from commonplace.doors.cli.short_refs import whole_ref
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, whole_ref
 
 if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.core.values import Amendment, Doc
-
-SHORT_REFS = {"ignore_unknown_options": True}
-"""Lets `-1` be an argument: it means the newest entry."""
 
 
 @click.command(name="list")
@@ -69,7 +66,7 @@ def last(count: int, as_json: bool) -> None:
         show_page(tool.call({"ref": whole_ref(app, "-1")}), as_json)
 
 
-@click.command(context_settings=SHORT_REFS)
+@click.command(cls=ShortRefCommand)
 @click.argument("ref")
 @click.argument("text", nargs=-1)
 @common_options
@@ -81,13 +78,13 @@ def edit(ref: str, text: tuple[str, ...], as_json: bool) -> None:
     """
     with opened() as app:
         service = app.amend.service()
-        entry = service.read_text(whole_ref(app, ref))
+        entry = find_entry(app, ref, service.read_text)
         with edited_text(app, entry.text, text) as new:
             done = service.edit(entry.ref, new, expected=entry.version)
         show(_answer(done), as_json)
 
 
-@click.command(context_settings=SHORT_REFS, short_help="Delete any entry for good.")
+@click.command(cls=ShortRefCommand, short_help="Delete any entry for good.")
 @click.argument("ref")
 @yes_option
 @common_options
@@ -98,7 +95,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
     """
     with opened() as app:
         service = app.amend.service()
-        entry = service.read_text(whole_ref(app, ref))
+        entry = find_entry(app, ref, service.read_text)
         confirm(f"Delete {entry.ref} for good?", yes=yes)
         show(_answer(service.delete(entry.ref, expected=entry.version)), as_json)
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.errors import Invalid
-from commonplace.core.values import Answer
+from commonplace.core.refs import look_up
+from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.calls import load_encoder, opened, tool_option
 from commonplace.doors.cli.frame import (
     confirm,
@@ -26,6 +27,7 @@ from commonplace.doors.cli.frame import (
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting
+from commonplace.doors.cli.short_refs import ShortRefCommand, is_number, whole_ref
 from commonplace.journals.memory.records import KINDS
 from commonplace.tools.memory.tools import MemoryTools
 
@@ -61,6 +63,13 @@ def _service(app: App, user: str | None) -> Iterator[MemoryTools]:
     finally:
         service.filing().close()
         service.store.close()
+
+
+def _record_ref(app: App, kind: str, ref: str, user: str | None) -> str:
+    """The ref that is meant; what another user keeps is in no index of this one."""
+    if user not in {None, settings().owner} and not is_number(ref):
+        return ref
+    return whole_ref(app, ref, within=Filter(journals=("memory",), kinds=(kind,)))
 
 
 @contextmanager
@@ -162,16 +171,23 @@ def list_records(kind: str, user: str | None, as_json: bool, **given: Any) -> No
         show_list(answer, as_json)
 
 
-@memory.command()
+@memory.command(cls=ShortRefCommand)
 @kind_argument
 @click.argument("ref")
 @yes_option
 @user_options
 def delete(kind: str, ref: str, user: str | None, yes: bool, as_json: bool) -> None:
-    """Delete something of KIND for good."""
-    confirm(f"Delete {kind} {ref} for good?", yes=yes)
-    with tools_of(user, with_encoder=False) as tools:
-        show(tools.write_toolset.tool("memory_delete").call({"kind": kind, "ref": ref}), as_json)
+    """Delete something of KIND for good.
+
+    REF is its id or ref, a number in the last list, or, of the owner's own, the beginning of it or
+    -1 for the newest.
+    """
+    with opened() as app:
+        ref = _record_ref(app, kind, ref, user)
+        confirm(f"Delete {kind} {ref} for good?", yes=yes)
+        with _service(app, user) as tools:
+            tool = tools.write_toolset.tool("memory_delete")
+            show(look_up(ref, lambda each: tool.call({"kind": kind, "ref": each})), as_json)
 
 
 @memory.command()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.values import Answer
+from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
@@ -36,6 +36,7 @@ from commonplace.doors.cli.frame import (
     working_folder,
 )
 from commonplace.doors.cli.progress import show_counting
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.tools.notebook.for_people import (
     clashes_answer,
     imported_answer,
@@ -137,7 +138,7 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
             kept.enter_context(kept_if_refused(app, text))
             arguments |= _parted(text, overview, version)
         load_encoder(app)
-        show(tool("journal_write").call(arguments), as_json)
+        show(tool("journal_write").call(arguments), as_json, journal="notebook")
 
 
 def _overview(app: App, section: str) -> tuple[str, str]:
@@ -175,15 +176,21 @@ def _parted(text: str, overview: str, version: str) -> dict[str, str]:
     return arguments | {"overview": above.strip("\n"), "base_version": version}
 
 
-@notebook.command()
+@notebook.command(cls=ShortRefCommand)
 @click.argument("id")
 @common_options
 def read(id: str, as_json: bool) -> None:  # noqa: A002  the name that help shows
     """Show a section's overview, or one entry whole.
 
-    ID is a section, or one of its entries as `log` and `search` show it: SECTION#ID.
+    ID is a section, one of its entries as `log` and `search` show it (SECTION#ID), the beginning of
+    a ref, a number in the last list, or -1 for the newest.
     """
-    show(call("journal_read", {"id": id}), as_json, journal="notebook")
+    with opened() as app:
+        tool = app.toolset("notebook").tool("journal_read")
+        answer = find_entry(
+            app, id, lambda each: tool.call({"id": each}), within=Filter(journals=("notebook",))
+        )
+    show(answer, as_json, journal="notebook")
 
 
 @notebook.command()

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from commonplace.core.errors import Invalid
+from commonplace.core.values import Filter
 from commonplace.doors.cli.calls import (
     args_of,
     call_tool,
@@ -32,6 +33,7 @@ from commonplace.doors.cli.frame import (
     text_input,
     yes_option,
 )
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.tools.private.for_people import delete_entry, edit_entry
 from commonplace.tools.private.tools import PrivateTools
 
@@ -45,6 +47,7 @@ CATEGORIES: dict[str, str] = {
 
 call = partial(call_tool, "private")
 
+_JOURNAL = Filter(journals=("private",))
 _KINDS = click.Choice(["project", "user", "both"])
 
 
@@ -185,29 +188,35 @@ def list_entries(kind: str, as_json: bool, **given: Any) -> None:
     show_list(call("list_recent_entries", {**given, "type": kind}), as_json)
 
 
-@private.command()
+@private.command(cls=ShortRefCommand)
 @path_argument
 @common_options
 def read(path: str, as_json: bool) -> None:
     """Read one entry whole.
 
-    PATH is its path or its ref, from a search or a list.
+    PATH is its path or ref, the beginning of a ref, a number in the last list, or -1 for the
+    newest.
     """
-    show(call("read_journal_entry", {"path": path}), as_json)
+    with opened() as app:
+        tool = app.toolset("private").tool("read_journal_entry")
+        show(
+            find_entry(app, path, lambda each: tool.call({"path": each}), within=_JOURNAL), as_json
+        )
 
 
-@private.command()
+@private.command(cls=ShortRefCommand)
 @path_argument
 @click.argument("text", nargs=-1)
 @common_options
 def edit(path: str, text: tuple[str, ...], as_json: bool) -> None:
     """Replace the text of one entry.
 
-    PATH is its path or its ref. TEXT is the whole entry, headings included; without it, the text
+    PATH is its path or ref, the beginning of a ref, a number in the last list, or -1 for the
+    newest. TEXT is the whole entry, headings included; without it, the text
     is read from stdin or your editor. A frontmatter that it lacks is kept.
     """
     with opened() as app:
-        entry = app.private.journal.read_entry(path)
+        entry = find_entry(app, path, app.private.journal.read_entry, within=_JOURNAL)
         with edited_text(app, entry.raw, text) as new:
             load_encoder(app)
             service = app.private.service()
@@ -215,16 +224,17 @@ def edit(path: str, text: tuple[str, ...], as_json: bool) -> None:
         show(answer, as_json)
 
 
-@private.command()
+@private.command(cls=ShortRefCommand)
 @path_argument
 @yes_option
 @common_options
 def delete(path: str, yes: bool, as_json: bool) -> None:
     """Delete one entry, and every trace of its text in the index.
 
-    PATH is its path or its ref.
+    PATH is its path or ref, the beginning of a ref, a number in the last list, or -1 for the
+    newest.
     """
     with opened() as app:
-        entry = app.private.journal.read_entry(path)
+        entry = find_entry(app, path, app.private.journal.read_entry, within=_JOURNAL)
         confirm(f"Delete {entry.path} for good?", yes=yes)
         show(delete_entry(app.private.service(), path=entry.ref, expected=entry.version), as_json)

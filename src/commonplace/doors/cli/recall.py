@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.doors.cli.calls import call_tool, load_encoder, opened
-from commonplace.doors.cli.entries import SHORT_REFS
 from commonplace.doors.cli.frame import common_options, list_options, show, show_list, show_page
-from commonplace.doors.cli.short_refs import whole_ref
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 
 if TYPE_CHECKING:
     from commonplace.app import App
@@ -73,7 +72,7 @@ search.name = "search"
 search.short_help = "The same as recall."
 
 
-@click.command(name="open", context_settings=SHORT_REFS)
+@click.command(name="open", cls=ShortRefCommand)
 @click.argument("ref")
 @click.option("--model", "for_model", is_flag=True, help="Output what a model is given.")
 @common_options
@@ -85,7 +84,7 @@ def open_ref(ref: str, for_model: bool, as_json: bool) -> None:
     """
     with opened() as app:
         tool = app.toolset("recall").tool("open_ref")
-        answer = tool.call({"ref": whole_ref(app, ref)})
+        answer = find_entry(app, ref, lambda each: tool.call({"ref": each}))
     if for_model:
         show(answer, as_json)
         return

@@ -7,24 +7,34 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+import click
+
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.files import make_folder, replace_file
 from commonplace.core.owner_folders import make_owner_folder, owner_folder
+from commonplace.core.refs import bare_ref, look_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from commonplace.app import App
     from commonplace.config.table import Settings
+    from commonplace.core.values import Filter
+
+_Found = TypeVar("_Found")
 
 _FILE = "last-list"
 _LOOKED_AT = 500
 """Among so many of the newest entries the beginning of a ref is looked for."""
 _SHORTEST = 4
 _PATHS = ("/", ".", "~", "\\")
+_NUMBER = re.compile(r"\d{1,3}")
+_FROM_THE_END = re.compile(r"-\d{1,3}")
+_MARK = "\ufdd0"
+"""Stands before `-1` while click parses; Unicode has no such sign in any text."""
 
 
 def remember(refs: Iterable[str], read: Settings) -> None:
@@ -35,35 +45,85 @@ def remember(refs: Iterable[str], read: Settings) -> None:
         replace_file(_file(read), "".join(f"{ref}\n" for ref in refs).encode())
 
 
-def whole_ref(app: App, named: str) -> str:
+class ShortRefCommand(click.Command):
+    """A command that takes a ref: `-1`, which click would read as an option, is an argument."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does it, with what looks like `-1` hidden from it meanwhile."""
+        hidden = [_MARK + word if _FROM_THE_END.fullmatch(word) else word for word in args]
+        rest = super().parse_args(ctx, hidden)
+        ctx.params = {name: _shown(value) for name, value in ctx.params.items()}
+        return rest
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_shown(each) for each in value)
+    return value.removeprefix(_MARK) if isinstance(value, str) else value
+
+
+def is_number(named: str) -> bool:
+    """Whether this is a number in the last list."""
+    return _NUMBER.fullmatch(named) is not None
+
+
+def find_entry(
+    app: App, named: str, read: Callable[[str], _Found], *, within: Filter | None = None
+) -> _Found:
+    """What `read` gives for the entry that a person named, by its ref or a short form of it.
+
+    Args:
+        app: As for `whole_ref`.
+        named: As for `whole_ref`. A whole ref, or whatever else `read` knows, goes before a
+            beginning.
+        read: Takes a ref; it may also alter what is there, but nothing where it raises.
+        within: As for `whole_ref`.
+
+    Raises:
+        As `read` and `whole_ref`.
+    """
+    if is_number(named) or _FROM_THE_END.fullmatch(named):
+        return read(whole_ref(app, named, within=within))
+    try:
+        return look_up(named, read)
+    except (Invalid, NotFound, Denied):
+        whole = whole_ref(app, named, within=within)
+        if whole == named:
+            raise
+    return read(whole)
+
+
+def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
     """The ref that is meant; what is no short form of one stays as it is.
 
     Args:
         app: Looks for the newest entries, where those are meant.
         named: A number in the last list, `-1` for the newest entry, or the beginning of a ref.
+        within: The entries that can be meant (default: all), of one journal, say.
 
     Raises:
         NotFound: The list or the journals have no such entry.
-        Invalid: Two entries begin like that.
+        Invalid: Two entries begin like that, or the number is that of another journal's entry.
     """
+    from commonplace.core.values import Filter
+
+    within = within or Filter()
     listed = _listed(app.settings)
-    if re.fullmatch(r"\d{1,3}", named):
-        if not 0 < int(named) <= len(listed):
-            raise NotFound(
-                f"The last list has no entry {named}.",
-                hint=f"It has {len(listed)}; run `commonplace list` for a new one.",
-            )
-        return listed[int(named) - 1]
-    if re.fullmatch(r"-\d{1,3}", named):
-        newest = newest_refs(app, -int(named))
+    if is_number(named):
+        return _numbered(int(named), listed, within.journals)
+    if _FROM_THE_END.fullmatch(named):
+        newest = _newest_refs(app, -int(named), within)
         if not newest or len(newest) < -int(named):
             raise NotFound(f"There is no entry {named}.", hint="Use -1 for the newest.")
         return newest[-1]
-    if len(named) < _SHORTEST:
+    bare = bare_ref(named)
+    if len(bare) < _SHORTEST:
         return named
-    found = _beginning_with(named, listed)
+    leads = ["", *(f"{each}:" for each in within.journals)]
+    leads += [f"{lead}{kind}/" for lead in leads[1:] for kind in within.kinds]
+    found = _beginning_with(bare, leads, listed)
     if not found and not named.startswith(_PATHS):
-        found = _beginning_with(named, newest_refs(app, _LOOKED_AT))
+        found = _beginning_with(bare, leads, _newest_refs(app, _LOOKED_AT, within))
     if len(found) > 1:
         raise Invalid(
             f"{named!r} is the beginning of {len(found)} refs: {found[0]}, {found[1]}.",
@@ -72,19 +132,43 @@ def whole_ref(app: App, named: str) -> str:
     return found[0] if found else named
 
 
-def newest_refs(app: App, count: int) -> list[str]:
-    """The refs of the newest entries of all journals, newest first."""
-    from commonplace.core.values import Filter
+def _numbered(number: int, listed: Sequence[str], journals: Sequence[str]) -> str:
+    """The entry of the last list under a number, which counts from 1."""
+    if not 0 < number <= len(listed):
+        raise NotFound(
+            f"The last list has no entry {number}.",
+            hint=f"It has {len(listed)}; run `commonplace list` for a new one.",
+        )
+    ref = listed[number - 1]
+    journal = ref.partition(":")[0]
+    if journals and journal not in journals:
+        raise Invalid(
+            f"Entry {number} of the last list is {ref}, which is not of {journals[0]}.",
+            hint=f"Use `commonplace open`, `edit` or `delete`, or list {journals[0]} first.",
+        )
+    return ref
 
-    listed = app.recall.service().list_by_time("", within=Filter(), limit=max(count, 1))
+
+def _newest_refs(app: App, count: int, within: Filter) -> list[str]:
+    """The refs of the newest entries that a filter lets in, newest first."""
+    listed = app.recall.service().list_by_time("", within=within, limit=max(count, 1))
     return [hit.doc.ref for hit in listed.hits]
 
 
-def _beginning_with(named: str, refs: Iterable[str]) -> list[str]:
-    fitting = [ref for ref in refs if named in (ref, ref.partition(":")[2])] or [
-        ref for ref in refs if ref.startswith(named) or ref.partition(":")[2].startswith(named)
+def _beginning_with(named: str, leads: Sequence[str], refs: Iterable[str]) -> list[str]:
+    """The refs that begin like this, whole or behind one of the leads; one that is it, alone."""
+    by_name = {ref: _names(ref, leads) for ref in refs}
+    fitting = [ref for ref, names in by_name.items() if named in names]
+    return fitting or [
+        ref for ref, names in by_name.items() if any(name.startswith(named) for name in names)
     ]
-    return list(dict.fromkeys(fitting))
+
+
+def _names(ref: str, leads: Sequence[str]) -> list[str]:
+    """What an entry may be called: its ref, and the ref without its journal."""
+    if len(leads) == 1:
+        return [ref, ref.partition(":")[2]]
+    return [ref.removeprefix(lead) for lead in leads if ref.startswith(lead)]
 
 
 def _listed(read: Settings) -> list[str]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.errors import Invalid
-from commonplace.core.values import Answer
+from commonplace.core.refs import look_up
+from commonplace.core.values import Answer, Filter
 from commonplace.doors import entry_point
 from commonplace.doors.cli.calls import (
     call_tool,
@@ -33,7 +34,8 @@ from commonplace.doors.cli.frame import (
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting
-from commonplace.journals.timeline.entry import json_kind
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, whole_ref
+from commonplace.journals.timeline.entry import PROFILE, RAW, json_kind
 from commonplace.tools.timeline.for_people import (
     deleted_answer,
     imported_answer,
@@ -44,7 +46,8 @@ from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
     from commonplace.app import App
-    from commonplace.services.timeline.keeping import TimelineKeeping
+    from commonplace.core.values import Page
+    from commonplace.services.timeline.keeping import ShownPeriod, TimelineKeeping
 
 call = partial(call_tool, "timeline")
 
@@ -183,7 +186,11 @@ def list_range(when: tuple[str, ...], as_json: bool, **given: Any) -> None:
     show_list(call("timeline_range", {**given, "when": " ".join(when)}), as_json)
 
 
-@timeline.command(name="show", short_help="Show a period, and the way down to each raw entry.")
+@timeline.command(
+    name="show",
+    cls=ShortRefCommand,
+    short_help="Show a period, and the way down to each raw entry.",
+)
 @click.argument("period", nargs=-1)
 @click.option(
     "--depth", type=click.IntRange(0, 5), help="Levels to go down (default: as many as fit a page)."
@@ -193,11 +200,17 @@ def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> No
     """Show how a period went, and the way down to each raw entry.
 
     PERIOD is `2026`, `2026-10`, `2026-W41`, `2026-10-07`, `2026-10-07 14`, a phrase such as `last
-    week`, or a ref; without it today.
+    week`, a ref or the beginning of one, a number in the last list, or -1 for the newest; without
+    it today.
     """
     with opened() as app:
         keeper = keeping(app)
-        show(shown_answer(keeper.show(text=" ".join(period), depth=depth), keeper.zone), as_json)
+
+        def read(named: str) -> ShownPeriod | Page:
+            return keeper.show(text=named, depth=depth)
+
+        shown = find_entry(app, " ".join(period), read, within=Filter(journals=("timeline",)))
+        show(shown_answer(shown, keeper.zone), as_json)
 
 
 @timeline.command(short_help="Read the profile, or store a new one.")
@@ -241,7 +254,9 @@ def trends(period: str | None, as_json: bool, **given: Any) -> None:
         show(trends_answer(keeper.trends(period=period or "", **phrases), keeper.zone), as_json)
 
 
-@timeline.command(short_help="Delete an entry for good, also from every summary.")
+@timeline.command(
+    cls=ShortRefCommand, short_help="Delete an entry for good, also from every summary."
+)
 @click.argument("ref")
 @yes_option
 @common_options
@@ -251,8 +266,10 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
     Summaries that held it are made again from what is left.
     """
     with opened() as app:
+        ref = whole_ref(app, ref, within=Filter(journals=("timeline",), kinds=(RAW, PROFILE)))
         confirm(f"Delete {ref} for good?", yes=yes)
-        show(deleted_answer(*keeping(app).delete(ref=ref)), as_json)
+        keeper = keeping(app)
+        show(deleted_answer(*look_up(ref, lambda each: keeper.delete(ref=each))), as_json)
 
 
 @timeline.command(name="import-memories", short_help="Add what a memory system kept.")

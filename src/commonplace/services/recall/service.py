@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Denied, NotFound, Unavailable
 from commonplace.core.ports import OpensPaths
+from commonplace.core.refs import look_up
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.core.when.phrases import parse_when
@@ -192,12 +193,14 @@ class RecallService:
 
         Raises: Invalid, Denied, NotFound, Unavailable.
         """
-        ref = ref.strip()
         try:
-            return self._read_path(ref) if PurePath(ref).is_absolute() else self._read_ref(ref)
+            return look_up(ref, self._open)
         except NotFound as exc:
             forms = [each.ref_form for each in self.journals.values()]
             raise exc.extended("", hint=f"Refs look like {' or '.join(forms)}.") from exc
+
+    def _open(self, ref: str) -> Page:
+        return self._read_path(ref) if PurePath(ref).is_absolute() else self._read_ref(ref)
 
     def _read_ref(self, ref: str) -> Page:
         name = ref.partition(":")[0]

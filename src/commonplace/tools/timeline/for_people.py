@@ -141,8 +141,9 @@ def rebuilt_answer(done: Rebuilt, zone: tzinfo) -> Answer:
 def deleted_answer(deleted: Deleted, notes: Sequence[str]) -> Answer:
     """An entry that is gone, and from how many rollups."""
     rollups = counted(deleted.rollups, "summary", "summaries")
-    lines = [f"Deleted {deleted.refs[0]}, and its text from {rollups}."]
-    return answer_of(lines, {"refs": list(deleted.refs), "rollups": deleted.rollups}, notes)
+    ref = visible_line(deleted.refs[0])
+    facts = {"ref": ref, "refs": list(deleted.refs), "rollups": deleted.rollups}
+    return answer_of([f"Deleted {ref}, and its text from {rollups}."], facts, notes)
 
 
 def imported_answer(done: ImportedMemories, name: str) -> Answer:

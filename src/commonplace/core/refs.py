@@ -1,0 +1,46 @@
+"""Refs as they are copied: out of a sentence, with its punctuation still around them.
+
+Never knows a journal, and never alters a ref that leads somewhere as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from commonplace.core.errors import Invalid, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Found = TypeVar("_Found")
+
+_PUNCTUATION = "()[]{}<>.,;!?'\"`"
+
+
+def bare_ref(ref: str) -> str:
+    """The ref without blanks and punctuation around it: `chronicle:1` of `(chronicle:1).`."""
+    return ref.strip().strip(_PUNCTUATION)
+
+
+def look_up(ref: str, read: Callable[[str], _Found]) -> _Found:
+    """What `read` gives for a ref as it is, else for the same without punctuation around it.
+
+    Args:
+        ref: As a person or a model gave it; a section may really end with a bracket.
+        read: Takes a ref; it may also alter what is there, but nothing where it raises.
+
+    Raises:
+        As `read` for the ref as it is, where the bare one leads nowhere either.
+    """
+    ref = ref.strip()
+    try:
+        return read(ref)
+    except (Invalid, NotFound) as exc:
+        bare = bare_ref(ref)
+        if bare in {"", ref}:
+            raise
+        try:
+            return read(bare)
+        except (NotFound, type(exc)):
+            # The same of both: what was given is to be named.
+            raise exc from None
