@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, assert_type
 
 import pytest
 
 from commonplace.aio import AsyncMemory, AsyncTimeline, JournalStorage, Verb
-from commonplace.journals.memory.records import Todo
+from commonplace.core.values import Amendment
+from commonplace.journals.memory.records import Record, Todo
+from commonplace.journals.timeline.entry import TimelineEntry
 from commonplace.memory import Memory
 from commonplace.services.memory.finding import MemoryFound
+from commonplace.services.timeline.finding import TimelineFound
 from commonplace.testing import HashingEncoder, ReadySlot
 from commonplace.timeline import Timeline
 
@@ -28,17 +32,19 @@ def test_a_memory_is_awaited_and_keeps_its_types(tmp_path: Path) -> None:
     async def scenario() -> None:
         slot = ReadySlot(HashingEncoder())
         async with AsyncMemory(Memory("ann", home=tmp_path, encoder=slot)) as memory:
-            ref_id = await memory.save_todo("harbour", done=False)
-            assert_type(ref_id, str)
-            found = await memory.search("harbour", top_k=3)
+            ref = await memory.save_todo("harbour", done=False)
+            assert_type(ref, str)
+            found = await memory.search("harbour", limit=3)
             assert_type(found, MemoryFound)
-            assert [hit.record.id for hit in found.hits] == [ref_id]
-            assert_type(await memory.todos(limit=5), list[Todo])
+            assert [hit.ref for hit in found.hits] == [ref]
+            assert_type(await memory.todos(limit=5), Sequence[Todo])
+            assert_type(await memory.list(limit=5), Sequence[Record])
             assert_type(await memory.context("harbour"), str)
+            assert_type(await memory.edit(ref, "the gate"), Amendment)
             async with memory.beside("bob") as other:
                 assert_type(other, AsyncMemory)
                 assert await other.todos() == []
-                assert (other.user_id, memory.user_id) == ("bob", "ann")
+                assert (other.owner, memory.owner) == ("bob", "ann")
             with pytest.raises(TypeError):
                 await memory.save_todo(wrong=True)  # type: ignore[call-arg]
 
@@ -49,14 +55,18 @@ def test_a_timeline_is_awaited_and_keeps_its_types(tmp_path: Path) -> None:
     """Under the name of its design as well."""
 
     async def scenario() -> None:
-        async with AsyncTimeline(Timeline(home=tmp_path, timezone="UTC")) as timeline:
-            entry_id = await timeline.add_entry("ann", "Fixed the gate.")
-            assert_type(entry_id, str)
-            assert_type(await timeline.context("ann", "gate"), str)
+        async with AsyncTimeline(Timeline("ann", home=tmp_path, timezone="UTC")) as timeline:
+            ref = await timeline.save_entry("Fixed the gate.")
+            assert_type(ref, str)
+            assert_type(await timeline.get(ref), TimelineEntry)
+            assert_type(await timeline.search("gate"), TimelineFound)
+            assert_type(await timeline.list(limit=5), Sequence[TimelineEntry])
+            assert_type(await timeline.rollup("daily"), TimelineEntry | None)
+            assert_type(await timeline.context("gate"), str)
         async with JournalStorage(home=tmp_path, timezone="UTC") as storage:
-            entry = await storage.get_entry("ann", entry_id)
-            assert_type(entry, dict[str, Any])
-            assert entry["content"] == "Fixed the gate."
+            found = await storage.search("ann", "gate", entry_types=["raw"])
+            assert_type(found, list[dict[str, Any]])
+            assert [entry["content"] for entry in found] == ["Fixed the gate."]
 
     asyncio.run(scenario())
 

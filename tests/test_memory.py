@@ -45,21 +45,23 @@ def test_each_kind_reads_and_lists_as_its_own_type(world):
         assert (mine.journal(journal).title, mine.journal(journal).body) == ("Evening", "quiet")
         assert mine.todo(todo).done
         assert mine.gratitude(gratitude).text == "cake"
-        assert mine.edit_gratitude(gratitude, "bread").text == "bread"
+        assert mine.edit(gratitude, "bread").text == "bread"
         lists = (mine.messages(), mine.journals(), mine.todos(), mine.gratitudes())
-        assert [[x.id for x in each] for each in lists] == [
+        assert [[x.ref for x in each] for each in lists] == [
             [message],
             [journal],
             [todo],
             [gratitude],
         ]
         assert mine.preferences() is None
-        with pytest.raises(NotFound):
+        with pytest.raises(Invalid, match="not a todo"):
             mine.todo(message)
+        with pytest.raises(NotFound):
+            mine.get(f"{todo}0")
         with pytest.raises(Invalid):
             mine.edit_todo("", done=True)
         with pytest.raises(Invalid):
-            mine.search("x", within=(world.clock().replace(tzinfo=None), None))
+            mine.search("x", since=world.clock().replace(tzinfo=None))
 
 
 def test_a_context_holds_preferences_and_what_fits_the_question(world):
@@ -70,7 +72,7 @@ def test_a_context_holds_preferences_and_what_fits_the_question(world):
         mine.save_message("assistant", "The bakery opens at six.")
         found = mine.context("harbour light")
         assert found.startswith("```memory:preference/preferences ")
-        assert f"```memory:todo/{light} " in found
+        assert f"```{light} " in found
         assert "language=eo" in found
         assert "paint the harbour light" in found
         newest = mine.context("")
@@ -79,7 +81,7 @@ def test_a_context_holds_preferences_and_what_fits_the_question(world):
         long = mine.save_journal("Harbour", "waves " * 4000)
         cut = mine.context("harbour waves", budget_tokens=200)
         assert len(cut.encode()) <= 800
-        assert f"```memory:journal/{long} " in cut
+        assert f"```{long} " in cut
         assert "…" in cut
         for wrong in (99, 100_001):
             with pytest.raises(Invalid, match="budget_tokens"):
@@ -113,7 +115,7 @@ def test_a_reader_in_the_way_delays_the_erasing(world, monkeypatch):
     with world.open("ann") as mine:
         ref_id = mine.save_todo("quokkarine")
         monkeypatch.setattr(mine.service.store.database, "erase", lambda: False)
-        (note,) = mine.delete("todo", ref_id)
+        (note,) = mine.delete(ref_id).notes
         assert "later" in note
         assert mine.search("quokkarine").hits == ()
     assert world.open("ann").service.store.to_erase() != ()

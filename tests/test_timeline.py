@@ -1,4 +1,4 @@
-"""The timeline as a library, by the examples of its design, with neutral owners."""
+"""The timeline as a library, and by the interface and examples of its design."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from commonplace.aio import JournalStorage
-from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace.testing import FrozenClock
 from commonplace.testing_language import FakeLLM, Reply, summarising
@@ -30,8 +30,15 @@ def home(tmp_path, no_weights):
 
 @pytest.fixture
 def journal(home, clock):
-    with Timeline(home=home, timezone="UTC", clock=clock) as made:
+    with Timeline(OWNER, home=home, timezone="UTC", clock=clock) as made:
         yield made
+
+
+@pytest.fixture
+def storage(home, clock):
+    made = JournalStorage(home=home, timezone="UTC", clock=clock)
+    yield made
+    asyncio.run(made.close())
 
 
 def a_february(journal, clock):
@@ -44,11 +51,11 @@ def a_february(journal, clock):
     }
     for when, text in days.items():
         clock.at = datetime.fromisoformat(f"{when}+00:00")
-        journal.add_entry(OWNER, text, metadata={"projects": ["sales"], "tags": ["work"]})
+        journal.save_entry(text, metadata={"projects": ["sales"], "tags": ["work"]})
     clock.at = datetime(2025, 3, 3, 1, 10, tzinfo=UTC)
 
 
-def test_a_raw_entry_has_the_keys_of_the_design(journal):
+def test_a_raw_entry_has_the_keys_of_the_design(storage):
     """The period of a raw entry is its hour, half-open; other metadata is kept as it came."""
     told = {
         "source": "user_message",
@@ -58,8 +65,9 @@ def test_a_raw_entry_has_the_keys_of_the_design(journal):
         "tools_used": ["create_tdb_table"],
         "mine": {"kept": 1},
     }
-    entry_id = journal.add_entry(OWNER, "Created work_log table", metadata=told)
-    entry = journal.get_entry(OWNER, entry_id)
+    entry_id = asyncio.run(storage.add_entry(OWNER, "Created work_log table", metadata=told))
+    (entry,) = asyncio.run(storage.get_time_range(OWNER, START, START + timedelta(hours=1), 0))
+    assert entry["id"] == entry_id
     assert entry["thread_id"] == OWNER
     assert entry["entry_type"] == "raw"
     assert entry["timestamp"] == "2025-02-04T10:15:30.000000Z"
@@ -69,60 +77,64 @@ def test_a_raw_entry_has_the_keys_of_the_design(journal):
     assert (entry["rollup_level"], entry["status"], entry["parent_id"]) == (0, "active", None)
 
 
-def test_what_was_i_working_on_last_week(journal, clock):
+def test_what_was_i_working_on_last_week(storage, clock):
     """The seed's first example: the weekly rollup of the week that ended within seven days."""
-    a_february(journal, clock)
+    a_february(storage.timeline(OWNER), clock)
     now = clock()
-    results = journal.search(
+    found = storage.search(
         thread_id=OWNER,
         query="What was I working on?",
         time_range=(now - timedelta(days=7), now),
         entry_types=["weekly_rollup"],
     )
+    results = asyncio.run(found)
     assert [x["id"] for x in results] == ["rollup_weekly_2025W09"]
     assert "automate the daily reports" in results[0]["content"]
 
 
-def test_show_me_my_progress_this_month(journal, clock):
+def test_show_me_my_progress_this_month(storage, clock):
     """The seed's second example: the month that still goes on is computed, and marked partial."""
-    a_february(journal, clock)
+    a_february(storage.timeline(OWNER), clock)
     clock.at = datetime(2025, 2, 26, tzinfo=UTC)
-    results = journal.get_time_range(
+    found = storage.get_time_range(
         thread_id=OWNER,
         start=datetime(2025, 2, 1, tzinfo=UTC),
         end=clock(),
         rollup_level=4,
     )
+    results = asyncio.run(found)
     assert [(x["id"], x["metadata"]["partial"]) for x in results] == [
         ("rollup_monthly_202502", True)
     ]
     assert results[0]["metadata"]["entries"] == 4
 
 
-def test_what_did_i_accomplish_in_february(journal, clock):
+def test_what_did_i_accomplish_in_february(storage, clock):
     """The seed's third example: February's rollups and no other month's."""
-    a_february(journal, clock)
-    results = journal.search(
+    a_february(storage.timeline(OWNER), clock)
+    found = storage.search(
         thread_id=OWNER,
         query="accomplishments achievements completed",
         time_range=(datetime(2025, 2, 1, tzinfo=UTC), datetime(2025, 3, 1, tzinfo=UTC)),
         entry_types=["monthly_rollup", "weekly_rollup"],
     )
+    results = asyncio.run(found)
     # The week of the dashboard is what the month was made from: one hit, the other beside it.
     assert results[0]["id"] == "rollup_monthly_202502"
     assert results[0]["metadata"]["source_entry_count"] == 3
 
 
-def test_how_is_my_project_going(journal, clock):
+def test_how_is_my_project_going(storage, clock):
     """The seed's fourth example: of all levels, at most five."""
-    a_february(journal, clock)
+    a_february(storage.timeline(OWNER), clock)
     now = clock()
-    results = journal.search(
+    found = storage.search(
         thread_id=OWNER,
         query="project status progress blockers issues",
         time_range=(now - timedelta(days=7), now),
         limit=5,
     )
+    results = asyncio.run(found)
     assert 1 <= len(results) <= 5
     assert "Blockers" in results[0]["content"]
 
@@ -130,27 +142,25 @@ def test_how_is_my_project_going(journal, clock):
 def test_a_rollup_and_what_it_was_made_from_are_one_hit(journal, clock):
     """Hour, day, week, month and the entry itself say one thing: it is told once."""
     a_february(journal, clock)
-    results = journal.search(OWNER, "sales analysis dashboard")
-    ids = [x["id"] for x in results]
-    hit = results[0]
-    beside = {*hit["also"], f"timeline:{hit['id']}"}
+    hits = journal.search("sales analysis dashboard").hits
+    beside = {*hits[0].also, hits[0].ref}
     assert {"timeline:rollup_daily_20250211", "timeline:rollup_hourly_20250211_09"} <= beside
-    assert "rollup_daily_20250211" not in ids[1:]
+    assert "timeline:rollup_daily_20250211" not in [x.ref for x in hits[1:]]
 
 
 def test_a_time_in_the_question_is_read(journal, clock):
     """`on 4 February` narrows to that day, and a day's rollup is what fits a day."""
     a_february(journal, clock)
-    results = journal.search(OWNER, "sales data on 4 february 2025")
-    assert results[0]["id"] == "rollup_daily_20250204"
-    assert all("2025-02-04" in x["timestamp"] for x in results)
+    hits = journal.search("sales data on 4 february 2025").hits
+    assert hits[0].ref == "timeline:rollup_daily_20250204"
+    assert {x.at.date() for x in hits} == {START.date()}
 
 
 def test_a_blank_question_lists_newest_first(journal, clock):
     """With filters alone there is nothing to rank by."""
     a_february(journal, clock)
-    results = journal.search(OWNER, "", entry_types=["raw"])
-    assert [x["timestamp"][:10] for x in results] == [
+    hits = journal.search("", kinds=["raw"]).hits
+    assert [x.at.date().isoformat() for x in hits] == [
         "2025-02-25",
         "2025-02-11",
         "2025-02-04",
@@ -161,16 +171,16 @@ def test_a_blank_question_lists_newest_first(journal, clock):
 def test_the_rollup_of_an_open_period_is_none_until_it_is_asked_for_as_partial(journal, clock):
     """What may still grow is not told as if it were whole."""
     a_february(journal, clock)
-    assert journal.get_rollup(OWNER, "yearly") is None
-    year = journal.get_rollup(OWNER, "yearly", partial=True)
-    assert (year["id"], year["metadata"]["entries"]) == ("rollup_yearly_2025", 4)
-    assert year["metadata"]["source_entries"] == ["rollup_monthly_202502"]
+    assert journal.rollup("yearly") is None
+    year = journal.rollup("yearly", partial=True)
+    assert (year.id, year.metadata["entries"]) == ("rollup_yearly_2025", 4)
+    assert year.sources == ("rollup_monthly_202502",)
 
 
-def test_a_closed_rollup_has_the_keys_of_the_design(journal, clock):
+def test_a_closed_rollup_has_the_keys_of_the_design(storage, clock):
     """Counts and names from rows; the model and its cost are told, and here there was none."""
-    a_february(journal, clock)
-    hour = journal.get_rollup(OWNER, "hourly", START)
+    a_february(storage.timeline(OWNER), clock)
+    hour = asyncio.run(storage.get_rollup(OWNER, "hourly", START))
     assert hour["id"] == "rollup_hourly_20250204_10"
     assert hour["content"].startswith("[10:00-11:00] 2 entries; projects: sales.")
     assert hour["timestamp"] == "2025-02-04T10:59:59.999999Z"
@@ -185,84 +195,82 @@ def test_a_closed_rollup_has_the_keys_of_the_design(journal, clock):
 def test_a_day_without_an_entry_is_told_as_empty(journal, clock):
     """Nothing happened: that differs from what was not looked at."""
     a_february(journal, clock)
-    day = journal.get_rollup(OWNER, "daily", datetime(2025, 2, 5, 12, tzinfo=UTC))
-    assert (day["content"], day["metadata"]["source_entry_count"]) == ("", 0)
+    day = journal.rollup("daily", datetime(2025, 2, 5, 12, tzinfo=UTC))
+    assert (day.text, day.metadata["source_entry_count"]) == ("", 0)
 
 
 def test_the_newest_profile_is_told(journal, clock):
     """Profiles are no activity: no rollup counts them."""
-    assert journal.get_profile_snapshot(OWNER) is None
-    journal.add_entry(OWNER, "Wren is an analyst", entry_type="profile_snapshot")
+    assert journal.profile() is None
+    journal.save_profile("Wren is an analyst")
     clock.advance(60)
-    journal.add_entry(OWNER, "Wren is a product manager", entry_type="profile_snapshot")
-    assert journal.get_profile_snapshot(OWNER)["content"] == "Wren is a product manager"
+    journal.save_profile("Wren is a product manager")
+    assert journal.profile().text == "Wren is a product manager"
     clock.advance(86_400)
-    assert journal.get_rollup(OWNER, "daily", START)["metadata"]["entries"] == 0
+    assert journal.rollup("daily", START).metadata["entries"] == 0
 
 
 def test_a_message_is_added_once(journal):
     """A conversation that is replayed adds nothing."""
-    first = journal.add_message(OWNER, "user", "Please deploy the report", "msg_1")
-    assert journal.add_message(OWNER, "user", "Please deploy the report", "msg_1") == first
-    entry = journal.get_entry(OWNER, first)
-    assert entry["metadata"]["source"] == "user_message"
-    assert entry["metadata"]["message_id"] == "msg_1"
+    first = journal.save_message("user", "Please deploy the report", idempotency_key="msg_1")
+    assert (
+        journal.save_message("user", "Please deploy the report", idempotency_key="msg_1") == first
+    )
+    entry = journal.get(first)
+    assert entry.metadata["source"] == "user_message"
+    assert entry.metadata["message_id"] == "msg_1"
 
 
 def test_a_clock_that_was_set_back_shows_no_period_twice(journal, clock):
     """The day that is rolled up already goes on again, with one entry more."""
-    journal.add_entry(OWNER, "Fixed the gate")
+    journal.save_entry("Fixed the gate")
     clock.advance(86_400)
-    journal.roll_up(OWNER)
+    journal.roll_up()
     clock.advance(-86_000)
-    journal.add_entry(OWNER, "Painted it")
-    (day,) = journal.get_time_range(OWNER, START, START + timedelta(hours=1), 2)
-    assert (day["metadata"]["entries"], day["metadata"]["partial"]) == (2, True)
+    journal.save_entry("Painted it")
+    (day,) = journal.list(kinds=["daily_rollup"], since=START, until=START + timedelta(hours=1))
+    assert (day.metadata["entries"], day.metadata["partial"]) == (2, True)
     clock.advance(86_400)
-    (day,) = journal.get_time_range(OWNER, START, START + timedelta(hours=1), 2)
-    assert (day["metadata"]["entries"], day["metadata"].get("partial")) == (2, None)
+    (day,) = journal.list(kinds=["daily_rollup"], since=START, until=START + timedelta(hours=1))
+    assert (day.metadata["entries"], day.metadata.get("partial")) == (2, None)
 
 
 def test_messages_without_an_id_are_each_an_entry(journal):
     """Nothing tells one from another, and none may be lost."""
-    told = {journal.add_message(OWNER, "user", text, "") for text in ("Yes", "No", "No")}
+    told = {journal.save_message("user", text) for text in ("Yes", "No", "No")}
     assert len(told) == 3
 
 
 def test_what_was_deleted_is_found_nowhere(journal, clock):
     """Not the entry, and not in a summary of any level."""
     a_february(journal, clock)
-    journal.roll_up(OWNER)
-    (entry,) = [
-        x for x in journal.search(OWNER, "", entry_types=["raw"]) if "dashboard" in x["content"]
-    ]
-    journal.delete_entry(OWNER, entry["id"])
+    journal.roll_up()
+    (entry,) = [x for x in journal.search("", kinds=["raw"]).hits if "dashboard" in x.text]
+    journal.delete(entry.ref)
     with pytest.raises(NotFound, match="deleted"):
-        journal.get_entry(OWNER, entry["id"])
-    assert not any("dashboard" in x["content"] for x in journal.search(OWNER, "dashboard"))
-    everything = journal.get_time_range(OWNER, START - timedelta(days=9), clock())
-    assert not any("dashboard" in x["content"] for x in everything)
-    assert journal.get_rollup(OWNER, "monthly", START)["metadata"]["entries"] == 3
+        journal.get(entry.ref)
+    assert not any("dashboard" in x.text for x in journal.search("dashboard").hits)
+    everything = journal.list(since=START - timedelta(days=9), until=clock(), limit=1000)
+    assert not any("dashboard" in x.text for x in everything)
+    assert journal.rollup("monthly", START).metadata["entries"] == 3
 
 
 def test_an_altered_entry_alters_its_rollups(journal, clock):
     """Every level follows, and the old text is in none."""
     a_february(journal, clock)
-    journal.roll_up(OWNER)
-    (entry,) = [
-        x for x in journal.search(OWNER, "", entry_types=["raw"]) if "dashboard" in x["content"]
-    ]
-    journal.update_entry(OWNER, entry["id"], content="Completed the harbour report")
-    month = journal.get_rollup(OWNER, "monthly", START)
-    assert "harbour report" in month["content"]
-    assert "dashboard" not in month["content"]
+    journal.roll_up()
+    (entry,) = [x for x in journal.search("", kinds=["raw"]).hits if "dashboard" in x.text]
+    journal.edit(entry.ref, "Completed the harbour report")
+    month = journal.rollup("monthly", START)
+    assert "harbour report" in month.text
+    assert "dashboard" not in month.text
 
 
 def test_context_holds_profile_rollups_and_entries_within_its_budget(journal, clock):
     """What a prompt should hold, four bytes a token, stored text fenced."""
-    journal.add_entry(OWNER, "Wren is a product manager", entry_type="profile_snapshot")
+    journal.save_profile("Wren is a product manager")
     a_february(journal, clock)
-    text = journal.context(OWNER, "what happened with sales in february 2025", budget_tokens=600)
+    text = journal.context("what happened with sales in february 2025", budget_tokens=600)
     assert "product manager" in text
     assert "rollup_monthly_202502" in text
     assert len(text.encode()) <= 2400
@@ -272,9 +280,9 @@ def test_context_holds_profile_rollups_and_entries_within_its_budget(journal, cl
 def test_context_tells_nothing_twice(journal, clock):
     """Where a day's summary stands its hour's does not; the entry itself may."""
     clock.at = START
-    journal.add_entry(OWNER, "Decided on the harbour report")
+    journal.save_entry("Decided on the harbour report")
     clock.advance(86_400)
-    text = journal.context(OWNER, "harbour report")
+    text = journal.context("harbour report")
     assert "rollup_daily_20250204" in text
     assert "rollup_hourly_20250204_10" not in text
     assert text.count("Decided on the harbour report") <= 2
@@ -284,14 +292,14 @@ def test_context_without_a_question_tells_of_the_week_and_the_month_that_go_on(j
     """On a Thursday; on the 3rd of March of the month before, and of no month that has begun."""
     a_february(journal, clock)
     march, clock.at = clock.at, datetime(2025, 2, 27, 12, tzinfo=UTC)
-    blocks = journal.context(OWNER, "", budget_tokens=3000).split("```")
+    blocks = journal.context("", budget_tokens=3000).split("```")
     told = [x.split("\n")[0] for x in blocks if x.startswith("timeline:rollup")]
     assert told == [
         "timeline:rollup_weekly_2025W09 2025-02-24 00:00 to 2025-03-03 00:00 (UTC), partial",
         "timeline:rollup_monthly_202502 2025-02-01 00:00 to 2025-03-01 00:00 (UTC), partial",
     ]
     clock.at = march
-    text = journal.context(OWNER, "", budget_tokens=3000)
+    text = journal.context("", budget_tokens=3000)
     assert "rollup_monthly_202502 " in text
     assert "rollup_monthly_202503" not in text
 
@@ -299,51 +307,54 @@ def test_context_without_a_question_tells_of_the_week_and_the_month_that_go_on(j
 def test_trends_come_from_data(journal, clock):
     """Days without an entry are counted as nothing, not left out."""
     a_february(journal, clock)
-    trends = journal.trends(OWNER, period="weekly")
-    assert [(x["period"], x["entries"]) for x in trends["periods"]] == [
+    trends = journal.trends("weekly")
+    assert [(x.key, x.figures.entries) for x in trends.periods] == [
         ("2025-W06", 2),
         ("2025-W07", 1),
         ("2025-W08", 0),
         ("2025-W09", 1),
     ]
-    assert trends["total"] == {
-        "entries": 4,
-        "hours_active": 3,
-        "projects": {"sales": 4},
-        "tags": {"work": 4},
-    }
+    total = trends.total
+    assert (total.entries, total.hours) == (4, 3)
+    assert (dict(total.projects), dict(total.tags)) == ({"sales": 4}, {"work": 4})
     # What is still to come is told where it is asked for: there are 95,000 weeks until then.
-    journal.add_entry(OWNER, "Open the time capsule", at=datetime(3847, 1, 1, 10, tzinfo=UTC))
-    weeks = journal.trends(OWNER, period="weekly")["periods"]
-    assert [x["entries"] for x in weeks] == [2, 1, 0, 1, 0]
+    journal.save_entry("Open the time capsule", at=datetime(3847, 1, 1, 10, tzinfo=UTC))
+    weeks = journal.trends("weekly").periods
+    assert [x.figures.entries for x in weeks] == [2, 1, 0, 1, 0]
 
 
 @pytest.mark.parametrize("other", ["a/b", "..", "A", "a\u0300", "\u0430", "a ", "x" * 128])
-def test_owners_never_share_a_store(journal, home, other):
+def test_owners_never_share_a_store(home, clock, other):
     """Whatever their names look like, on any disk."""
-    journal.add_entry("a", "The first one's own words")
-    journal.add_entry(other, "The other one's words")
-    assert [x["content"] for x in journal.search("a", "words")] == ["The first one's own words"]
-    assert [x["content"] for x in journal.search(other, "words")] == ["The other one's words"]
+    with (
+        Timeline("a", home=home, timezone="UTC", clock=clock) as one,
+        one.beside(other) as two,
+    ):
+        one.save_entry("The first one's own words")
+        two.save_entry("The other one's words")
+        assert [x.text for x in one.search("words").hits] == ["The first one's own words"]
+        assert [x.text for x in two.search("words").hits] == ["The other one's words"]
     assert len(list((home / "users").glob("*/journal/journal.db"))) == 2
     assert {x.name for x in home.iterdir()} == {"users"}
 
 
 @pytest.mark.parametrize("nobody", ["", "x" * 129, "a\nb"])
-def test_nobody_has_no_timeline(journal, nobody):
+def test_nobody_has_no_timeline(home, nobody):
     """An owner is 1 to 128 characters, none of them a control character."""
     with pytest.raises(Invalid):
-        journal.add_entry(nobody, "words")
+        Timeline(nobody, home=home)
 
 
-def test_the_design_s_storage_is_awaited(home, clock):
+def test_the_design_s_storage_is_awaited(storage):
     """The same names and signatures, for a program with an event loop."""
 
     async def use():
-        async with JournalStorage(home=home, timezone="UTC", clock=clock) as journal:
-            await journal.add_entry(thread_id=OWNER, content="Fixed the gate", metadata={})
-            found = await journal.search(thread_id=OWNER, query="gate", limit=3)
-            profile = await journal.get_profile_snapshot(thread_id=OWNER)
+        async with storage:
+            await storage.add_entry(thread_id=OWNER, content="Fixed the gate", metadata={})
+            found = await storage.search(thread_id=OWNER, query="gate", limit=3)
+            profile = await storage.get_profile_snapshot(thread_id=OWNER)
+            with pytest.raises(Invalid, match="rollup_level"):
+                await storage.get_time_range(OWNER, START, START + timedelta(hours=1), 6)
             return [x["content"] for x in found], profile
 
     assert asyncio.run(use()) == (["Fixed the gate"], None)
@@ -352,14 +363,14 @@ def test_the_design_s_storage_is_awaited(home, clock):
 def test_nothing_of_a_deleted_text_stays_below_the_home(journal, clock, home):
     """Neither in the timeline, nor in the index, nor in any log."""
     clock.at = START
-    journal.add_entry(OWNER, "Fixed the gate")
-    gone = journal.add_entry(OWNER, "Decided on zanzibarquartz", metadata={"tags": ["quartzite"]})
+    journal.save_entry("Fixed the gate")
+    gone = journal.save_entry("Decided on zanzibarquartz", metadata={"tags": ["quartzite"]})
     clock.at = datetime(2026, 2, 1, tzinfo=UTC)
-    journal.roll_up(OWNER)
-    assert "zanzibarquartz" in journal.search(OWNER, "zanzibarquartz")[0]["content"]
-    journal.delete_entry(OWNER, gone)
-    assert journal.get_rollup(OWNER, "yearly", START)["metadata"]["entries"] == 1
-    journal.search(OWNER, "gate")
+    journal.roll_up()
+    assert "zanzibarquartz" in journal.search("zanzibarquartz").hits[0].text
+    journal.delete(gone)
+    assert journal.rollup("yearly", START).metadata["entries"] == 1
+    journal.search("gate")
     for path in home.rglob("*"):
         if path.is_file():
             text = path.read_bytes().lower()
@@ -368,27 +379,34 @@ def test_nothing_of_a_deleted_text_stays_below_the_home(journal, clock, home):
 
 
 def test_the_timelines_of_many_owners_are_closed_later(home, clock):
-    """A store that nobody asks for is closed after a while, and opened again when somebody does."""
+    """One that nobody asks for is closed after a while, and opened again when somebody does."""
     seconds = FrozenClock()
-    with Timeline(home=home, timezone="UTC", clock=clock, monotonic=seconds.seconds) as journal:
-        journal.add_entry("first", "words of the first")
-        service = journal.service("first")
-        for number in range(40):
-            journal.service(f"owner {number}")
-        assert service.journal.profile() is None
-        seconds.advance(61)
-        journal.service("another")
-        assert [x["content"] for x in journal.search("first", "words")] == ["words of the first"]
+
+    async def use():
+        made = JournalStorage(home=home, timezone="UTC", clock=clock, monotonic=seconds.seconds)
+        async with made as storage:
+            await storage.add_entry("first", "words of the first")
+            first = storage.timeline("first")
+            for number in range(40):
+                storage.timeline(f"owner {number}")
+            assert first.profile() is None
+            seconds.advance(61)
+            storage.timeline("another")
+            with pytest.raises(Unavailable, match="closed"):
+                first.profile()
+            return [x["content"] for x in await storage.search("first", "words")]
+
+    assert asyncio.run(use()) == ["words of the first"]
 
 
-def test_a_long_range_is_told_whole(journal):
+def test_a_long_range_is_listed_whole(journal):
     """However many entries lie in it; fewer where fewer are asked for."""
-    service = journal.service(OWNER)
-    service.journal.add_many([TimelineDraft(content=f"entry {number}") for number in range(1_205)])
-    span = (START - timedelta(hours=1), START + timedelta(hours=1))
-    found = journal.get_time_range(OWNER, *span)
-    assert len({x["id"] for x in found}) == len(found) == 1_205
-    assert len(journal.get_time_range(OWNER, *span, limit=7)) == 7
+    drafts = [TimelineDraft(content=f"entry {number}") for number in range(1_205)]
+    journal.service.journal.add_many(drafts)
+    hour = {"since": START - timedelta(hours=1), "until": START + timedelta(hours=1)}
+    found = journal.list(**hour, limit=2_000)
+    assert len({x.id for x in found}) == len(found) == 1_205
+    assert len(journal.list(**hour, limit=7)) == 7
 
 
 @pytest.mark.parametrize("background", ["", "true"])
@@ -400,13 +418,13 @@ def test_a_model_is_asked_where_the_settings_let_a_program_ask(
     monkeypatch.setenv("COMMONPLACE_LLM_BACKGROUND", background)
     with FakeLLM(summarising("Fixed the gate")) as fake:
         monkeypatch.setenv("COMMONPLACE_LLM_URL", fake.url)
-        with Timeline(home=home, timezone="UTC", clock=clock) as journal:
-            journal.add_entry(OWNER, "Fixed the gate")
+        with Timeline(OWNER, home=home, timezone="UTC", clock=clock) as journal:
+            journal.save_entry("Fixed the gate")
             clock.advance(86_400)
-            assert journal.roll_up(OWNER) >= 2
-            day = journal.get_rollup(OWNER, "daily", START)
+            assert journal.roll_up() >= 2
+            day = journal.rollup("daily", START)
     assert len(fake.asked) == (2 if background else 0)
-    assert ("**Accomplishments**" in day["content"]) is bool(background)
+    assert ("**Accomplishments**" in day.text) is bool(background)
     assert [x.name for x in home.rglob("llm")] == (["llm"] if background else [])
 
 
@@ -416,9 +434,9 @@ def test_a_model_that_fails_is_logged(monkeypatch, home, clock, caplog):
     monkeypatch.setenv("COMMONPLACE_LLM_BACKGROUND", "true")
     with FakeLLM(Reply(status=401)) as fake:
         monkeypatch.setenv("COMMONPLACE_LLM_URL", fake.url)
-        with Timeline(home=home, timezone="UTC", clock=clock) as journal:
-            journal.add_entry(OWNER, "Fixed the gate")
+        with Timeline(OWNER, home=home, timezone="UTC", clock=clock) as journal:
+            journal.save_entry("Fixed the gate")
             clock.advance(86_400)
-            assert journal.roll_up(OWNER) == 2
-            assert "1 entry" in journal.get_rollup(OWNER, "daily", START)["content"]
+            assert journal.roll_up() == 2
+            assert "1 entry" in journal.rollup("daily", START).text
     assert "answered 401" in caplog.text

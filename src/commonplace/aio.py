@@ -6,24 +6,36 @@ Never does anything of its own: every call runs in a thread, and its types are t
 from __future__ import annotations
 
 import asyncio
+import sys
+import threading
+import time
+from collections import OrderedDict, deque
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from commonplace.core.clock import utc_now
+from commonplace.core.errors import Invalid
+from commonplace.journals.timeline.entry import LEVELS, PROFILE, RAW, ROLLUP_TYPES, parse_level
 from commonplace.memory import Memory
 from commonplace.timeline import Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
     from types import TracebackType
 
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
+    from commonplace.library import Library
+    from commonplace.services.timeline.finding import TimelineHit
+
+MOST_OPEN = 32
+_LEAVING_S = 60.0
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_Wrapped = TypeVar("_Wrapped", bound="Memory | Timeline")
+_Wrapped = TypeVar("_Wrapped", bound="Library[Any]")
 
 
 class Verb(Generic[_P, _R]):
@@ -70,6 +82,15 @@ class _Awaited(Generic[_Wrapped]):
     def __init__(self, sync: _Wrapped) -> None:
         self.sync = sync
 
+    @property
+    def owner(self) -> str:
+        """Whose it is."""
+        return self.sync.owner
+
+    def beside(self, owner: str) -> Self:
+        """The same for another owner in the same place; both share one model. Close it as well."""
+        return type(self)(self.sync.beside(owner))
+
     async def close(self) -> None:
         """Close all files; may be called twice."""
         await asyncio.get_running_loop().run_in_executor(None, self.sync.close)
@@ -90,13 +111,20 @@ class AsyncMemory(_Awaited[Memory]):
     """The memory of one user, its verbs awaited: `AsyncMemory(Memory("ann"))`."""
 
     save_message = Verb(Memory.save_message)
+    get = Verb(Memory.get)
+    list = Verb(Memory.list)
+    search = Verb(Memory.search)
+    context = Verb(Memory.context)
+    read_text = Verb(Memory.read_text)
+    edit = Verb(Memory.edit)
+    supersede = Verb(Memory.supersede)
+    delete = Verb(Memory.delete)
     save_journal = Verb(Memory.save_journal)
     save_todo = Verb(Memory.save_todo)
     save_gratitude = Verb(Memory.save_gratitude)
     save_preferences = Verb(Memory.save_preferences)
     edit_journal = Verb(Memory.edit_journal)
     edit_todo = Verb(Memory.edit_todo)
-    edit_gratitude = Verb(Memory.edit_gratitude)
     message = Verb(Memory.message)
     journal = Verb(Memory.journal)
     todo = Verb(Memory.todo)
@@ -106,49 +134,41 @@ class AsyncMemory(_Awaited[Memory]):
     journals = Verb(Memory.journals)
     todos = Verb(Memory.todos)
     gratitudes = Verb(Memory.gratitudes)
-    records = Verb(Memory.records)
-    delete = Verb(Memory.delete)
-    search = Verb(Memory.search)
-    context = Verb(Memory.context)
     stats = Verb(Memory.stats)
-
-    @property
-    def user_id(self) -> str:
-        """Whose it is."""
-        return self.sync.user_id
-
-    def beside(self, user_id: str) -> AsyncMemory:
-        """Another user's memory in the same place; both share one model. Close it as well."""
-        return AsyncMemory(self.sync.beside(user_id))
 
 
 class AsyncTimeline(_Awaited[Timeline]):
-    """The timelines of all owners, their verbs awaited: `AsyncTimeline(Timeline())`."""
+    """The timeline of one owner, its verbs awaited: `AsyncTimeline(Timeline("ann"))`."""
 
-    add_entry = Verb(Timeline.add_entry)
-    add_message = Verb(Timeline.add_message)
+    save_message = Verb(Timeline.save_message)
+    get = Verb(Timeline.get)
+    list = Verb(Timeline.list)
     search = Verb(Timeline.search)
-    get_entry = Verb(Timeline.get_entry)
-    get_time_range = Verb(Timeline.get_time_range)
-    get_rollup = Verb(Timeline.get_rollup)
-    get_profile_snapshot = Verb(Timeline.get_profile_snapshot)
-    update_entry = Verb(Timeline.update_entry)
-    delete_entry = Verb(Timeline.delete_entry)
     context = Verb(Timeline.context)
+    read_text = Verb(Timeline.read_text)
+    edit = Verb(Timeline.edit)
+    supersede = Verb(Timeline.supersede)
+    delete = Verb(Timeline.delete)
+    save_entry = Verb(Timeline.save_entry)
+    save_profile = Verb(Timeline.save_profile)
+    edit_entry = Verb(Timeline.edit_entry)
+    rollup = Verb(Timeline.rollup)
+    profile = Verb(Timeline.profile)
     trends = Verb(Timeline.trends)
     memories = Verb(Timeline.memories)
     roll_up = Verb(Timeline.roll_up)
     set_timezone = Verb(Timeline.set_timezone)
 
 
-class JournalStorage(AsyncTimeline):
-    """The timeline's interface as its design has it; it takes what `Timeline` takes.
+class JournalStorage:
+    """The timelines of many owners by the timeline's design: its five verbs, entries as dicts.
 
     Args:
         home: Our folder, else where settings say.
         timezone: What cuts periods of an owner who has no zone of their own, an IANA name.
         settings: In place of those that environment and files give.
         clock: The present, aware.
+        monotonic: Tells how long an owner has not been asked for, in seconds.
     """
 
     def __init__(
@@ -158,5 +178,149 @@ class JournalStorage(AsyncTimeline):
         timezone: str | None = None,
         settings: Settings | None = None,
         clock: Clock = utc_now,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(Timeline(home=home, timezone=timezone, settings=settings, clock=clock))
+        self._open = partial(Timeline, home=home, timezone=timezone, settings=settings, clock=clock)
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._timelines: OrderedDict[str, Timeline] = OrderedDict()
+        self._leaving: deque[tuple[float, Timeline]] = deque()
+
+    async def add_entry(
+        self,
+        thread_id: str,
+        content: str,
+        entry_type: str = "raw",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Record an entry, `raw` or `profile_snapshot`; its id. Raises: Invalid, Unavailable."""
+
+        def add() -> str:
+            service = self.timeline(thread_id).service
+            return service.add(content, entry_type=entry_type, metadata=metadata).entry.id
+
+        return await _in_thread(add)
+
+    async def search(
+        self,
+        thread_id: str,
+        query: str,
+        time_range: tuple[datetime, datetime] | None = None,
+        entry_types: Sequence[str] | None = None,
+        limit: int = 10,
+    ) -> list[dict[str, Any]]:
+        """The best entries by words and meaning, each with score, similarity, by and also.
+
+        A blank query lists, newest first. Without time_range a time in the query is read ("last
+        week"). Raises: Invalid, Unavailable.
+        """
+        since, until = time_range or (None, None)
+
+        def find() -> list[dict[str, Any]]:
+            found = self.timeline(thread_id).search(
+                query, kinds=entry_types or (), since=since, until=until, limit=limit
+            )
+            return [_hit_dict(hit) for hit in found.hits]
+
+        return await _in_thread(find)
+
+    async def get_time_range(
+        self, thread_id: str, start: datetime, end: datetime, rollup_level: int | None = None
+    ) -> list[dict[str, Any]]:
+        """What overlaps [start, end), newest first: of one level (0 raw … 5 year), or of all.
+
+        Of a level of rollups the period that is still open comes first, computed and marked
+        `partial` in its metadata. Raises: Invalid for a time without a zone, or for no level.
+        """
+        kinds = _kinds_of(rollup_level)
+
+        def find() -> list[dict[str, Any]]:
+            listed = self.timeline(thread_id).list(
+                kinds=kinds, since=start, until=end, limit=sys.maxsize
+            )
+            return [x.as_dict() for x in listed]
+
+        return await _in_thread(find)
+
+    async def get_rollup(
+        self, thread_id: str, period: str, timestamp: datetime | None = None
+    ) -> dict[str, Any] | None:
+        """The rollup of the period (`hourly` … `yearly`) that holds an instant, else of now's.
+
+        None for a period that is still open. Raises: Invalid, Unavailable.
+        """
+
+        def find() -> dict[str, Any] | None:
+            found = self.timeline(thread_id).rollup(period, timestamp)
+            return None if found is None else found.as_dict()
+
+        return await _in_thread(find)
+
+    async def get_profile_snapshot(self, thread_id: str) -> dict[str, Any] | None:
+        """The newest profile snapshot; None where there is none."""
+
+        def find() -> dict[str, Any] | None:
+            found = self.timeline(thread_id).profile()
+            return None if found is None else found.as_dict()
+
+        return await _in_thread(find)
+
+    def timeline(self, thread_id: str) -> Timeline:
+        """One owner's timeline, for its other verbs; do not keep or close it. Raises: Invalid."""
+        with self._lock:
+            found = self._timelines.pop(thread_id, None)
+            if found is None:
+                some = next(iter(self._timelines.values()), None)
+                found = self._open(thread_id) if some is None else some.beside(thread_id)
+            self._timelines[thread_id] = found
+            self._evict()
+            return found
+
+    async def close(self) -> None:
+        """Close all files; may be called twice."""
+        await _in_thread(self._close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def _close(self) -> None:
+        with self._lock:
+            open_ones = [*self._timelines.values(), *(each for _, each in self._leaving)]
+            self._timelines.clear()
+            self._leaving.clear()
+        for each in open_ones:
+            each.close()
+
+    def _evict(self) -> None:
+        """Close what has not been asked for in a while: another thread may still be using it."""
+        now = self._monotonic()
+        while len(self._timelines) > MOST_OPEN:
+            self._leaving.append((now, self._timelines.popitem(last=False)[1]))
+        while self._leaving and now - self._leaving[0][0] > _LEAVING_S:
+            self._leaving.popleft()[1].close()
+
+
+async def _in_thread(call: Callable[[], _R]) -> _R:
+    return await asyncio.get_running_loop().run_in_executor(None, call)
+
+
+def _kinds_of(rollup_level: int | None) -> tuple[str, ...]:
+    if rollup_level is None:
+        return ()
+    if not 0 <= rollup_level <= len(LEVELS):
+        raise Invalid(f"Invalid rollup_level: {rollup_level}.", hint=f"Use 0 to {len(LEVELS)}.")
+    level = parse_level(rollup_level)
+    return (RAW, PROFILE) if level is None else (ROLLUP_TYPES[level],)
+
+
+def _hit_dict(hit: TimelineHit) -> dict[str, Any]:
+    return {
+        **hit.entry.as_dict(),
+        "score": hit.score,
+        "similarity": hit.similarity,
+        "by": hit.by,
+        "also": list(hit.also),
+    }

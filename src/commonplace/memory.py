@@ -5,16 +5,15 @@ Never mixes users: each has a folder, a file and an index of their own, and an o
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+import heapq
+from itertools import islice, takewhile
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from commonplace.core.clock import utc_now
-from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.owner_folders import parse_owner
-from commonplace.core.values import Interval
-from commonplace.journals.memory.entry import parse_kind
+from commonplace.core.errors import Invalid
+from commonplace.journals.memory.entry import parse_id, parse_kind, parse_ref
 from commonplace.journals.memory.records import (
+    KINDS,
     PREFERENCES_ID,
     Gratitude,
     JournalEntry,
@@ -22,61 +21,35 @@ from commonplace.journals.memory.records import (
     Preferences,
     RecordDraft,
     Todo,
+    ref_of,
 )
+from commonplace.library import Library, check_limit, interval_of
+from commonplace.search import policy
+from commonplace.services.memory.amend import MemoryAmender
 from commonplace.services.memory.context import assemble
 from commonplace.services.memory.finding import IntentAsked, MemoryFound, MemoryQuestion
+from commonplace.services.memory.service import MemoryService
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.app import App
-    from commonplace.config.table import Settings
-    from commonplace.core.clock import Clock
-    from commonplace.core.ports import EncoderSlot
-    from commonplace.journals.memory.records import Record, Role
-    from commonplace.services.memory.service import MemoryService, MemoryStats
+    from commonplace.journals.memory.records import Kind, Record, Role
+    from commonplace.services.memory.service import MemoryStats
 
 
+_PAGE = 100
 _T = TypeVar("_T")
 
 
-class Memory:
-    """The memory of one user; synchronous and thread-safe. Close it.
-
-    Args:
-        user_id: Any text of 1 to 128 characters; case counts.
-        home: Our folder, else where settings say.
-        settings: In place of those that environment and files give.
-        clock: The present, aware.
-        encoder: In place of the one that the settings name.
-    """
-
-    def __init__(
-        self,
-        user_id: str,
-        *,
-        home: Path | str | None = None,
-        settings: Settings | None = None,
-        clock: Clock = utc_now,
-        encoder: EncoderSlot | None = None,
-        _shared: _Shared | None = None,
-    ) -> None:
-        self.user_id = parse_owner(user_id)
-        self._shared = _shared or _Shared(settings or _settings(home), clock, encoder)
-        self._shared.take()
-        self._lock = threading.Lock()
-        self._service: MemoryService | None = None
-        self._closed = False
-
-    def beside(self, user_id: str) -> Memory:
-        """Another user's memory in the same place; both share one model. Close it as well."""
-        return Memory(user_id, _shared=self._shared)
+class Memory(Library[MemoryService]):
+    """The memory of one user; see `Library` for how it is opened, and for the verbs of both."""
 
     def save_message(
         self, role: Role, text: str, *, at: datetime | None = None, idempotency_key: str = ""
     ) -> str:
-        """Keep what a user or an assistant said; its id. Raises: Invalid, Unavailable."""
+        """Keep what a user or an assistant said; its ref. Raises: Invalid, Unavailable."""
         return self._save("message", at, idempotency_key, role=role, text=text)
 
     def save_journal(
@@ -88,7 +61,7 @@ class Memory:
         at: datetime | None = None,
         idempotency_key: str = "",
     ) -> str:
-        """Keep a journal entry; its id. A draft is not found. Raises: Invalid, Unavailable."""
+        """Keep a journal entry; its ref. A draft is not found. Raises: Invalid, Unavailable."""
         fields = {"title": title, "body": body, "is_draft": is_draft}
         return self._save("journal", at, idempotency_key, **fields)
 
@@ -100,13 +73,13 @@ class Memory:
         at: datetime | None = None,
         idempotency_key: str = "",
     ) -> str:
-        """Keep something to do; its id. Raises: Invalid, Unavailable."""
+        """Keep something to do; its ref. Raises: Invalid, Unavailable."""
         return self._save("todo", at, idempotency_key, title=title, done=done)
 
     def save_gratitude(
         self, text: str, *, at: datetime | None = None, idempotency_key: str = ""
     ) -> str:
-        """Keep what the user is grateful for; its id. Raises: Invalid, Unavailable."""
+        """Keep what the user is grateful for; its ref. Raises: Invalid, Unavailable."""
         return self._save("gratitude", at, idempotency_key, text=text)
 
     def save_preferences(
@@ -124,91 +97,111 @@ class Memory:
 
     def edit_journal(
         self,
-        ref_id: str,
+        ref: str,
         *,
         title: str | None = None,
         body: str | None = None,
         is_draft: bool | None = None,
     ) -> JournalEntry:
         """Alter an entry, finish a draft, or make it one again. Raises: NotFound, Invalid."""
-        self._edit("journal", ref_id, title=title, body=body, is_draft=is_draft)
-        return self.journal(ref_id)
+        edited = self._edit("journal", ref, title=title, body=body, is_draft=is_draft)
+        return _as(JournalEntry, edited)
 
-    def edit_todo(self, ref_id: str, *, title: str | None = None, done: bool | None = None) -> Todo:
+    def edit_todo(self, ref: str, *, title: str | None = None, done: bool | None = None) -> Todo:
         """Alter something to do, or say that it is done. Raises: NotFound, Invalid."""
-        self._edit("todo", ref_id, title=title, done=done)
-        return self.todo(ref_id)
+        return _as(Todo, self._edit("todo", ref, title=title, done=done))
 
-    def edit_gratitude(self, ref_id: str, text: str) -> Gratitude:
-        """Put a gratitude in other words. Raises: NotFound, Invalid."""
-        self._edit("gratitude", ref_id, text=text)
-        return self.gratitude(ref_id)
-
-    def message(self, ref_id: str) -> Message:
+    def message(self, ref: str) -> Message:
         """One message. Raises: NotFound."""
-        return _as(Message, self.service.find("message", ref_id))
+        return _as(Message, self.service.find("message", ref))
 
-    def journal(self, ref_id: str) -> JournalEntry:
+    def journal(self, ref: str) -> JournalEntry:
         """One journal entry, a draft as well. Raises: NotFound."""
-        return _as(JournalEntry, self.service.find("journal", ref_id))
+        return _as(JournalEntry, self.service.find("journal", ref))
 
-    def todo(self, ref_id: str) -> Todo:
+    def todo(self, ref: str) -> Todo:
         """One thing to do. Raises: NotFound."""
-        return _as(Todo, self.service.find("todo", ref_id))
+        return _as(Todo, self.service.find("todo", ref))
 
-    def gratitude(self, ref_id: str) -> Gratitude:
+    def gratitude(self, ref: str) -> Gratitude:
         """One gratitude. Raises: NotFound."""
-        return _as(Gratitude, self.service.find("gratitude", ref_id))
+        return _as(Gratitude, self.service.find("gratitude", ref))
 
     def preferences(self) -> Preferences | None:
         """The preferences; None where none were kept."""
         found = self.service.store.find("preference", PREFERENCES_ID)
         return None if found is None else _as(Preferences, found)
 
-    def messages(self, *, limit: int = 100) -> list[Message]:
+    def messages(self, *, limit: int = 100) -> Sequence[Message]:
         """Messages, newest first."""
-        return [_as(Message, x) for x in self.records("message", limit=limit)]
+        return [_as(Message, x) for x in self._newest("message", limit)]
 
-    def journals(self, *, limit: int = 100) -> list[JournalEntry]:
+    def journals(self, *, limit: int = 100) -> Sequence[JournalEntry]:
         """Journal entries, newest first, drafts among them."""
-        return [_as(JournalEntry, x) for x in self.records("journal", limit=limit)]
+        return [_as(JournalEntry, x) for x in self._newest("journal", limit)]
 
-    def todos(self, *, limit: int = 100) -> list[Todo]:
+    def todos(self, *, limit: int = 100) -> Sequence[Todo]:
         """Things to do, newest first, done or not."""
-        return [_as(Todo, x) for x in self.records("todo", limit=limit)]
+        return [_as(Todo, x) for x in self._newest("todo", limit)]
 
-    def gratitudes(self, *, limit: int = 100) -> list[Gratitude]:
+    def gratitudes(self, *, limit: int = 100) -> Sequence[Gratitude]:
         """Gratitude, newest first."""
-        return [_as(Gratitude, x) for x in self.records("gratitude", limit=limit)]
+        return [_as(Gratitude, x) for x in self._newest("gratitude", limit)]
 
-    def records(self, kind: str, *, limit: int = 100) -> Sequence[Record]:
-        """Records of a kind, newest first. Raises: Invalid."""
-        return self.service.list_records(parse_kind(kind), limit=limit).records
+    def get(self, ref: str) -> Record:
+        """The record under a ref. Raises: Invalid, NotFound."""
+        return self.service.find(*parse_ref(ref))
 
-    def delete(self, kind: str, ref_id: str) -> tuple[str, ...]:
-        """Delete a record for good; notes on what is not done yet. Raises: Invalid, NotFound."""
-        return self.service.delete(parse_kind(kind), ref_id)
+    def list(
+        self,
+        *,
+        kinds: Sequence[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 100,
+    ) -> Sequence[Record]:
+        """Records newest first, drafts among them; see `Library.list`. Raises: Invalid."""
+        check_limit(limit)
+        interval = interval_of(since, until)
+        asked = tuple(dict.fromkeys(parse_kind(x) for x in kinds)) or KINDS
+        newest = heapq.merge(*map(self._records, asked), key=attrgetter("at"), reverse=True)
+        reached = takewhile(lambda x: interval.start is None or x.at >= interval.start, newest)
+        return [*islice((x for x in reached if interval.holds(x.at)), limit)]
 
     def search(
         self,
         query: str,
         *,
         kinds: Sequence[str] = (),
-        top_k: int | None = None,
-        within: tuple[datetime | None, datetime | None] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
         intent: IntentAsked = "auto",
         diverse: bool = False,
     ) -> MemoryFound:
         """The best records by words and meaning, within 1,200 tokens of snippets.
 
-        within: from an aware instant to before another. Raises: Invalid, Unavailable.
+        Args:
+            query: A question, or a few words.
+            kinds: Empty for all.
+            since: Not before this aware instant.
+            until: Before this aware instant.
+            limit: The most hits, 1 to 100; None for what the settings say.
+            intent: What the question is for; `auto` reads it off the words.
+            diverse: No more than a few hits of one kind.
+
+        Raises:
+            Invalid, Unavailable.
         """
+        if limit is not None:
+            check_limit(limit, most=policy.MEMORY_K_MOST)
+        interval = interval_of(since, until)
         return self.service.search(
             MemoryQuestion(
                 text=query,
                 kinds=tuple(dict.fromkeys(parse_kind(x) for x in kinds)),
-                top_k=top_k,
-                within=None if within is None else _interval(*within),
+                top_k=limit,
+                within=interval if since or until else None,
                 intent=intent,
                 diverse=diverse,
             )
@@ -225,99 +218,42 @@ class Memory:
         """How much is kept, and how much of it can be found."""
         return self.service.stats()
 
-    @property
-    def service(self) -> MemoryService:
-        """What works with this user's memory; opened at the first use. Raises: Unavailable."""
-        with self._lock:
-            if self._closed:
-                raise Unavailable("This memory is closed.", hint="Open it again.")
-            if self._service is None:
-                self._service = self._shared.app.memory.service_of(self.user_id)
-            return self._service
+    def _open(self, app: App) -> MemoryService:
+        return app.memory.service_of(self.owner)
 
-    def close(self) -> None:
-        """Close the files, and the model where nothing else uses it; may be called twice."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            if self._service is not None:
-                self._service.filing().close()
-                self._service.store.close()
-                self._shared.app.shared.close_idle(self._service.store.owner)
-        self._shared.give_back()
+    def _close(self, service: MemoryService) -> None:
+        service.filing().close()
+        service.store.close()
 
-    def __enter__(self) -> Self:
-        return self
+    def _amender(self) -> MemoryAmender:
+        return MemoryAmender(self.service)
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def _save(self, kind: Kind, at: datetime | None, key: str, **fields: Any) -> str:
+        draft = RecordDraft(kind=kind, fields=fields, at=at, key=key)
+        return ref_of(kind, self.service.save(draft).saved.ref_id)
 
-    def _save(self, kind: str, at: datetime | None, key: str, **fields: Any) -> str:
-        draft = RecordDraft(kind=parse_kind(kind), fields=fields, at=at, key=key)
-        return self.service.save(draft).saved.ref_id
-
-    def _edit(self, kind: str, ref_id: str, **fields: Any) -> None:
+    def _edit(self, kind: Kind, ref: str, **fields: Any) -> Record:
+        ref_id = parse_id(kind, ref)
         if not ref_id:
-            raise Invalid("The id is blank.", hint="Name what is to be altered.")
-        self.service.save(RecordDraft(kind=parse_kind(kind), fields=fields, ref_id=ref_id))
+            raise Invalid("The ref is blank.", hint="Name what is to be altered.")
+        saved = self.service.save(RecordDraft(kind=kind, fields=fields, ref_id=ref_id)).saved
+        assert saved.record is not None  # what was altered is there
+        return saved.record
 
+    def _newest(self, kind: Kind, limit: int) -> Sequence[Record]:
+        check_limit(limit)
+        return [*islice(self._records(kind), limit)]
 
-class _Shared:
-    """What the memories of several users share: the settings, the indexes and the model."""
-
-    def __init__(self, settings: Settings, clock: Clock, encoder: EncoderSlot | None) -> None:
-        self._settings = settings
-        self._encoder = encoder
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._users = 0
-        self._app: App | None = None
-
-    @property
-    def app(self) -> App:
-        """What is opened at the first use."""
-        from commonplace.app import App
-
-        with self._lock:
-            if self._app is None:
-                self._app = App(
-                    self._settings, user_home=None, clock=self._clock, encoder=self._encoder
-                )
-                self._app.encoder.start()
-            return self._app
-
-    def take(self) -> None:
-        with self._lock:
-            self._users += 1
-
-    def give_back(self) -> None:
-        with self._lock:
-            self._users -= 1
-            if not self._users and self._app is not None:
-                self._app.close()
-                self._app = None
+    def _records(self, kind: Kind) -> Iterator[Record]:
+        """All of a kind, newest first, read page by page."""
+        cursor = ""
+        while True:
+            page = self.service.list_records(kind, limit=_PAGE, cursor=cursor)
+            yield from page.records
+            if not (cursor := page.cursor):
+                return
 
 
 def _as(kind: type[_T], record: Record) -> _T:
     assert isinstance(record, kind)
     return record
-
-
-def _settings(home: Path | str | None) -> Settings:
-    from commonplace.config.settings import (
-        read_settings,
-        user_home,
-    )
-
-    flags = {"home": None if home is None else str(Path(home).absolute())}
-    return read_settings(flags=flags, cwd=Path.cwd(), home=user_home())
-
-
-def _interval(start: datetime | None, end: datetime | None) -> Interval:
-    for at in (start, end):
-        if at is not None and at.tzinfo is None:
-            raise Invalid(f"Invalid time: {at} has no time zone.", hint="Give an aware datetime.")
-    if start is not None and end is not None and start >= end:
-        raise Invalid("Invalid time range: its end is not after its start.", hint="Swap them.")
-    return Interval(start=start, end=end)

@@ -28,7 +28,7 @@ class CorrectionContract:
         amender, pages = MemoryAmender(mine.service), MemoryPages(mine.service.store)
         saved = every_kind(mine)
         for kind in TEXTS:
-            ref = f"memory:{kind}/{saved[kind][1]}"
+            ref = saved[kind][1]
             done = amender.supersede(ref, "the wombat digs")
             assert (done.act, done.former) == ("superseded", ref)
             assert pages.read_ref(ref).superseded_by == done.ref
@@ -36,7 +36,7 @@ class CorrectionContract:
             assert (new.supersedes, new.at) == (ref, pages.read_ref(ref).at)
             assert amender.supersede(ref, "the wombat digs").ref == done.ref
             assert done.ref in str(refused(Conflict, amender.supersede, ref, "the kiwi runs"))
-            assert len(mine.records(kind)) == 2
+            assert len(mine.list(kinds=[kind])) == 2
 
     def test_a_record_whose_successor_is_deleted_can_be_superseded_again(
         self, world: MemoryWorld
@@ -46,7 +46,7 @@ class CorrectionContract:
         amender, pages = MemoryAmender(mine.service), MemoryPages(mine.service.store)
         saved = every_kind(mine)
         for kind in TEXTS:
-            ref = f"memory:{kind}/{saved[kind][1]}"
+            ref = saved[kind][1]
             gone = amender.supersede(ref, "the wombat digs")
             amender.delete(gone.ref)
             assert pages.read_ref(ref).superseded_by == ""
@@ -57,16 +57,16 @@ class CorrectionContract:
         """What alters a record leaves alone whose place it took."""
         mine = world.open("ann")
         amender, pages = MemoryAmender(mine.service), MemoryPages(mine.service.store)
-        ref = f"memory:todo/{mine.save_todo('the quokka sleeps')}"
+        ref = mine.save_todo("the quokka sleeps")
         done = amender.supersede(ref, "the wombat digs")
         amender.edit(done.ref, "the kiwi runs")
-        mine.edit_todo(done.ref.rpartition("/")[2], done=True)
+        mine.edit_todo(done.ref, done=True)
         assert pages.read_ref(done.ref).supersedes == ref
 
     def test_no_user_corrects_what_another_has(self, world: MemoryWorld) -> None:
         """Another's ref is the ref of nothing."""
         mine, other = world.open("ann"), MemoryAmender(world.open("bob").service)
-        ref = f"memory:todo/{mine.save_todo('the quokka sleeps')}"
+        ref = mine.save_todo("the quokka sleeps")
         refused(NotFound, other.edit, ref, "taken over")
         refused(NotFound, other.supersede, ref, "taken over")
         refused(NotFound, other.delete, ref)

@@ -99,7 +99,7 @@ def refused(
 
 def ids(found: MemoryFound) -> list[str]:
     """The ids of what was found, best first."""
-    return [hit.record.id for hit in found.hits]
+    return [hit.ref for hit in found.hits]
 
 
 class MemoryContract:
@@ -113,7 +113,7 @@ class MemoryContract:
         saved = every_kind(mine)
         for kind, (word, ref_id) in saved.items():
             found = mine.search(word, intent="none")
-            assert [(hit.record.kind, hit.record.id) for hit in found.hits] == [(kind, ref_id)]
+            assert [(hit.kind, hit.ref) for hit in found.hits] == [(kind, ref_id)]
             assert found.hits[0].by == "both"
             assert found.notes == ()
 
@@ -124,10 +124,10 @@ class MemoryContract:
         mine.search("quokka", intent="none")
         for kind, (word, ref_id) in saved.items():
             assert world.traces(word)
-            assert mine.delete(kind, ref_id) == ()
+            assert mine.delete(ref_id).notes == ()
             assert world.traces(word) == [], kind
             assert ids(mine.search(word)) == []
-            refused(NotFound, mine.delete, kind, ref_id)
+            refused(NotFound, mine.delete, ref_id)
         stats = mine.stats()
         assert (stats.found, stats.pending, sum(x.records for x in stats.kinds)) == (0, 0, 0)
 
@@ -136,15 +136,15 @@ class MemoryContract:
         mine = world.open("ann")
         saved = every_kind(mine)
         mine.edit_todo(saved["todo"][1], done=True)
-        mine.edit_gratitude(saved["gratitude"][1], "another cake")
+        mine.edit(saved["gratitude"][1], "another cake")
         mine.search("cake")
         index, model = mine.service.index(), HashingEncoder.identity
         counts = index.counts(model)
         assert (counts.docs, counts.pending) == (len(KINDS), 0)
         mine.edit_journal(saved["journal"][1], is_draft=True)
         assert index.counts(model).docs == len(KINDS) - 1
-        for kind, (_, ref_id) in saved.items():
-            mine.delete(kind, ref_id)
+        for _, ref_id in saved.values():
+            mine.delete(ref_id)
         counts = index.counts(model)
         assert (counts.docs, counts.pending) == (0, 0)
         assert index.since("").stamps("") == {}
@@ -162,8 +162,8 @@ class MemoryContract:
         """No earlier wording of it stays either."""
         mine = world.open("ann")
         ref_id = mine.save_gratitude("zanzibaric breakfast")
-        mine.edit_gratitude(ref_id, "quokkaesque breakfast")
-        mine.delete("gratitude", ref_id)
+        mine.edit(ref_id, "quokkaesque breakfast")
+        mine.delete(ref_id)
         assert world.traces("zanzibaric") == world.traces("quokkaesque") == []
 
     def test_another_process_sees_it(self, world: MemoryWorld) -> None:
@@ -174,7 +174,7 @@ class MemoryContract:
         two.edit_todo(ref_id, title="paint the fence")
         assert ids(one.search("harbour")) == []
         assert ids(one.search("fence")) == [ref_id]
-        one.delete("todo", ref_id)
+        one.delete(ref_id)
         assert ids(two.search("fence")) == []
 
     # Query returns up to 8 boosted, filtered hits, within 1200-token budget.
@@ -185,10 +185,10 @@ class MemoryContract:
         for number in range(12):
             mine.save_message("user", f"harbour {WORDS[number]}")
         assert len(mine.search("harbour").hits) == 8
-        assert len(mine.search("harbour", top_k=3).hits) == 3
-        assert len(mine.search("harbour", top_k=100).hits) == 12
+        assert len(mine.search("harbour", limit=3).hits) == 3
+        assert len(mine.search("harbour", limit=100).hits) == 12
         for wrong in (0, -1, 101):
-            refused(Invalid, mine.search, "harbour", top_k=wrong)
+            refused(Invalid, mine.search, "harbour", limit=wrong)
 
     def test_newer_ones_come_first_among_like_ones(self, world: MemoryWorld) -> None:
         """The factor is 1 + 0.15 · exp(-age / 14): 1.15 for a new one, 1.0552 after 14 days."""
@@ -254,10 +254,10 @@ class MemoryContract:
             mine.save_message("user", "harbour")
         todo = mine.save_todo("harbour among other things", at=now - timedelta(days=40))
         assert ids(mine.search("harbour", kinds=["todo"])) == [todo]
-        span = (now - timedelta(days=41), now - timedelta(days=40) + timedelta(microseconds=1))
-        assert ids(mine.search("harbour", within=span)) == [todo]
-        past = (None, now - timedelta(days=40))
-        assert ids(mine.search("harbour", within=past)) == []
+        day = now - timedelta(days=40)
+        span = {"since": day - timedelta(days=1), "until": day + timedelta(microseconds=1)}
+        assert ids(mine.search("harbour", **span)) == [todo]
+        assert ids(mine.search("harbour", until=day)) == []
         refused(Invalid, mine.search, "harbour", kinds=["quote"])
 
     def test_diversity_is_an_option(self, world: MemoryWorld) -> None:
@@ -266,9 +266,9 @@ class MemoryContract:
         for _ in range(7):
             mine.save_message("user", "harbour")
         todo = mine.save_todo("harbour and other things to see")
-        kinds = [hit.record.kind for hit in mine.search("harbour", diverse=True).hits]
+        kinds = [hit.entry.kind for hit in mine.search("harbour", diverse=True).hits]
         assert kinds == ["message"] * 5 + ["todo"]
-        assert todo not in ids(mine.search("harbour", top_k=7))
+        assert todo not in ids(mine.search("harbour", limit=7))
 
     def test_planning_prefers_todos_then_recent_messages(self, world: MemoryWorld) -> None:
         """Given, or read off the question; an old message is not preferred."""
@@ -306,7 +306,7 @@ class MemoryContract:
         mine.save_preferences(religion="general", flags={"place": "harbour"})
         mine.save_gratitude("harbour " + "g" * 300)
         found = mine.search("harbour", intent="none")
-        assert {hit.record.kind: hit.snippet for hit in found.hits} == {
+        assert {hit.entry.kind: hit.snippet for hit in found.hits} == {
             "message": "(assistant) harbour gate",
             "journal": f"Evening\n{body[:200]}...",
             "todo": "Paint the harbour",
@@ -342,7 +342,7 @@ class MemoryContract:
         assert mine.edit_todo(ref_id, done=True).done
         found = mine.search("cables")
         assert ids(found) == [ref_id]
-        assert getattr(found.hits[0].record, "done", None) is True
+        assert getattr(found.hits[0].entry, "done", None) is True
         assert mine.edit_todo(ref_id, done=False).title == "Buy cables"
 
     def test_messages_are_immutable_and_have_two_roles(self, world: MemoryWorld) -> None:
@@ -357,7 +357,7 @@ class MemoryContract:
         for role in ("system", "tool", "", "User"):
             refused(Invalid, mine.save_message, role, "x")
         for kind in ("quote", "support_card", "overlay", "", "Message", "todo; --"):
-            refused(Invalid, mine.records, kind)
+            refused(Invalid, mine.list, kinds=[kind])
 
     def test_text_is_searched_without_html(self, world: MemoryWorld) -> None:
         """Tags, comments and scripts go, space collapses; case, signs and what was written stay."""
@@ -379,7 +379,7 @@ class MemoryContract:
         mine.save_preferences(religion="general", flags={"late": None})
         found = mine.search("calm", kinds=["preference"])
         assert [hit.snippet for hit in found.hits] == ["language=ms; religion=general; tone=calm"]
-        assert len(mine.records("preference")) == 1
+        assert len(mine.list(kinds=["preference"])) == 1
 
     # The user's own zone.
 
@@ -395,7 +395,7 @@ class MemoryContract:
         def found(when: str) -> tuple[set[str], str, list[str]]:
             answer = tools.memory_search(query="harbour", when=when)
             hits = answer.facts["payload"]["results"]
-            return {hit["ref_id"] for hit in hits}, answer.text, answer.facts["notes"]
+            return {hit["ref"] for hit in hits}, answer.text, answer.facts["notes"]
 
         assert found("yesterday")[0] == {first, second}
         mine.save_preferences(flags={"timezone": "Asia/Kuala_Lumpur"})
@@ -448,13 +448,13 @@ class MemoryContract:
         saved = {user: mine.save_todo(f"harbour of {user}") for user, mine in users.items()}
         assert len({*saved.values()}) == len(HOSTILE)
         for user, mine in users.items():
-            assert ids(mine.search("harbour", top_k=100)) == [saved[user]]
-            assert [x.id for x in mine.todos()] == [saved[user]]
+            assert ids(mine.search("harbour", limit=100)) == [saved[user]]
+            assert [x.ref for x in mine.todos()] == [saved[user]]
             others = [ref_id for other, ref_id in saved.items() if other != user][:3]
             for ref_id in others:
                 refused(NotFound, mine.todo, ref_id)
                 refused(NotFound, mine.edit_todo, ref_id, done=True)
-                refused(NotFound, mine.delete, "todo", ref_id)
+                refused(NotFound, mine.delete, ref_id)
             assert mine.stats().found == 1
 
     def test_no_search_without_a_user(self, world: MemoryWorld) -> None:
@@ -468,8 +468,8 @@ class MemoryContract:
         mine = every_kind(one)
         every_kind(two)
         before = world.bytes_of("bob")
-        for kind, (_, ref_id) in mine.items():
-            one.delete(kind, ref_id)
+        for _, ref_id in mine.values():
+            one.delete(ref_id)
         assert world.bytes_of("bob") == before
         assert len(two.search("quokkarine zebrawoodish", intent="none").hits) > 0
 
@@ -511,7 +511,7 @@ class MemoryContract:
         """Status, duration, how many, filters; no word of the question, in no byte."""
         mine = world.open("ann")
         mine.save_todo("harbour")
-        mine.search("xylophonic harbour", kinds=["todo"], top_k=3)
+        mine.search("xylophonic harbour", kinds=["todo"], limit=3)
         refused(Invalid, mine.search, " ")
         bad, good = calls_of(mine)
         assert (good.tool, good.status, good.top_k_effective) == ("memory.search", "ok", 3)
@@ -539,7 +539,7 @@ class MemoryContract:
         assert mine.todo(first).title == "harbour"
         assert mine.save_gratitude("harbour", idempotency_key="k") != first
         assert other.save_todo("harbour", idempotency_key="k") != first
-        mine.delete("todo", first)
+        mine.delete(first)
         assert mine.save_todo("harbour", idempotency_key="k") == first
         refused(NotFound, mine.todo, first)
 
@@ -552,7 +552,7 @@ class MemoryContract:
         cursor = ""
         while True:
             listed = mine.service.list_records("todo", limit=2, cursor=cursor)
-            seen += [record.id for record in listed.records]
+            seen += [record.ref for record in listed.records]
             if not (cursor := listed.cursor):
                 break
         assert sorted(seen) == sorted(made)
@@ -569,7 +569,7 @@ def every_kind(mine: Memory) -> dict[str, tuple[str, str]]:
         "journal": ("zebrawoodish", mine.save_journal("Evening", "a zebrawoodish light")),
         "todo": ("tamarindose", mine.save_todo("buy tamarindose soap")),
         "gratitude": ("marzipanical", mine.save_gratitude("a marzipanical cake")),
-        "preference": ("axolotlish", "preferences"),
+        "preference": ("axolotlish", "memory:preference/preferences"),
     }
 
 

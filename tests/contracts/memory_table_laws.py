@@ -23,11 +23,11 @@ _ROWS: tuple[LiteralString, ...] = (
     VALUES ('ann', '{"pet": "axolotlish"}', %s, %s)""",
 )
 _ROWS_FOUND = {
-    "message": ("quokkarine", "m-1"),
-    "journal": ("zebrawoodish", "j-1"),
-    "todo": ("tamarindose", "t-1"),
-    "gratitude": ("marzipanical", "g-1"),
-    "preference": ("axolotlish", "preferences"),
+    "message": ("quokkarine", "memory:message/m-1"),
+    "journal": ("zebrawoodish", "memory:journal/j-1"),
+    "todo": ("tamarindose", "memory:todo/t-1"),
+    "gratitude": ("marzipanical", "memory:gratitude/g-1"),
+    "preference": ("axolotlish", "memory:preference/preferences"),
 }
 
 
@@ -53,9 +53,7 @@ class TablesContract:
         for statement in _ROWS:
             world.run(statement, *[_AT] * statement.count("%s"))
         for kind, (word, ref_id) in _ROWS_FOUND.items():
-            assert [(x.record.kind, x.record.id) for x in mine.search(word).hits] == [
-                (kind, ref_id)
-            ]
+            assert [(x.kind, x.ref) for x in mine.search(word).hits] == [(kind, ref_id)]
         assert mine.search("quokkarine").hits[0].by == "both"
         world.run("UPDATE wb_todo SET title = 'walnutty soap' WHERE id = 't-1'")
         world.run("UPDATE wb_journal SET is_draft = true WHERE id = 'j-1'")
@@ -64,9 +62,9 @@ class TablesContract:
         world.run("DELETE FROM wb_preferences")
         for word in ("quokkarine", "zebrawoodish", "tamarindose", "axolotlish"):
             assert ids(mine.search(word, intent="none")) == [], word
-        assert ids(mine.search("walnutty")) == ["t-1"]
-        assert ids(mine.search("marzipanical")) == ["g-2"]
-        assert ids(world.open("ann").search("walnutty")) == ["t-1"]
+        assert ids(mine.search("walnutty")) == ["memory:todo/t-1"]
+        assert ids(mine.search("marzipanical")) == ["memory:gratitude/g-2"]
+        assert ids(world.open("ann").search("walnutty")) == ["memory:todo/t-1"]
         assert mine.stats().found == 3
 
     def test_rows_that_are_refused_hide_nothing(self, world: TablesWorld) -> None:
@@ -90,4 +88,4 @@ class TablesContract:
             raise AssertionError(f"It was taken, where the database was to refuse {values}.")
         assert ids(mine.search("harbour")) == [saved]
         world.run(row + good.rstrip(", "), _AT)
-        assert {*ids(mine.search("harbour"))} == {saved, "m-1"}
+        assert {*ids(mine.search("harbour"))} == {saved, "memory:message/m-1"}

@@ -31,11 +31,11 @@ class TodosContract:
             assert ids(found) == [lamp, bread, call], question
             assert found.todos == len(found.hits)
             assert {hit.by for hit in found.hits} == {"kind"}
-        few = mine.search("what is left to do", top_k=2)
+        few = mine.search("what is left to do", limit=2)
         assert ids(few) == [lamp, bread]
         assert few.notes[-1].startswith("More to-dos are open than these 2")
-        span = (now - timedelta(days=3), now)
-        assert ids(mine.search("what is left to do", within=span)) == [lamp, bread]
+        days = {"since": now - timedelta(days=3), "until": now}
+        assert ids(mine.search("what is left to do", **days)) == [lamp, bread]
         assert bread not in ids(mine.search("what is left to do", kinds=["message"]))
         mine.edit_todo(lamp, done=True)
         world.use(None)

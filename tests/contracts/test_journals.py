@@ -11,10 +11,10 @@ from commonplace.journals.chronicle.journal import Author, Chronicle
 from commonplace.journals.chronicle.pages import ChroniclePages
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
-from commonplace.journals.memory.entry import parse_ref, ref_of
+from commonplace.journals.memory.entry import parse_ref
 from commonplace.journals.memory.journal import MemoryJournal
 from commonplace.journals.memory.pages import MemoryPages
-from commonplace.journals.memory.records import RecordDraft
+from commonplace.journals.memory.records import RecordDraft, ref_of
 from commonplace.journals.memory.source import MemorySource
 from commonplace.journals.notebook.journal import Notebook
 from commonplace.journals.notebook.pages import NotebookPages

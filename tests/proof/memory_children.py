@@ -72,7 +72,7 @@ def save(asked):
                 memory.edit_todo(ref_id, title=f"fence n{number}")
                 tell("altered", number, ref_id)
             if number % 5 == 0:
-                memory.delete("todo", ref_id)
+                memory.delete(ref_id)
                 tell("deleted", number, ref_id)
 
 

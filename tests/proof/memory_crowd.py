@@ -200,7 +200,7 @@ def _step(person, chance, people, pool):
         case 10 | 11:
             person.list(chance)
         case 12 if pool is not None:
-            break_off(pool, person.memory.user_id, chance)
+            break_off(pool, person.memory.owner, chance)
         case _:
             person.search(chance, other)
 

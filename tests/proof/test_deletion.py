@@ -85,7 +85,7 @@ JOURNALS = {
     "timeline": (add_timeline, lambda home, x: home.timeline.delete(ref=x)),
     "chronicle": (add_chronicle, lambda home, x: chronicle_keeping(home.app).delete_entry(ref=x)),
     "private": (add_private, lambda home, x: delete_entry(home.app.private.service(), path=x)),
-    "memory": (add_memory, lambda home, x: home.memory.delete("todo", x)),
+    "memory": (add_memory, lambda home, x: home.memory.delete(x)),
 }
 
 

@@ -19,10 +19,10 @@ with Memory("ann", home=home) as memory:
     for number in range(20):
         ref_id = memory.save_todo(f"harbour {name}{number}")
         if number % 4 == 0:
-            memory.delete("todo", ref_id)
+            memory.delete(ref_id)
         elif number % 4 == 1:
             memory.edit_todo(ref_id, done=True)
-        assert all(hit.record.title.startswith("harbour ") for hit in memory.search("harbour").hits)
+        assert all(hit.entry.title.startswith("harbour ") for hit in memory.search("harbour").hits)
 """
 
 
@@ -45,7 +45,7 @@ def saved_all_of(world):
     """Titles that are kept, each of which is found; nothing else is."""
     with world.open("ann") as mine:
         titles = {todo.title for todo in mine.todos()}
-        found = {hit.record.title for hit in mine.search("harbour", top_k=100).hits}
+        found = {hit.entry.title for hit in mine.search("harbour", limit=100).hits}
         assert found == titles
         assert mine.stats().found == len(titles)
         return titles

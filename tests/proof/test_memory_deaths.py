@@ -98,7 +98,7 @@ def check(world, life, rounds):
         if what == "deleted":
             deleted.add(ref_id)
     mine = world.open(life.user)
-    there = {todo.id: todo.title for todo in all_todos(mine)}
+    there = {todo.ref: todo.title for todo in all_todos(mine)}
     assert not deleted & there.keys()
     lost = titles.keys() - deleted - there.keys()
     other = [each for each in titles.keys() & there.keys() if titles[each] != there[each]]
@@ -111,13 +111,13 @@ def check(world, life, rounds):
     assert (stats.found, stats.pending) == (len(there), 0)
     docs = "SELECT ref FROM wb_docs WHERE user_id = %s"
     refs = [ref for (ref,) in world.database.rows(docs, life.user)]
-    assert sorted(refs) == sorted(f"memory:todo/{ref_id}" for ref_id in there)
+    assert sorted(refs) == sorted(there)
     vectors = "SELECT ref_id FROM wb_embeddings WHERE user_id = %s"
-    made = [ref_id for (ref_id,) in world.database.rows(vectors, life.user)]
+    made = [f"memory:todo/{ref_id}" for (ref_id,) in world.database.rows(vectors, life.user)]
     assert sorted(made) == sorted(there)
     for ref_id, title in random.Random(3).sample(sorted(there.items()), 20):
-        found = mine.search(title, top_k=5)
-        assert ref_id in [hit.record.id for hit in found.hits]
+        found = mine.search(title, limit=5)
+        assert ref_id in [hit.ref for hit in found.hits]
 
 
 def all_todos(mine):

@@ -81,8 +81,8 @@ def test_a_full_disk_is_told_and_nothing_acknowledged_is_lost(server, small_disk
     world.work()
     mine.search("harbour")
     assert mine.stats().found == len(rows)
-    found = mine.search("harbour", top_k=100)
-    assert {hit.record.id for hit in found.hits} <= {*acknowledged.values()}
-    assert acknowledged["k"] in {hit.record.id for hit in mine.search("harbour first").hits}
+    found = mine.search("harbour", limit=100)
+    assert {hit.ref for hit in found.hits} <= {*acknowledged.values()}
+    assert acknowledged["k"] in {hit.ref for hit in mine.search("harbour first").hits}
     assert "harbour" not in server.log()
     world.close()

@@ -52,8 +52,8 @@ def test_what_is_deleted_leaves_every_file(world, own_server):
     assert all(where(world, own_server, word) for word in words)
     vectors = [vector_of(text) for text in ("a zebrawoodish light", "buy tamarindose soap")]
     assert any(where(world, own_server, vector) for vector in vectors)
-    for kind, ref_id in gone.items():
-        mine.delete(kind, ref_id)
+    for ref_id in gone.values():
+        mine.delete(ref_id)
     world.worker.run_once()
     assert {word: where(world, own_server, word) for word in words} == {word: [] for word in words}
     assert [where(world, own_server, vector) for vector in vectors] == [[], []]
@@ -73,7 +73,7 @@ def test_an_earlier_wording_leaves_every_file(world, own_server):
     world.worker.run_once()
     assert all(where(world, own_server, word) for word in words)
     mine.edit_todo(todo, title="buy soap")
-    mine.edit_gratitude(thanks, "a cake")
+    mine.edit(thanks, "a cake")
     mine.edit_journal(journal, body="a light")
     mine.save_preferences(flags={"pet": "cat"})
     mine.search("soap")
@@ -100,7 +100,7 @@ def test_a_table_that_others_read_is_erased_the_next_time(world, own_server):
     mine = world.open("ann")
     ref_id = mine.save_todo("buy tamarindose soap")
     world.work()
-    mine.delete("todo", ref_id)
+    mine.delete(ref_id)
     with psycopg.connect(own_server.url()) as backup:
         backup.execute("SELECT count(*) FROM wb_todo")
         assert world.worker.run_once() == 1
@@ -117,7 +117,7 @@ def test_what_an_older_snapshot_sees_is_erased_the_next_time(world, own_server):
     with psycopg.connect(own_server.url()) as report:
         report.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         report.execute("SELECT 1")
-        mine.delete("todo", ref_id)
+        mine.delete(ref_id)
         world.worker.run_once()
         assert {"wb_todo", "wb_docs"} <= {*where(world, own_server, "tamarindose")}
     world.worker.run_once()
@@ -134,8 +134,8 @@ def test_erasing_holds_up_nobody(world):
             for number in range(30):
                 ref_id = mine.save_todo(f"harbour {number}")
                 if number % 2:
-                    mine.delete("todo", ref_id)
-                assert len(mine.search(f"harbour {number}", top_k=100).hits) == number // 2 + 1
+                    mine.delete(ref_id)
+                assert len(mine.search(f"harbour {number}", limit=100).hits) == number // 2 + 1
             left[user] = len(mine.todos())
         except BaseException as exc:  # noqa: BLE001  whatever it is, the test tells it
             errors.append(exc)

@@ -129,14 +129,14 @@ def dump(database, *, without):
 def test_deleting_all_of_one_user_leaves_the_rows_of_all_others(world):
     """Of every table, the logs among them; of the one nothing is left that was written."""
     people, _ = crowd(world)
-    kept = {person.memory.user_id: every_kind(person.memory) for person in people}
+    kept = {person.memory.owner: every_kind(person.memory) for person in people}
     for person in people:
         person.memory.search("quokkarine")
     world.work()
     before = dump(world.database, without="ann")
     ann = people[0].memory
-    for kind, (_, ref_id) in kept["ann"].items():
-        ann.delete(kind, ref_id)
+    for _, ref_id in kept["ann"].values():
+        ann.delete(ref_id)
     world.worker.run_once()
     assert dump(world.database, without="ann") == before
     for table in (*TEXTS, "wb_words", "wb_embeddings", "wb_facets"):
@@ -153,8 +153,8 @@ def test_a_failure_in_the_middle_leaves_nothing_to_the_next_user(world, monkeypa
         ann.save(Random(1))
     chance = Random(SEED)
     for _ in range(40):
-        break_off(pool, ann.memory.user_id, chance)
-        with pool.owner_transaction(bob.memory.user_id) as conn:
+        break_off(pool, ann.memory.owner, chance)
+        with pool.owner_transaction(bob.memory.owner) as conn:
             for table in TEXTS:
                 assert conn.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
         bob.search(chance, ann)

@@ -47,7 +47,7 @@ def test_no_text_is_logged_when_rows_are_refused(world, own_server, caplog):
     caplog.set_level(logging.DEBUG)
     mine = world.open("ann")
     assert save_each(mine) == []
-    todo = mine.todos()[0].id
+    todo = mine.todos()[0].ref
     world.database.run(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
         " RAISE EXCEPTION 'refused'; END $$"

@@ -60,7 +60,7 @@ def test_who_has_much_is_read_as_little_as_anybody(database, tmp_path):
         saved = memory.save_message("user", "the only quokkarine")
         world.work()
         (found,) = memory.search("quokkarine").hits
-        assert found.record == memory.message(saved)
+        assert found.entry == memory.message(saved)
 
     use(database, tmp_path, begin)
     database.run("ANALYZE")

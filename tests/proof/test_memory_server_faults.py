@@ -55,7 +55,7 @@ class Writer(threading.Thread):
                 self.kept[ref_id] = title
                 if number % 5 == 0:
                     self.unsure.add(ref_id)
-                    self.memory.delete("todo", ref_id)
+                    self.memory.delete(ref_id)
                     del self.kept[ref_id]
                     self.unsure.discard(ref_id)
             except (Unavailable, NotFound) as exc:
@@ -67,11 +67,11 @@ def check(world, writers):
     """All that was acknowledged is there and found; each record has its line, and each line its record."""
     world.work()
     for writer in writers:
-        titles = {todo.id: todo.title for todo in writer.memory.todos(limit=1000)}
+        titles = {todo.ref: todo.title for todo in writer.memory.todos(limit=1000)}
         for ref_id, title in writer.kept.items():
             assert titles.get(ref_id) == title or ref_id in writer.unsure
         found = {
-            hit.record.id
+            hit.ref
             for title in list(titles.values())[:20]
             for hit in writer.memory.search(title.split()[1], top_k=100).hits
         }
@@ -156,7 +156,7 @@ def test_a_commit_without_an_answer_is_looked_into(world, monkeypatch, is_done):
     assert mine.save_todo("harbour 2", idempotency_key="k")
     left[0] = 1
     with pytest.raises(Lost, match="may or may not"):
-        mine.delete("todo", ref_id)
+        mine.delete(ref_id)
     monkeypatch.undo()
     titles = sorted(todo.title for todo in mine.todos())
     assert titles == ["harbour 0", *([] if is_done else ["harbour 1"]), "harbour 2"]

@@ -67,7 +67,7 @@ class Customer(threading.Thread):
                 return  # an earlier try was done
         found = self._once(self.memory.search, text, top_k=100)
         if found is not None and not found.notes and text in self.told.keys() - self.deleted:
-            assert self.told[text] in [hit.record.id for hit in found.hits]
+            assert self.told[text] in [hit.entry.id for hit in found.hits]
 
     def _once(self, call, *given, **named):
         try:
@@ -138,7 +138,7 @@ def end_sessions(database, customers):
 
 def check(world, customer):
     rows = world.database.rows(
-        "SELECT title, id FROM wb_todo WHERE user_id = %s", customer.memory.user_id
+        "SELECT title, id FROM wb_todo WHERE user_id = %s", customer.memory.owner
     )
     there = dict(rows)
     assert len(there) == len(rows)
@@ -150,5 +150,5 @@ def check(world, customer):
     assert index.since("").stamps("").keys() == refs
     assert customer.memory.stats().pending == 0
     for text in random.Random(1).sample(sorted(there), 10):
-        found = customer.memory.search(text, top_k=100)
-        assert there[text] in [hit.record.id for hit in found.hits]
+        found = customer.memory.search(text, limit=100)
+        assert there[text] in [hit.entry.id for hit in found.hits]

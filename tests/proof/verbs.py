@@ -21,7 +21,7 @@ from commonplace.core.values import Interval
 from commonplace.doors.cli import chronicle as chronicle_commands
 from commonplace.doors.cli import timeline as timeline_commands
 from commonplace.doors.doctor.checks import Doctor
-from commonplace.journals.memory.entry import ref_of
+from commonplace.journals.memory.records import ref_of
 from commonplace.testing import HashingEncoder, ReadySlot
 from commonplace.tools.private.for_people import delete_entry, edit_entry
 

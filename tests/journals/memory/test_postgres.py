@@ -399,7 +399,7 @@ def test_flags_that_no_program_of_ours_wrote_are_kept(database, tmp_path):
     database.run("ALTER TABLE wb_preferences DROP CONSTRAINT wb_preferences_flags")
     for wrong in ("{", "[1]", '"', "[" * 50_000):
         database.run("UPDATE wb_preferences SET flags = %s", wrong)
-        assert mine.search("ms").hits[0].record == mine.preferences()
+        assert mine.search("ms").hits[0].entry == mine.preferences()
         mine.save_preferences(religion="general")
         assert mine.preferences().flags == {"unreadable": wrong}
     world.close()
@@ -518,8 +518,8 @@ class TestMigrated:
         """Those that no line told of, of every user; not a system's, nor one that has no name."""
         world = PostgresMemoryWorld(before, tmp_path)
         ann, bob = world.open("ann"), world.open("bob")
-        assert [hit.record.id for hit in ann.search("quokkarine").hits] == ["m-1"]
-        assert [hit.record.id for hit in bob.search("quokkarine").hits] == ["t-2"]
+        assert [hit.entry.id for hit in ann.search("quokkarine").hits] == ["m-1"]
+        assert [hit.entry.id for hit in bob.search("quokkarine").hits] == ["t-2"]
         assert before.rows("SELECT gone FROM wb_outbox WHERE ref_id = 't-3'") == [(True,)]
         assert bob.preferences().flags == {"unreadable": "{"}
         unguarded = "SELECT relname FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity"

@@ -45,7 +45,7 @@ def problems(app):
 def found(app, text):
     from commonplace.services.memory.finding import MemoryQuestion
 
-    return [hit.record.title for hit in app.memory.service().search(MemoryQuestion(text=text)).hits]
+    return [hit.entry.title for hit in app.memory.service().search(MemoryQuestion(text=text)).hits]
 
 
 def test_nothing_is_wrong_with_what_is_whole_or_not_there(app):

@@ -195,7 +195,8 @@ def test_any_text_is_read_or_refused(memories, text):
 
 def test_a_program_keeps_memories_in_a_timeline(tmp_path, no_weights):
     """Through the library: found at once."""
-    with Timeline(home=tmp_path / "data", timezone="UTC") as timeline:
-        timeline.memories("wren").create_memory("Keeps a heron")
-        assert timeline.search("wren", "heron")[0]["content"] == "Keeps a heron"
-        assert timeline.memories("ann").list_memories() == []
+    with Timeline("wren", home=tmp_path / "data", timezone="UTC") as timeline:
+        timeline.memories().create_memory("Keeps a heron")
+        assert timeline.search("heron").hits[0].text == "Keeps a heron"
+        with timeline.beside("ann") as other:
+            assert other.memories().list_memories() == []

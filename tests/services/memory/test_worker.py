@@ -202,7 +202,7 @@ class TestFiling:
         for title in ("harbour gate", "quiet mile"):
             mine.save_todo(title)
         worker_with(HashingEncoder()).run_once()
-        mine.delete("todo", first)  # what is filed anew has other ids in its second
+        mine.delete(first)  # what is filed anew has other ids in its second
         worker = worker_with(HashingEncoder())
         worker.run_once()
 
@@ -260,7 +260,7 @@ class TestFiling:
         )
         world.database.run("ANALYZE wb_outbox")
         mine = world.open("ann")
-        mine.delete("todo", mine.save_todo("harbour"))
+        mine.delete(mine.save_todo("harbour"))
         mine.save_todo("harbour")
         asked = {"limit": 256, "seconds": 60, "worker": None}
         with psycopg.connect(world.database.admin_url) as conn:
@@ -283,7 +283,7 @@ class TestFiling:
 
         def others_do():
             if change == "deleted":
-                mine.delete("journal", ref_id)
+                mine.delete(ref_id)
             else:
                 new = {"is_draft": True} if change == "made a draft" else {"body": "soap"}
                 mine.edit_journal(ref_id, **new)

@@ -18,6 +18,7 @@ from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.text import nearest, opening, text_hash, well_formed
 from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.memory.records import (
+    JOURNAL,
     KINDS,
     Gratitude,
     JournalEntry,
@@ -26,6 +27,7 @@ from commonplace.journals.memory.records import (
     Record,
     RecordDraft,
     Todo,
+    ref_of,
 )
 from commonplace.journals.memory.text import normalised
 
@@ -34,11 +36,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.values import Change, Filter, Hit
-    from commonplace.journals.memory.records import Kind
+    from commonplace.journals.memory.records import Kind, Role
 
-JOURNAL = "memory"
 KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
-ROLES = ("user", "assistant")
+ROLES: tuple[Role, ...] = ("user", "assistant")
 FIELDS: Mapping[Kind, tuple[str, ...]] = {
     "message": ("role", "text"),
     "journal": ("title", "body", "is_draft"),
@@ -80,11 +81,6 @@ def parse_kind(text: str) -> Kind:
         f"Invalid kind: {opening(text, 60)!r}. {_NEVER_KEPT}",
         hint=f"{guess}Use one of {', '.join(KINDS)}.",
     )
-
-
-def ref_of(kind: str, ref_id: str) -> str:
-    """The address of a record: `memory:todo/<id>`."""
-    return f"{JOURNAL}:{kind}/{ref_id}"
 
 
 def parse_ref(ref: str) -> tuple[Kind, str]:
@@ -138,7 +134,7 @@ def refuse_other_version(record: Record, expected: str) -> None:
     """
     if version_of(record) != expected:
         raise Conflict(
-            f"{ref_of(record.kind, record.id)} has changed since it was read.",
+            f"{record.ref} has changed since it was read.",
             hint="Read it again, then write.",
         )
 
@@ -234,18 +230,23 @@ def _parsed(kind: Kind, name: str, value: Any) -> Any:
         case "flags":
             return _parsed_flags(value)
         case "role":
-            if value not in ROLES:
-                raise Invalid(
-                    f"Invalid role: {opening(str(value), 40)!r}. Only what users and assistants"
-                    " say is kept.",
-                    hint=f"Use {' or '.join(ROLES)}.",
-                )
-            return value
+            return parse_role(value)
         case "language" | "religion":
             return _parsed_text(name, value, most=_LONGEST_WORD)
         case _:
             may_be_blank = kind == "journal"
             return _parsed_text(name, value, most=LONGEST, may_be_blank=may_be_blank)
+
+
+def parse_role(value: object) -> Role:
+    """Who said something. Raises: Invalid."""
+    for role in ROLES:
+        if value == role:
+            return role
+    raise Invalid(
+        f"Invalid role: {opening(str(value), 40)!r}. Only what users and assistants say is kept.",
+        hint=f"Use {' or '.join(ROLES)}.",
+    )
 
 
 def _parsed_text(name: str, value: Any, *, most: int, may_be_blank: bool = False) -> str:
@@ -320,7 +321,7 @@ def searchable_text(record: Record) -> str:
             parts = (normalised(record.title), normalised(record.body))
             return "" if record.is_draft else "\n\n".join(part for part in parts if part)
         case Preferences():
-            return _preferences_line(record)
+            return record.text
     assert_never(record)
 
 
@@ -339,20 +340,9 @@ def snippet_of(record: Record) -> str:
     assert_never(record)
 
 
-def _preferences_line(record: Preferences) -> str:
-    given = {**record.flags, "language": record.language, "religion": record.religion}
-    names = ("language", "religion", *sorted(record.flags))
-    shown = {
-        name: x if isinstance(x, str) else json.dumps(x, ensure_ascii=False)
-        for name, x in given.items()
-        if x is not None
-    }
-    return normalised("; ".join(f"{name}={shown[name]}" for name in names if name in shown))
-
-
 def change_of(record: Record) -> Change:
     """What the index should hold of a record."""
-    ref = ref_of(record.kind, record.id)
+    ref = record.ref
     text = searchable_text(record)
     if not text.strip() or not may_be_id(record.id):
         return Drop(ref)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.memory.database import MemoryDatabase, sql
-from commonplace.journals.memory.entry import apply_draft, not_found, parse_id, parse_ref, ref_of
-from commonplace.journals.memory.records import PREFERENCES_ID, KindTally, Saved
+from commonplace.journals.memory.entry import apply_draft, not_found, parse_id, parse_ref
+from commonplace.journals.memory.records import PREFERENCES_ID, KindTally, Saved, ref_of
 from commonplace.journals.memory.rows import (
     call_of,
     id_of,

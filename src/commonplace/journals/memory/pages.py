@@ -8,13 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.core.values import Page
-from commonplace.journals.memory.entry import JOURNAL, not_found, parse_ref, ref_of, searchable_text
+from commonplace.journals.memory.entry import not_found, parse_ref
 from commonplace.journals.memory.ports import Supersedes
-from commonplace.journals.memory.records import KINDS, JournalEntry, Message, Preferences, Todo
+from commonplace.journals.memory.records import (
+    JOURNAL,
+    KINDS,
+    Message,
+    Preferences,
+    Todo,
+    ref_of,
+)
 
 if TYPE_CHECKING:
     from commonplace.journals.memory.ports import MemoryStore
-    from commonplace.journals.memory.records import Record
 
 
 class MemoryPages:
@@ -42,27 +48,14 @@ class MemoryPages:
         if isinstance(self._store, Supersedes):
             after = self._store.find_successor(kind, record.id)
         return Page(
-            ref=ref_of(kind, record.id),
+            ref=record.ref,
             journal=JOURNAL,
             scope="",
             kind=kind,
             at=record.at,
-            text=whole_text(record),
+            text=record.text,
             author=record.role if isinstance(record, Message) else "",
             tags=("done",) if isinstance(record, Todo) and record.done else (),
             supersedes=ref_of(kind, former) if former else "",
-            superseded_by=ref_of(kind, after.id) if after else "",
+            superseded_by=after.ref if after else "",
         )
-
-
-def whole_text(record: Record) -> str:
-    """All that a record says, as it was written."""
-    match record:
-        case JournalEntry():
-            return "\n\n".join(part for part in (record.title, record.body) if part.strip())
-        case Todo():
-            return record.title
-        case Preferences():
-            return searchable_text(record)
-        case _:
-            return record.text

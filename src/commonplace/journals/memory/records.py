@@ -5,8 +5,11 @@ Never reads a disk: how a record is checked, merged and indexed stands in `entry
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from commonplace.journals.memory.text import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,13 +19,32 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["message", "journal", "todo", "preference", "gratitude"]
 Role: TypeAlias = Literal["user", "assistant"]
 
+JOURNAL = "memory"
 KINDS: tuple[Kind, ...] = ("message", "journal", "todo", "preference", "gratitude")
 PREFERENCES_ID = "preferences"
 """The id of the one record of preferences that a user has."""
 
 
+def ref_of(kind: str, ref_id: str) -> str:
+    """The address of a record: `memory:todo/<id>`."""
+    return f"{JOURNAL}:{kind}/{ref_id}"
+
+
+class _Addressed:
+    """What has a kind and an id, and so an address."""
+
+    __slots__ = ()
+    kind: Kind
+    id: str
+
+    @property
+    def ref(self) -> str:
+        """Its address: `memory:<kind>/<id>`."""
+        return ref_of(self.kind, self.id)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(_Addressed):
     """What was said in a chat; never altered."""
 
     id: str
@@ -34,7 +56,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JournalEntry:
+class JournalEntry(_Addressed):
     """An entry of a user's journal; a draft is kept and never found."""
 
     id: str
@@ -46,9 +68,14 @@ class JournalEntry:
     kind: Literal["journal"] = "journal"
     supersedes: str = ""
 
+    @property
+    def text(self) -> str:
+        """Title and body, as they were written."""
+        return "\n\n".join(part for part in (self.title, self.body) if part.strip())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Todo:
+class Todo(_Addressed):
     """Something to do; it is found by its title, done or not."""
 
     id: str
@@ -59,9 +86,14 @@ class Todo:
     kind: Literal["todo"] = "todo"
     supersedes: str = ""
 
+    @property
+    def text(self) -> str:
+        """Its title."""
+        return self.title
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gratitude:
+class Gratitude(_Addressed):
     """What a user is grateful for."""
 
     id: str
@@ -73,7 +105,7 @@ class Gratitude:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preferences:
+class Preferences(_Addressed):
     """What a user prefers.
 
     Attributes:
@@ -87,6 +119,18 @@ class Preferences:
     updated: datetime
     id: str = PREFERENCES_ID
     kind: Literal["preference"] = "preference"
+
+    @property
+    def text(self) -> str:
+        """All of them in one line: `language=en; tone=calm`."""
+        given = {**self.flags, "language": self.language, "religion": self.religion}
+        names = ("language", "religion", *sorted(self.flags))
+        shown = {
+            name: x if isinstance(x, str) else json.dumps(x, ensure_ascii=False)
+            for name, x in given.items()
+            if x is not None
+        }
+        return normalised("; ".join(f"{name}={shown[name]}" for name in names if name in shown))
 
 
 Record: TypeAlias = Message | JournalEntry | Todo | Gratitude | Preferences

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put
-from commonplace.journals.memory.entry import JOURNAL, change_now, change_of, ref_of
-from commonplace.journals.memory.records import KINDS
+from commonplace.journals.memory.entry import change_now, change_of
+from commonplace.journals.memory.records import JOURNAL, KINDS, ref_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

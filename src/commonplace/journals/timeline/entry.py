@@ -97,6 +97,16 @@ class TimelineEntry:
         return ref_of(self.id)
 
     @property
+    def kind(self) -> str:
+        """Its type."""
+        return self.entry_type
+
+    @property
+    def text(self) -> str:
+        """Its content."""
+        return self.content
+
+    @property
     def supersedes(self) -> str:
         """The ref of the entry whose place it took; empty for none."""
         ref = self.metadata.get(SUPERSEDES)

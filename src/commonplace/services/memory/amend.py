@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Amendment, EditableText
-from commonplace.journals.memory.entry import parse_ref, ref_of, refuse_other_version, version_of
-from commonplace.journals.memory.pages import whole_text
+from commonplace.journals.memory.entry import parse_ref, refuse_other_version, version_of
 from commonplace.journals.memory.records import (
     JournalEntry,
     Message,
@@ -38,7 +37,7 @@ class MemoryAmender:
         """What `edit` replaces of a record: a title, a body or a text. See the port."""
         record = self._read(ref)
         text = _edited_text(record)
-        return EditableText(ref=_ref(record), text=text, version=version_of(record))
+        return EditableText(ref=record.ref, text=text, version=version_of(record))
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change a title, a body or a text; supersede a message. See the port."""
@@ -56,14 +55,14 @@ class MemoryAmender:
         draft = RecordDraft(kind=record.kind, fields=given, ref_id=record.id, expected=expected)
         done = self.service.save(draft)
         assert done.saved.record is not None  # what was altered is there
-        after = whole_text(done.saved.record)
-        return Amendment(act="edited", ref=_ref(record), text=after, notes=done.notes)
+        after = done.saved.record.text
+        return Amendment(act="edited", ref=record.ref, text=after, notes=done.notes)
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete a record for good, every byte of it; see the port."""
         record = self._read(ref, expected)
         notes = self.service.delete(record.kind, record.id)
-        return Amendment(act="deleted", ref=_ref(record), notes=notes)
+        return Amendment(act="deleted", ref=record.ref, notes=notes)
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Keep a record of the same kind and time in the place of another; see the port."""
@@ -82,9 +81,9 @@ class MemoryAmender:
         assert new is not None  # else it raised
         return Amendment(
             act="superseded",
-            ref=_ref(new),
-            text=whole_text(new),
-            former=_ref(old),
+            ref=new.ref,
+            text=new.text,
+            former=old.ref,
             notes=done.notes,
         )
 
@@ -112,8 +111,4 @@ def _text_field(record: Record) -> str:
 
 
 def _edited_text(record: Record) -> str:
-    return record.body if isinstance(record, JournalEntry) else whole_text(record)
-
-
-def _ref(record: Record) -> str:
-    return ref_of(record.kind, record.id)
+    return record.body if isinstance(record, JournalEntry) else record.text

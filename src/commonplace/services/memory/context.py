@@ -9,9 +9,8 @@ import heapq
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import render_instant
-from commonplace.journals.memory.entry import ref_of, searchable_text
-from commonplace.journals.memory.pages import whole_text
-from commonplace.journals.memory.records import KINDS, PREFERENCES_ID
+from commonplace.journals.memory.entry import searchable_text
+from commonplace.journals.memory.records import KINDS, PREFERENCES_ID, ref_of
 from commonplace.services.context import ContextBlocks, check_budget
 from commonplace.services.memory.finding import MemoryQuestion
 
@@ -52,7 +51,7 @@ def assemble(service: MemoryService, question: str, *, budget_tokens: int) -> Co
         return blocks.context(interval=None, notes=notes)
     found = service.search(MemoryQuestion(text=question, top_k=_HITS))
     for hit in found.hits:
-        _put(blocks, hit.record, zone)
+        _put(blocks, hit.entry, zone)
     # The search says of the zone what was said above.
     return blocks.context(interval=found.interval, notes=found.notes)
 
@@ -60,7 +59,7 @@ def assemble(service: MemoryService, question: str, *, budget_tokens: int) -> Co
 def _put(blocks: ContextBlocks, record: Record, zone: tzinfo, *, share: float = 1.0) -> None:
     ref = ref_of(record.kind, record.id)
     label = f"{ref} {render_instant(record.at, zone)}"
-    blocks.put(ref, whole_text(record), label=label, share=share)
+    blocks.put(ref, record.text, label=label, share=share)
 
 
 def _newest(service: MemoryService) -> Iterator[Record]:

@@ -16,7 +16,6 @@ from commonplace.core.text import opening, query_terms
 from commonplace.core.tokens import tokens_in
 from commonplace.core.values import Filter, Interval
 from commonplace.journals.memory.entry import (
-    JOURNAL,
     open_first,
     open_todos,
     parse_ref,
@@ -24,13 +23,13 @@ from commonplace.journals.memory.entry import (
     snippet_of,
 )
 from commonplace.journals.memory.ports import FindsAll, LogsCalls, SharesTransactions
-from commonplace.journals.memory.records import Call
+from commonplace.journals.memory.records import JOURNAL, Call
 from commonplace.search import policy
 from commonplace.services.memory.budget import count_tokens, within_budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock
     from commonplace.core.ports import EncoderSlot
@@ -95,13 +94,32 @@ class MemoryHit:
         cut: Whether the snippet alone is over the budget.
     """
 
-    record: Record
-    ref: str
+    entry: Record
     snippet: str
     score: float
     similarity: float | None
     by: By
     cut: bool = False
+
+    @property
+    def ref(self) -> str:
+        """Its address."""
+        return self.entry.ref
+
+    @property
+    def kind(self) -> Kind:
+        """Its kind."""
+        return self.entry.kind
+
+    @property
+    def at(self) -> datetime:
+        """Its time."""
+        return self.entry.at
+
+    @property
+    def text(self) -> str:
+        """All that it says; `snippet` is what a search shows of it."""
+        return self.entry.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,8 +336,7 @@ class MemorySearch:
             if record is not None and searchable_text(record):
                 read.append(
                     MemoryHit(
-                        record=record,
-                        ref=hit.doc.ref,
+                        entry=record,
                         snippet=snippet_of(record),
                         score=hit.score,
                         similarity=hit.similarity,

@@ -15,19 +15,17 @@ from commonplace.core.ports import Tallying
 from commonplace.core.text import opening
 from commonplace.core.values import Put
 from commonplace.journals.memory.entry import (
-    JOURNAL,
     apply_draft,
     change_of,
     not_found,
     parse_id,
-    ref_of,
     searchable_text,
 )
 from commonplace.journals.memory.ports import (
     Erases,
     TalliesKinds,
 )
-from commonplace.journals.memory.records import PREFERENCES_ID, Preferences
+from commonplace.journals.memory.records import JOURNAL, PREFERENCES_ID, Preferences, ref_of
 from commonplace.search.filing.deferred import Deferred
 from commonplace.services.memory.finding import MemorySearch
 

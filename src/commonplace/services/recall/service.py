@@ -276,7 +276,8 @@ class RecallService:
 
     def _open_todos(self, question: RecallQuestion, within: Filter, limit: int) -> Sequence[Hit]:
         """The open to-dos of the memory, newest first."""
-        from commonplace.journals.memory.entry import JOURNAL, open_todos
+        from commonplace.journals.memory.entry import open_todos
+        from commonplace.journals.memory.records import JOURNAL
 
         is_out = (within.journals and JOURNAL not in within.journals) or (
             within.kinds and "todo" not in within.kinds

@@ -26,6 +26,7 @@ from commonplace.search import policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
 
     from commonplace.core.values import By, Hit
     from commonplace.journals.timeline.entry import TimelineEntry
@@ -67,6 +68,26 @@ class TimelineHit:
     by: By | None = None
     excerpt: str = ""
     also: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        """Its address."""
+        return self.entry.ref
+
+    @property
+    def kind(self) -> str:
+        """Its type."""
+        return self.entry.kind
+
+    @property
+    def at(self) -> datetime:
+        """Its time."""
+        return self.entry.at
+
+    @property
+    def text(self) -> str:
+        """All that it says."""
+        return self.entry.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

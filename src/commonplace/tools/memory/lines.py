@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import opening
-from commonplace.journals.memory.entry import ref_of, render_flags, snippet_of
+from commonplace.journals.memory.entry import render_flags, snippet_of
 from commonplace.journals.memory.records import (
     Gratitude,
     JournalEntry,
@@ -19,6 +19,7 @@ from commonplace.journals.memory.records import (
     Preferences,
     Record,
     Todo,
+    ref_of,
 )
 from commonplace.services.memory.finding import TOOL
 from commonplace.tools.answers import (
@@ -49,7 +50,7 @@ def found_answer(found: MemoryFound, *, card: bool) -> Answer:
     lines += ["Open to-dos, newest first."] if found.todos else []
     lines += [CAUTION] if found.hits else [NOTHING]
     for number, hit in enumerate(found.hits, 1):
-        head = f"{number}. [{hit.score:.3f}] {state_of(hit.record, zone)}"
+        head = f"{number}. [{hit.score:.3f}] {state_of(hit.entry, zone)}"
         lines += ["", head, fenced(hit.snippet, hit.ref)]
     if found.left_out:
         lines += ["", f"{found.left_out} more left out to stay within the budget of tokens."]
@@ -89,7 +90,7 @@ def _card(found: MemoryFound, results: Sequence[Mapping[str, Any]]) -> dict[str,
 
 def hit_facts(hit: MemoryHit) -> dict[str, Any]:
     """A hit as the payload has it."""
-    record = hit.record
+    record = hit.entry
     facts = {
         "kind": record.kind,
         "ref_id": record.id,

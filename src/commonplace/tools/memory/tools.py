@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Answer
-from commonplace.journals.memory.entry import parse_kind, ref_of
-from commonplace.journals.memory.records import RecordDraft
+from commonplace.journals.memory.entry import parse_kind
+from commonplace.journals.memory.records import RecordDraft, ref_of
 from commonplace.services.memory.finding import IntentAsked, MemoryQuestion
 from commonplace.services.times import naming, read_at
 from commonplace.tools.answers import answer_of

@@ -28,10 +28,9 @@ from commonplace.journals.memory.entry import (
     parse_id,
     parse_kind,
     parse_ref,
-    ref_of,
 )
 from commonplace.journals.memory.journal import CALLS_KEPT
-from commonplace.journals.memory.records import KINDS, PREFERENCES_ID, KindTally, Saved
+from commonplace.journals.memory.records import KINDS, PREFERENCES_ID, KindTally, Saved, ref_of
 from commonplace.journals.memory.rows import (
     call_of,
     id_of,

@@ -1,0 +1,329 @@
+"""What `Memory` and `Timeline` have in common: how they open and close, and the verbs of both.
+
+Never mixes owners: an object is of one, who has a folder, files and an index of their own.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+
+from commonplace.core.clock import utc_now
+from commonplace.core.errors import Invalid, Unavailable
+from commonplace.core.owner_folders import parse_owner
+from commonplace.core.values import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from commonplace.app import App
+    from commonplace.config.table import Settings
+    from commonplace.core.clock import Clock
+    from commonplace.core.ports import AmendsRefs, EncoderSlot
+    from commonplace.core.values import Amendment, By, EditableText
+    from commonplace.journals.memory.records import Role
+
+
+class LibraryEntry(Protocol):
+    """What each entry has: a record of memory, an entry or a summary of the timeline."""
+
+    @property
+    def ref(self) -> str:
+        """Its address."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Which kind it is of."""
+        ...
+
+    @property
+    def at(self) -> datetime:
+        """Its time."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """All that it says."""
+        ...
+
+
+class LibraryHit(LibraryEntry, Protocol):
+    """An entry that a search found; score, similarity and by are None where it was listed."""
+
+    @property
+    def entry(self) -> LibraryEntry:
+        """The entry whole."""
+        ...
+
+    @property
+    def score(self) -> float | None:
+        """How good it is, 0 to 1."""
+        ...
+
+    @property
+    def similarity(self) -> float | None:
+        """How near in meaning; None where words alone found it."""
+        ...
+
+    @property
+    def by(self) -> By | None:
+        """Whether words found it, meaning, or both."""
+        ...
+
+
+class LibraryFound(Protocol):
+    """What a search found."""
+
+    @property
+    def hits(self) -> Sequence[LibraryHit]:
+        """The best first."""
+        ...
+
+    @property
+    def interval(self) -> Interval | None:
+        """The time that it kept to."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences on what a reader must know."""
+        ...
+
+
+_Service = TypeVar("_Service")
+
+
+class Library(ABC, Generic[_Service]):
+    """A journal of one owner, for programs; synchronous and thread-safe. Close it.
+
+    Args:
+        owner: Any text of 1 to 128 characters; case counts.
+        home: Our folder, else where settings say.
+        timezone: The zone of an owner who has none of their own, an IANA name.
+        settings: In place of those that environment and files give, and of home and timezone.
+        clock: The present, aware.
+        encoder: In place of the one that the settings name.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        *,
+        home: Path | str | None = None,
+        timezone: str | None = None,
+        settings: Settings | None = None,
+        clock: Clock = utc_now,
+        encoder: EncoderSlot | None = None,
+        _shared: SharedApp | None = None,
+    ) -> None:
+        self.owner = parse_owner(owner)
+        self._shared = _shared or SharedApp(settings or _settings(home, timezone), clock, encoder)
+        self._shared.take()
+        self._lock = threading.Lock()
+        self._service: _Service | None = None
+        self._closed = False
+
+    def beside(self, owner: str) -> Self:
+        """The same for another owner in the same place; both share one model. Close it as well."""
+        return type(self)(owner, _shared=self._shared)
+
+    @abstractmethod
+    def save_message(
+        self, role: Role, text: str, *, at: datetime | None = None, idempotency_key: str = ""
+    ) -> str:
+        """Keep what a user or an assistant said; its ref. Raises: Invalid, Unavailable."""
+
+    @abstractmethod
+    def get(self, ref: str) -> LibraryEntry:
+        """The entry under a ref. Raises: Invalid, NotFound."""
+
+    @abstractmethod
+    def list(
+        self,
+        *,
+        kinds: Sequence[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 100,
+    ) -> Sequence[LibraryEntry]:
+        """Entries newest first, of some kinds or of all, of a time or of any. Raises: Invalid.
+
+        Args:
+            kinds: Empty for all.
+            since: Not before this aware instant.
+            until: Before this aware instant.
+            limit: The most that are listed.
+        """
+
+    @abstractmethod
+    def search(
+        self,
+        query: str,
+        *,
+        kinds: Sequence[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+    ) -> LibraryFound:
+        """The best entries by words and meaning. Raises: Invalid, Unavailable.
+
+        Args:
+            query: A question, or a few words.
+            kinds: Empty for all.
+            since: Not before this aware instant.
+            until: Before this aware instant.
+            limit: The most hits, 1 to 100; None for as many as are usual.
+        """
+
+    @abstractmethod
+    def context(self, question: str, budget_tokens: int = 1200) -> str:
+        """What a prompt should hold, fenced; a blank question asks for what is new.
+
+        Raises: Invalid, Unavailable.
+        """
+
+    def read_text(self, ref: str) -> EditableText:
+        """The text that `edit` replaces, and its version. Raises: Invalid, NotFound."""
+        return self._amender().read_text(ref)
+
+    def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Put a new text in place of an entry's; a message is superseded, and stays.
+
+        Args:
+            ref: Of the entry.
+            text: The whole new text.
+            expected: The version that was read; empty to replace any.
+
+        Raises:
+            Conflict: The entry has changed since it was read.
+            Invalid, NotFound, Unavailable.
+        """
+        return self._amender().edit(ref, text, expected=expected)
+
+    def supersede(self, ref: str, text: str) -> Amendment:
+        """Keep a new entry in the place of another, which stays. Raises: as `edit`."""
+        return self._amender().supersede(ref, text)
+
+    def delete(self, ref: str, *, expected: str = "") -> Amendment:
+        """Delete an entry for good, every byte of it; its notes say what is not done yet.
+
+        Args:
+            ref: Of the entry.
+            expected: The version that was read; empty to delete any.
+
+        Raises:
+            Conflict: The entry has changed since it was read.
+            Invalid, NotFound, Unavailable.
+        """
+        return self._amender().delete(ref, expected=expected)
+
+    @property
+    def service(self) -> _Service:
+        """What works with this owner's journal; opened at the first use. Raises: Unavailable."""
+        with self._lock:
+            if self._closed:
+                name = type(self).__name__.lower()
+                raise Unavailable(f"This {name} is closed.", hint="Open it again.")
+            if self._service is None:
+                self._service = self._open(self._shared.app)
+            return self._service
+
+    def close(self) -> None:
+        """Close the files, and the model where nothing else uses it; may be called twice."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self._service is not None:
+                self._close(self._service)
+                self._shared.app.shared.close_idle(self.owner)
+        self._shared.give_back()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def _open(self, app: App) -> _Service:
+        """The owner's service."""
+
+    @abstractmethod
+    def _close(self, service: _Service) -> None:
+        """Close what was opened."""
+
+    @abstractmethod
+    def _amender(self) -> AmendsRefs:
+        """What corrects the owner's entries."""
+
+
+class SharedApp:
+    """What several owners share: the settings, the indexes and the model."""
+
+    def __init__(self, settings: Settings, clock: Clock, encoder: EncoderSlot | None) -> None:
+        self._settings = settings
+        self._encoder = encoder
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._users = 0
+        self._app: App | None = None
+
+    @property
+    def app(self) -> App:
+        """What is opened at the first use."""
+        from commonplace.app import App
+
+        with self._lock:
+            if self._app is None:
+                self._app = App(
+                    self._settings, user_home=None, clock=self._clock, encoder=self._encoder
+                )
+                self._app.encoder.start()
+            return self._app
+
+    def take(self) -> None:
+        """One more owner uses it."""
+        with self._lock:
+            self._users += 1
+
+    def give_back(self) -> None:
+        """One owner uses it no more; the last one closes it."""
+        with self._lock:
+            self._users -= 1
+            if not self._users and self._app is not None:
+                self._app.close()
+                self._app = None
+
+
+def interval_of(since: datetime | None, until: datetime | None) -> Interval:
+    """The time from an aware instant to before another. Raises: Invalid."""
+    for name, at in (("since", since), ("until", until)):
+        check_aware(name, at)
+    if since is not None and until is not None and since >= until:
+        raise Invalid("Invalid until: it is not after since.", hint="Swap them.")
+    return Interval(start=since, end=until)
+
+
+def check_aware(name: str, at: datetime | None) -> None:
+    """Raises: Invalid for an instant without a zone."""
+    if at is not None and at.tzinfo is None:
+        raise Invalid(f"Invalid {name}: {at} has no time zone.", hint="Give an aware datetime.")
+
+
+def check_limit(limit: int, *, most: int | None = None) -> None:
+    """Raises: Invalid for fewer than one, and for more than are given."""
+    if limit < 1 or (most is not None and limit > most):
+        hint = "Use 1 or more." if most is None else f"Use 1 to {most}."
+        raise Invalid(f"Invalid limit: {limit}.", hint=hint)
+
+
+def _settings(home: Path | str | None, timezone: str | None) -> Settings:
+    from commonplace.config.settings import read_settings, user_home
+
+    flags = {"home": None if home is None else str(Path(home).absolute()), "timezone": timezone}
+    return read_settings(flags=flags, cwd=Path.cwd(), home=user_home())

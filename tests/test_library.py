@@ -1,0 +1,160 @@
+"""Memory and timeline are one face: what both have is called the same and takes the same.
+
+mypy reads this file too, and holds both to `Library`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
+from commonplace.library import Library
+from commonplace.memory import Memory
+from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
+from commonplace.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FACES: tuple[type[Library[Any]], ...] = (Memory, Timeline)
+IN_BOTH = {
+    "beside",
+    "close",
+    "context",
+    "delete",
+    "edit",
+    "get",
+    "list",
+    "read_text",
+    "save_message",
+    "search",
+    "supersede",
+}
+OF_ONE: dict[tuple[type, str], set[str]] = {(Memory, "search"): {"intent", "diverse"}}
+"""Arguments that one face alone has, by face and verb: each by its name, and with a default."""
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def verbs_of(face: type) -> dict[str, inspect.Signature]:
+    """The public methods of a class, with what they take."""
+    functions = inspect.getmembers(face, inspect.isfunction)
+    return {name: inspect.signature(each) for name, each in functions if name[0] != "_"}
+
+
+@pytest.fixture(params=FACES, ids=lambda face: face.__name__.lower())
+def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Library[Any]]:
+    """Either face, on an empty folder, at noon."""
+    slot = ReadySlot(HashingEncoder())
+    clock = FrozenClock(NOON)
+    with request.param("ann", home=tmp_path, timezone="UTC", clock=clock, encoder=slot) as made:
+        yield made
+
+
+def test_what_both_have_is_what_is_promised_of_both() -> None:
+    """A verb that both faces have is a verb of `Library`, and the other way round."""
+    assert set(verbs_of(Memory)) & set(verbs_of(Timeline)) == set(verbs_of(Library)) == IN_BOTH
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("verb", sorted(IN_BOTH))
+def test_a_verb_of_both_takes_the_same_arguments(face: type, verb: str) -> None:
+    """The same names, in the same order, with the same defaults and the same types."""
+    promised = list(verbs_of(Library)[verb].parameters.values())
+    taken = list(verbs_of(face)[verb].parameters.values())
+    assert taken[: len(promised)] == promised
+    more = taken[len(promised) :]
+    assert {each.name for each in more} == OF_ONE.get((face, verb), set())
+    assert all(each.kind is each.KEYWORD_ONLY and each.default is not each.empty for each in more)
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_both_are_opened_in_the_same_way(face: type) -> None:
+    """One constructor, whose arguments have one meaning."""
+    assert inspect.signature(face) == inspect.signature(Library)
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_no_argument_has_two_names(face: type) -> None:
+    """What is one thing is called the same in the verbs of one face as well."""
+    other_names = {"user_id", "thread_id", "content", "entry_id", "ref_id", "top_k", "within"}
+    taken = {name for signature in verbs_of(face).values() for name in signature.parameters}
+    assert not taken & other_names
+
+
+def test_an_entry_goes_its_way_through_the_verbs_of_both(library: Library[Any]) -> None:
+    """Kept, read, listed, found, gathered, edited, superseded, deleted: by one ref."""
+    ref = library.save_message("user", "The harbour light is green.", at=NOON - timedelta(hours=1))
+    entry = library.get(ref)
+    assert (entry.ref, entry.at) == (ref, NOON - timedelta(hours=1))
+    assert entry.text == "The harbour light is green."
+    (listed,) = library.list(kinds=[entry.kind], since=NOON - timedelta(hours=2), until=NOON)
+    assert (listed.ref, listed.text) == (ref, entry.text)
+    (hit,) = library.search("harbour light", kinds=[entry.kind], limit=5).hits
+    assert (hit.ref, hit.kind, hit.at, hit.text) == (ref, entry.kind, entry.at, entry.text)
+    assert (hit.entry.ref, hit.by) == (ref, "both")
+    assert "The harbour light is green." in library.context("harbour light")
+    read = library.read_text(ref)
+    assert (read.ref, read.text) == (ref, entry.text)
+    edited = library.edit(ref, "The harbour light is red.", expected=read.version)
+    assert library.get(edited.ref).text == "The harbour light is red."
+    newer = library.supersede(edited.ref, "The harbour light is out.")
+    assert newer.former == edited.ref
+    assert library.delete(newer.ref).act == "deleted"
+    with pytest.raises(NotFound):
+        library.get(newer.ref)
+
+
+def test_the_same_key_is_one_entry_in_both(library: Library[Any]) -> None:
+    """The first stands; without a key each is one of its own."""
+    first = library.save_message("user", "Yes", idempotency_key="m-1")
+    assert library.save_message("user", "Yes", idempotency_key="m-1") == first
+    assert library.save_message("user", "Yes") != library.save_message("user", "Yes")
+
+
+def test_a_version_guards_a_deletion_in_both(library: Library[Any]) -> None:
+    """What changed since it was read is not deleted."""
+    ref = library.save_message("user", "Yes")
+    with pytest.raises(Conflict):
+        library.delete(ref, expected="another")
+    assert library.delete(ref, expected=library.read_text(ref).version).ref == ref
+
+
+def test_what_cannot_be_done_raises_the_same_error_in_both(library: Library[Any]) -> None:
+    """A time without a zone, one that ends before it begins, a limit, a kind, a role, a budget."""
+    naive = NOON.replace(tzinfo=None)
+    for call in (
+        lambda: library.search("x", since=naive),
+        lambda: library.list(until=naive),
+        lambda: library.list(since=NOON, until=NOON),
+        lambda: library.list(limit=0),
+        lambda: library.search("x", limit=0),
+        lambda: library.search("x", limit=101),
+        lambda: library.search("x", kinds=["quote"]),
+        lambda: library.list(kinds=["quote"]),
+        lambda: library.save_message("system", "x"),  # type: ignore[arg-type]
+        lambda: library.save_message("user", " "),
+        lambda: library.context("x", budget_tokens=1),
+    ):
+        with pytest.raises(Invalid):
+            call()
+
+
+def test_owners_stand_beside_each_other_in_both(library: Library[Any]) -> None:
+    """Closing one leaves the other; what is closed says so."""
+    library.save_message("user", "The harbour light is green.")
+    with library.beside("bob") as other:
+        assert type(other) is type(library)
+        assert (library.owner, other.owner) == ("ann", "bob")
+        assert list(other.list()) == []
+        library.close()
+        library.close()
+        with pytest.raises(Unavailable, match="closed"):
+            library.list()
+        assert list(other.list()) == []
+    with pytest.raises(Invalid):
+        library.beside("a\nb")
