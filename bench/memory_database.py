@@ -26,7 +26,7 @@ from commonplace.doors.demos.postgres import PostgresServer
 from commonplace.index.postgres.index import TABLES, PostgresIndex
 from commonplace.index.postgres.nearest import maintain_nearest
 from commonplace.journals.memory.entry import change_of
-from commonplace.journals.memory.records import Message
+from commonplace.journals.memory.records import ChatMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,7 +126,7 @@ def _file_large(server: PostgresServer, encoder: Encoder, vectors: Vector) -> No
 
 
 def _put(number: int, text: str) -> Put:
-    record = Message(
+    record = ChatMessage(
         id=f"m-{number:07}",
         role="assistant" if number % 2 else "user",
         text=text,

@@ -15,9 +15,9 @@ from commonplace.journals.memory.entry import parse_id, parse_kind, parse_ref
 from commonplace.journals.memory.records import (
     KINDS,
     PREFERENCES_ID,
+    ChatMessage,
     Gratitude,
     JournalEntry,
-    Message,
     Preferences,
     RecordDraft,
     Todo,
@@ -111,9 +111,9 @@ class Memory(Library[MemoryService]):
         """Alter something to do, or say that it is done. Raises: NotFound, Invalid."""
         return _as(Todo, self._edit("todo", ref, title=title, done=done))
 
-    def message(self, ref: str) -> Message:
+    def message(self, ref: str) -> ChatMessage:
         """One message. Raises: NotFound."""
-        return _as(Message, self.service.find("message", ref))
+        return _as(ChatMessage, self.service.find("message", ref))
 
     def journal(self, ref: str) -> JournalEntry:
         """One journal entry, a draft as well. Raises: NotFound."""
@@ -132,9 +132,9 @@ class Memory(Library[MemoryService]):
         found = self.service.store.find("preference", PREFERENCES_ID)
         return None if found is None else _as(Preferences, found)
 
-    def messages(self, *, limit: int = 100) -> Sequence[Message]:
+    def messages(self, *, limit: int = 100) -> Sequence[ChatMessage]:
         """Messages, newest first."""
-        return [_as(Message, x) for x in self._newest("message", limit)]
+        return [_as(ChatMessage, x) for x in self._newest("message", limit)]
 
     def journals(self, *, limit: int = 100) -> Sequence[JournalEntry]:
         """Journal entries, newest first, drafts among them."""

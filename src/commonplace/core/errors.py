@@ -7,7 +7,6 @@ address of the machine stands in a field of its own, which a door may leave out.
 from __future__ import annotations
 
 import re
-from copy import copy
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -80,6 +79,8 @@ class CommonplaceError(Exception):
 
     def extended(self, message: str, *, hint: str = "") -> Self:
         """The same error, with more sentences after its message and its hint."""
+        from copy import copy  # most starts never need it
+
         more = copy(self)
         before, step = self._located
         more._set_texts(f"{before} {message}".strip(), f"{step} {hint}".strip())  # noqa: SLF001  its own

@@ -11,7 +11,6 @@ import os
 import re
 import stat
 import time
-import zlib
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound, Unavailable
@@ -195,7 +194,7 @@ def may_exist(path: Path) -> bool:
     return True
 
 
-def make_folder(path: Path, mode: int = 0o700) -> bool:
+def make_folder(path: Path | str, mode: int = 0o700) -> bool:
     """Make a folder and its missing parents, each with this mode; True when it was not there.
 
     A folder that is there keeps its mode.
@@ -205,7 +204,8 @@ def make_folder(path: Path, mode: int = 0o700) -> bool:
         return _make_folder(path, mode)
 
 
-def _make_folder(path: Path, mode: int) -> bool:
+def _make_folder(path: Path | str, mode: int) -> bool:
+    above = os.path.dirname(path) or os.curdir
     try:
         os.mkdir(path, mode)
     except FileExistsError:
@@ -213,9 +213,9 @@ def _make_folder(path: Path, mode: int) -> bool:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
         return False
     except FileNotFoundError:
-        if path.parent == path:
+        if above == str(path):
             raise
-        _make_folder(path.parent, mode)
+        _make_folder(above, mode)
         try:
             os.mkdir(path, mode)
         except FileExistsError:
@@ -227,11 +227,11 @@ def _make_folder(path: Path, mode: int) -> bool:
                 hint="Choose a folder on a disk that can be written to.",
                 place=path,
             ) from exc
-    sync_folder(path.parent)
+    sync_folder(above)
     return True
 
 
-def sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path | str) -> None:
     """Make the names in a folder durable; does nothing where that is unknown. Raises OSError."""
     if os.name == "nt":
         return
@@ -338,6 +338,7 @@ def _discard(path: Path) -> None:
 def _machine() -> str:
     """Eight hex digits of this machine's name: another machine's process ids mean nothing here."""
     import platform
+    import zlib
 
     return f"{zlib.crc32(platform.node().encode('utf-8', 'surrogateescape')):08x}"
 

@@ -62,7 +62,7 @@ def erase(conn: sqlite3.Connection) -> bool:
 # in a `with`; as generators they took three times as long, a tenth of a commit on a fast disk.
 
 
-def translated(path: Path) -> Translated:
+def translated(path: Path | str) -> Translated:
     """Turn what SQLite raises about a database's state into our errors, naming its file.
 
     Locked, read-only, full, failing and unreadable become Unavailable, damaged becomes Corrupted.
@@ -79,7 +79,7 @@ class Translated:
 
     __slots__ = ("_path",)
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         self._path = path
 
     def __enter__(self) -> None:
@@ -91,7 +91,7 @@ class Translated:
             _translate(exc, self._path)
 
 
-def _translate(exc: BaseException, path: Path) -> None:
+def _translate(exc: BaseException, path: Path | str) -> None:
     # Python cannot decode a text of a damaged file, nor what SQLite says of a damaged schema.
     if isinstance(exc, UnicodeDecodeError) or str(exc).startswith(_NO_UTF_8):
         raise Corrupted("The database {place} is corrupt.", hint=REPAIR_HINT, place=path) from exc
@@ -100,7 +100,7 @@ def _translate(exc: BaseException, path: Path) -> None:
         raise ours from exc
 
 
-def _ours(exc: sqlite3.Error, path: Path) -> Unavailable | None:
+def _ours(exc: sqlite3.Error, path: Path | str) -> Unavailable | None:
     code = getattr(exc, "sqlite_errorcode", None)
     if code is None:
         closed = isinstance(exc, sqlite3.ProgrammingError) and "closed database" in str(exc)
@@ -165,20 +165,31 @@ class Transaction:
 
 
 def connect(
-    path: Path, *, synchronous: Synchronous = "full", page_size: int = 4096
+    path: Path | str,
+    *,
+    synchronous: Synchronous = "full",
+    page_size: int = 4096,
+    busy_s: float = BUSY_S,
 ) -> sqlite3.Connection:
     """Open a database for reading and writing, made with mode 0600 if it is not there.
 
-    WAL, foreign keys on, 30 s of patience, explicit transactions only. `full` survives a power cut
-    with every commit, `normal` may lose the last ones. page_size matters to a new file alone.
-    Raises: Unavailable, Corrupted.
+    WAL, foreign keys on, explicit transactions only.
+
+    Args:
+        path: Of its file.
+        synchronous: `full` survives a power cut with every commit, `normal` may lose the last.
+        page_size: Of a new file.
+        busy_s: How long a lock of others is waited for.
+
+    Raises:
+        Unavailable, Corrupted.
     """
     with translated(path):
         _make_file(path)
-        conn = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        conn = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
         try:
             conn.execute(f"PRAGMA page_size = {int(page_size)}")
-            _use_wal(conn)
+            _use_wal(conn, busy_s)
             conn.execute("PRAGMA foreign_keys = ON")
             conn.execute(f"PRAGMA synchronous = {'FULL' if synchronous == 'full' else 'NORMAL'}")
         except BaseException:
@@ -187,7 +198,7 @@ def connect(
         return conn
 
 
-def _make_file(path: Path) -> None:
+def _make_file(path: Path | str) -> None:
     # A file that is there is never opened and closed here: the system would drop the locks that
     # other connections of this process hold on it, and another process, taking itself for the
     # last one, would remove the journal file under them. O_EXCL: nor one that came just now.
@@ -247,9 +258,9 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     )  # pragma: no cover  the loop returns or raises
 
 
-def _use_wal(conn: sqlite3.Connection) -> None:
+def _use_wal(conn: sqlite3.Connection, busy_s: float) -> None:
     # Changing the mode does not wait on the busy timeout when two processes make the file at once.
-    deadline = time.monotonic() + BUSY_S
+    deadline = time.monotonic() + busy_s
     while conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
             if conn.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":

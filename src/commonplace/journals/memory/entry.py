@@ -20,9 +20,9 @@ from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.memory.records import (
     JOURNAL,
     KINDS,
+    ChatMessage,
     Gratitude,
     JournalEntry,
-    Message,
     Preferences,
     Record,
     RecordDraft,
@@ -156,7 +156,7 @@ def apply_draft(old: Record | None, draft: RecordDraft, *, ref_id: str, now: dat
     if old is None:
         return _new_record(draft, given, ref_id, at, now)
     match old:
-        case Message():
+        case ChatMessage():
             raise Invalid(
                 "A message is never altered.",
                 hint="Delete it, and save what was said as a new one.",
@@ -181,7 +181,7 @@ def _new_record(
     whose: dict[str, Any] = {"id": ref_id, "at": at, "supersedes": draft.supersedes}
     match draft.kind:
         case "message":
-            return Message(**whose, **given)
+            return ChatMessage(**whose, **given)
         case "journal":
             defaults = {"title": "", "body": "", "is_draft": False}
             return _refuse_blank_entry(JournalEntry(**whose, updated=now, **{**defaults, **given}))
@@ -310,7 +310,7 @@ def open_first(hits: Sequence[Hit]) -> list[Hit]:
 def searchable_text(record: Record) -> str:
     """What of a record is searched and encoded; empty for what is never found, such as a draft."""
     match record:
-        case Message():
+        case ChatMessage():
             # Another program may have kept what a system said before the table refused it.
             return normalised(record.text) if record.role in ROLES else ""
         case Gratitude():
@@ -328,7 +328,7 @@ def searchable_text(record: Record) -> str:
 def snippet_of(record: Record) -> str:
     """What a search shows of a record. Source: memory design, section 7."""
     match record:
-        case Message():
+        case ChatMessage():
             return f"({record.role}) {normalised(record.text)}"
         case JournalEntry():
             title, body = normalised(record.title), opening(normalised(record.body), SHOWN)
@@ -359,7 +359,7 @@ def change_of(record: Record) -> Change:
             tags=(DONE,) if is_done else (),
             # What was said in a day is one conversation: its messages lend each other context.
             session=f"{JOURNAL}:{local_date(record.at, UTC).isoformat()}"
-            if isinstance(record, Message)
+            if isinstance(record, ChatMessage)
             else "",
         )
     )

@@ -13,7 +13,7 @@ from commonplace.journals.memory.ports import Supersedes
 from commonplace.journals.memory.records import (
     JOURNAL,
     KINDS,
-    Message,
+    ChatMessage,
     Preferences,
     Todo,
     ref_of,
@@ -54,7 +54,7 @@ class MemoryPages:
             kind=kind,
             at=record.at,
             text=record.text,
-            author=record.role if isinstance(record, Message) else "",
+            author=record.role if isinstance(record, ChatMessage) else "",
             tags=("done",) if isinstance(record, Todo) and record.done else (),
             supersedes=ref_of(kind, former) if former else "",
             superseded_by=after.ref if after else "",

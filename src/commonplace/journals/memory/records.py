@@ -44,7 +44,7 @@ class _Addressed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message(_Addressed):
+class ChatMessage(_Addressed):
     """What was said in a chat; never altered."""
 
     id: str
@@ -133,7 +133,7 @@ class Preferences(_Addressed):
         return normalised("; ".join(f"{name}={shown[name]}" for name in names if name in shown))
 
 
-Record: TypeAlias = Message | JournalEntry | Todo | Gratitude | Preferences
+Record: TypeAlias = ChatMessage | JournalEntry | Todo | Gratitude | Preferences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

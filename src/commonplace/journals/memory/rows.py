@@ -15,9 +15,9 @@ from commonplace.core.text import opening
 from commonplace.journals.memory.entry import KEYS, render_flags
 from commonplace.journals.memory.records import (
     Call,
+    ChatMessage,
     Gratitude,
     JournalEntry,
-    Message,
     Preferences,
     Record,
     Records,
@@ -50,7 +50,7 @@ def record_of(
         supersedes, *row = row
     if kind == "message":
         ref_id, role, text, at = row
-        return Message(id=ref_id, role=role, text=text, at=instant(at), supersedes=supersedes)
+        return ChatMessage(id=ref_id, role=role, text=text, at=instant(at), supersedes=supersedes)
     *rest, created, updated = row
     at, changed = instant(created), instant(updated)
     match kind:
@@ -104,7 +104,7 @@ def row_of(record: Record) -> dict[str, Any]:
     if not isinstance(record, Preferences):
         row["supersedes"] = record.supersedes
     match record:
-        case Message():
+        case ChatMessage():
             return {**row, "role": record.role, "content": record.text}
         case JournalEntry():
             row |= {"title": record.title, "body": record.body, "is_draft": record.is_draft}

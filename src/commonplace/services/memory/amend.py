@@ -13,8 +13,8 @@ from commonplace.core.errors import Invalid
 from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.memory.entry import parse_ref, refuse_other_version, version_of
 from commonplace.journals.memory.records import (
+    ChatMessage,
     JournalEntry,
-    Message,
     Preferences,
     Record,
     RecordDraft,
@@ -42,7 +42,7 @@ class MemoryAmender:
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change a title, a body or a text; supersede a message. See the port."""
         record = self._read(ref, expected)
-        if isinstance(record, Message):
+        if isinstance(record, ChatMessage):
             made = self.supersede(ref, text)
             return Amendment(
                 act="superseded",
@@ -69,7 +69,7 @@ class MemoryAmender:
         old = self._read(ref)
         fields: dict[str, Any] = {_text_field(old): text}
         match old:
-            case Message():
+            case ChatMessage():
                 fields["role"] = old.role
             case JournalEntry():
                 fields |= {"title": old.title, "is_draft": old.is_draft}

@@ -13,9 +13,9 @@ from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import opening
 from commonplace.journals.memory.entry import render_flags, snippet_of
 from commonplace.journals.memory.records import (
+    ChatMessage,
     Gratitude,
     JournalEntry,
-    Message,
     Preferences,
     Record,
     Todo,
@@ -124,7 +124,7 @@ def record_facts(record: Record) -> dict[str, Any]:
         "created_at": record.at.isoformat(),
     }
     match record:
-        case Message():
+        case ChatMessage():
             return {**facts, "role": record.role, "text": _shown(record.text)}
         case JournalEntry():
             facts |= {"title": _shown(record.title), "body": _shown(record.body)}

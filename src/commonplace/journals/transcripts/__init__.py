@@ -1,0 +1,1 @@
+"""Transcripts: what was said in the sessions of assistants, in files of ours."""

@@ -1,0 +1,261 @@
+"""What is known of the files of transcripts, in SQLite: derived, and made again when it is gone.
+
+Imports little: a hook reads it. Holds no text of a message, and never opens a file of messages.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from typing import NamedTuple
+
+from commonplace.core.errors import Unavailable
+from commonplace.db.queries import parse_queries, split_statements
+from commonplace.db.sqlite import connect, translated
+from commonplace.journals.transcripts.message import SessionSummary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from commonplace.journals.transcripts.message import Message
+
+_VERSION = 1
+_MOST_IDS = 5000
+
+
+class FileState(NamedTuple):
+    """What the catalog knows of a session and its file.
+
+    Attributes:
+        key: Of the session, for its messages.
+        year: The folder that the file lies in.
+        size, mtime_ns: Of the file when it was read or written last.
+        last_n: The highest number given so far.
+        broken: How many of its lines hold no message.
+    """
+
+    key: int
+    year: str
+    size: int
+    mtime_ns: int
+    last_n: int
+    broken: int
+    first_at: str = ""
+    last_at: str = ""
+    cwd: str = ""
+    branch: str = ""
+    messages: int = 0
+
+    def with_message(self, message: Message) -> FileState:
+        """The same after one more message; clocks may go back."""
+        at = message.at
+        return self._replace(
+            last_n=max(self.last_n, message.n),
+            first_at=min(self.first_at, at) if self.first_at else at,
+            last_at=max(self.last_at, at),
+            cwd=self.cwd or message.cwd,
+            branch=message.branch or self.branch,
+            messages=self.messages + 1,
+        )
+
+
+class LineRow(NamedTuple):
+    """Where a message lies in its file, and the checksum of its line."""
+
+    n: int
+    start: int
+    length: int
+    crc: int
+
+
+class Catalog:
+    """An open catalog.db. Raises of each method: Unavailable, Corrupted, by `translated`."""
+
+    def __init__(self, path: str, busy_s: float) -> None:
+        self.path = path
+        self.conn = connect(path, synchronous="normal", busy_s=busy_s)
+        self._inode = os.stat(path).st_ino
+        with translated(path):
+            self.conn.execute("PRAGMA secure_delete = ON")
+
+    def is_current(self) -> bool:
+        """Whether its path still leads to the file that is open."""
+        try:
+            return os.stat(self.path).st_ino == self._inode
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """Close it."""
+        self.conn.close()
+
+    @property
+    def is_made(self) -> bool:
+        """Whether it has the tables of this version, filled from the files."""
+        return bool(self.conn.execute("PRAGMA user_version").fetchone()[0] == _VERSION)
+
+    def make(self) -> None:
+        """Make its tables anew, empty, inside a transaction."""
+        for name in ("messages", "sessions", "deleted", "origins", "changes", "meta"):
+            self.conn.execute(f"DROP TABLE IF EXISTS {name}")
+        for statement in split_statements(f"{_queries()['schema']};"):
+            self.conn.execute(statement)
+        self.put_meta("made", os.urandom(4).hex())
+        self.conn.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def read_mark(self) -> tuple[str, int]:
+        """Which making of the catalog this is, and the number of its last change."""
+        made, seq = self._all("read_mark")[0]
+        return made, seq
+
+    def read_number(self, name: str) -> int:
+        """A number that was kept; 0 for none."""
+        found = self._all("read_meta", name=name)
+        return int(found[0][0]) if found else 0
+
+    def put_meta(self, name: str, value: str | int) -> None:
+        """Keep one value."""
+        self._run("put_meta", name=name, value=value)
+
+    def find_session(self, client: str, session: str) -> FileState | None:
+        """What is known of a session."""
+        found = self._all("find_session", client=client, session=session)
+        return FileState(*found[0]) if found else None
+
+    def put_session(self, client: str, session: str, state: FileState) -> int:
+        """Keep what is known of a session; its key."""
+        values = state._asdict() | {"client": client, "session": session}
+        return int(self._all("put_session", **values)[0][0])
+
+    def drop_session(self, client: str, session: str) -> None:
+        """Forget a session and its messages, and note that it changed."""
+        self._run("drop_session", client=client, session=session)
+        self.note_change(client, session)
+
+    def drop_messages(self, key: int) -> None:
+        """Forget the messages of a session."""
+        self._run("drop_messages", key=key)
+
+    def note_change(self, client: str, session: str) -> None:
+        """That a session is another than before."""
+        self._run("note_change", client=client, session=session)
+
+    def put_message(self, client: str, key: int, message: Message, row: LineRow) -> bool:
+        """Keep where a message lies; False where its id or its number is taken."""
+        put = self._run(
+            "put_message",
+            client=client,
+            id=message.id,
+            key=key,
+            role=message.role,
+            at=message.at,
+            has_text=bool(message.text.strip()),
+            **row._asdict(),
+        )
+        return put.rowcount > 0
+
+    def known_ids(self, client: str, ids: Iterable[str]) -> set[str]:
+        """Those of the ids that are kept already, in whatever session."""
+        return self._ids("known_ids", client, ids)
+
+    def deleted_ids(self, client: str, ids: Iterable[str]) -> set[str]:
+        """Those of the ids that were deleted."""
+        return self._ids("deleted_ids", client, ids)
+
+    def put_deleted(self, client: str, session: str, message_id: str, n: int) -> None:
+        """Keep that a message was deleted; with an empty id, a whole session."""
+        self._run("put_deleted", client=client, session=session, id=message_id, n=n)
+
+    def drop_deleted(self) -> None:
+        """Forget what was deleted: it is read again."""
+        self.conn.execute("DELETE FROM deleted")
+
+    def is_session_deleted(self, client: str, session: str) -> bool:
+        """Whether a whole session was deleted."""
+        return bool(self._all("is_session_deleted", client=client, session=session))
+
+    def last_deleted_n(self, client: str, session: str) -> int:
+        """The highest number of a message of the session that was deleted; 0 for none."""
+        return int(self._all("last_deleted_n", client=client, session=session)[0][0])
+
+    def session_of_id(self, client: str, message_id: str) -> str:
+        """The session that a message is kept in; empty for none."""
+        found = self._all("session_of_id", client=client, id=message_id)
+        return str(found[0][0]) if found else ""
+
+    def list_rows(self, key: int, first: int, last: int) -> list[LineRow]:
+        """Where the messages of a session from one number to another lie."""
+        return [LineRow(*x) for x in self._all("list_rows", key=key, first=first, last=last)]
+
+    def list_last_rows(self, key: int, below: int, limit: int) -> list[LineRow]:
+        """Where the last messages before a number lie, in their order."""
+        found = self._all("list_last_rows", key=key, below=below, limit=limit)
+        return [LineRow(*x) for x in reversed(found)]
+
+    def first_row_of_role(self, key: int, role: str) -> LineRow | None:
+        """Where the first message of a role lies that says something."""
+        found = self._all("first_row_of_role", key=key, role=role)
+        return LineRow(*found[0]) if found else None
+
+    def list_stamps(self, key: int) -> list[tuple[int, int]]:
+        """The numbers and checksums of the messages that say something."""
+        return self._all("list_stamps", key=key)
+
+    def list_ids(self, key: int) -> list[tuple[int, str]]:
+        """The numbers and ids of a session's messages."""
+        return self._all("list_ids", key=key)
+
+    def list_changed(self, since: int) -> list[tuple[str, str]]:
+        """The clients and names of the sessions that changed since."""
+        return self._all("list_changed", since=since)
+
+    def list_sessions(self, *, since: str, until: str, client: str) -> list[SessionSummary]:
+        """The sessions with a message in [since, until), newest first."""
+        found = self._all("list_sessions", since=since, until=until, client=client)
+        return [SessionSummary(*x) for x in found]
+
+    def list_files(self) -> dict[tuple[str, str], tuple[str, int, int, int]]:
+        """Year, size, mtime and broken lines of each file by client and session, oldest first."""
+        return {(x[0], x[1]): x[2:] for x in self._all("list_files")}
+
+    def read_origin(self, path: str) -> tuple[int, str]:
+        """How far an original was copied; (0, "") for never."""
+        found = self._all("read_origin", path=path)
+        return found[0] if found else (0, "")
+
+    def put_origin(self, path: str, offset: int, fingerprint: str) -> None:
+        """Keep how far an original was copied."""
+        self._run("put_origin", path=path, offset=offset, fingerprint=fingerprint)
+
+    def erase_log(self) -> None:
+        """Leave nothing in the log of what was overwritten in the file."""
+        with translated(self.path):
+            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def _ids(self, name: str, client: str, ids: Iterable[str]) -> set[str]:
+        wanted: Sequence[str] = list(ids)
+        found: set[str] = set()
+        for start in range(0, len(wanted), _MOST_IDS):
+            some = json.dumps(wanted[start : start + _MOST_IDS])
+            found.update(x[0] for x in self._all(name, client=client, ids=some))
+        return found
+
+    def _run(self, name: str, /, **values: object) -> sqlite3.Cursor:
+        return self.conn.execute(_queries()[name], values)
+
+    def _all(self, name: str, /, **values: object) -> list[Any]:
+        return self._run(name, **values).fetchall()
+
+
+@cache
+def _queries() -> dict[str, str]:
+    path = os.path.join(os.path.dirname(__file__), "catalog.sql")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return parse_queries(file.read())
+    except OSError as exc:
+        raise Unavailable("A file of the program is missing: {place}.", place=path) from exc

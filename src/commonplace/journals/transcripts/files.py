@@ -1,0 +1,204 @@
+"""The files of transcripts as bytes: appended, read, and written again without what was deleted.
+
+Imports little: a hook reads it. Never knows the catalog.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from typing import NamedTuple
+
+from commonplace.core.files import make_folder, sync_folder, translated
+from commonplace.journals.transcripts.message import is_client, parse_line, session_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.journals.transcripts.message import Message
+
+SUFFIX = ".jsonl"
+_YEAR_LENGTH = 4
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Line(NamedTuple):
+    """A line of a file; message is None where it holds none."""
+
+    start: int
+    content: bytes
+    message: Message | None
+
+    @property
+    def crc(self) -> int:
+        """The checksum of what stands in it."""
+        return zlib.crc32(self.content.rstrip(b"\n"))
+
+
+class FoundFile(NamedTuple):
+    """A file of messages that lies in the folder."""
+
+    client: str
+    session: str
+    year: str
+    size: int
+    mtime_ns: int
+
+
+def path_of(folder: str, client: str, year: str, session: str) -> str:
+    """Where a session's file lies."""
+    return os.path.join(folder, client, year, f"{session}{SUFFIX}")
+
+
+def list_years(folder: str) -> Iterator[tuple[str, str, os.DirEntry[str]]]:
+    """The folders of files, each with its client and its year."""
+    for client in _folders_in(folder):
+        if is_client(client.name):
+            for year in _folders_in(client.path):
+                if len(year.name) == _YEAR_LENGTH and year.name.isdigit():
+                    yield client.name, year.name, year
+
+
+def list_files(folder: str) -> Iterator[FoundFile]:
+    """The files of messages below the folder; links and foreign names are passed over."""
+    for client, year, place in list_years(folder):
+        with translated(place.path), os.scandir(place.path) as entries:
+            for entry in entries:
+                session = entry.name.removesuffix(SUFFIX)
+                is_ours = entry.name.endswith(SUFFIX) and session_name(session) == session
+                if is_ours and entry.is_file(follow_symlinks=False):
+                    found = entry.stat(follow_symlinks=False)
+                    yield FoundFile(client, session, year, found.st_size, found.st_mtime_ns)
+
+
+def read_size(path: str) -> tuple[int, int] | None:
+    """Size and mtime of a file; None where it is not there."""
+    with translated(path):
+        try:
+            found = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+    return found.st_size, found.st_mtime_ns
+
+
+def read_lines(path: str, start: int = 0) -> list[Line]:
+    """The lines of a file from an offset on, broken ones too. Raises: Unavailable, Denied."""
+    with translated(path):
+        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+        with os.fdopen(descriptor, "rb") as file:
+            file.seek(start)
+            content = file.readlines()
+    lines = []
+    for each in content:
+        lines.append(Line(start, each, parse_line(each)))
+        start += len(each)
+    return lines
+
+
+def read_pieces(path: str, places: list[tuple[int, int]]) -> list[bytes] | None:
+    """What stands at these starts and lengths; None where the file is gone."""
+    pieces = []
+    with translated(path):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+        except FileNotFoundError:
+            return None
+        with os.fdopen(descriptor, "rb") as file:
+            for start, length in places:
+                file.seek(start)
+                pieces.append(file.read(length))
+    return pieces
+
+
+def append(path: str, content: bytes) -> tuple[int, int, int]:
+    """Append whole lines and have them on the disk; where they begin, and size and mtime after.
+
+    What cannot be written whole is taken away again. Raises: Unavailable, Denied, Invalid.
+    """
+    is_new = make_folder(os.path.dirname(path)) or not os.path.lexists(path)
+    with translated(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _FLAGS, 0o600)
+        try:
+            start = _cut_torn_line(descriptor)
+            try:
+                rest = memoryview(content)
+                while rest:
+                    rest = rest[os.write(descriptor, rest) :]
+                os.fsync(descriptor)
+            except OSError:
+                os.ftruncate(descriptor, start)
+                raise
+            found = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        if is_new:
+            sync_folder(os.path.dirname(path))
+    return start, found.st_size, found.st_mtime_ns
+
+
+def cut_torn_line(path: str) -> None:
+    """Take away the beginning of a line that a process left when it was killed.
+
+    A last line that is whole but for its end is kept. Raises: Unavailable, Denied.
+    """
+    with translated(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | _FLAGS)
+        try:
+            _cut_torn_line(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def rewrite(path: str, content: bytes) -> None:
+    """Put other lines in place of a file's, in one step; without any, remove the file."""
+    from pathlib import Path  # a hook never deletes
+
+    from commonplace.core.files import remove_file, remove_leftovers, replace_file
+
+    if content:
+        replace_file(Path(path), content)
+    else:
+        remove_file(Path(path))
+    remove_leftovers(Path(path).parent)
+
+
+def _cut_torn_line(descriptor: int) -> int:
+    size = os.fstat(descriptor).st_size
+    if not size or _read_at(descriptor, size - 1, 1) == b"\n":
+        return size
+    step, begin, tail = 65536, size, b""
+    while begin and b"\n" not in tail:
+        begin = max(0, begin - step)
+        tail = _read_at(descriptor, begin, size - begin)
+        step *= 4
+    last = tail.rpartition(b"\n")[2]
+    if _is_json(last):
+        return size + os.write(descriptor, b"\n")
+    os.ftruncate(descriptor, size - len(last))
+    return size - len(last)
+
+
+def _read_at(descriptor: int, start: int, length: int) -> bytes:
+    os.lseek(descriptor, start, os.SEEK_SET)  # Windows has no pread
+    return os.read(descriptor, length)
+
+
+def _is_json(line: bytes) -> bool:
+    import json
+
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _folders_in(folder: str) -> list[os.DirEntry[str]]:
+    with translated(folder):
+        try:
+            with os.scandir(folder) as entries:
+                found = [x for x in entries if x.is_dir(follow_symlinks=False)]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+    return sorted(found, key=lambda x: x.name)

@@ -1,0 +1,582 @@
+"""What was said in sessions, kept in files of our own: appended, read, and deleted for good.
+
+The files are the truth and the catalog is derived; imports little, since a hook reads it. Never
+touches an original file, and never knows the index.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import zlib
+from typing import NamedTuple, TypeVar
+
+from commonplace.core.errors import Corrupted, Invalid, Unavailable
+from commonplace.core.files import make_folder, translated
+from commonplace.db.sqlite import transaction
+from commonplace.db.sqlite import translated as translated_sqlite
+from commonplace.journals.transcripts import files
+from commonplace.journals.transcripts.catalog import Catalog, FileState, LineRow
+from commonplace.journals.transcripts.message import (
+    ROLES,
+    USER,
+    Message,
+    is_client,
+    is_time,
+    parse_line,
+    render_line,
+    session_name,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from commonplace.journals.transcripts.message import SessionSummary
+
+CATALOG = "catalog.db"
+TOMBSTONES = "deleted.jsonl"
+LAST = 10**9
+_EVER = "9999"
+_DELETED_SIZE = "deleted_size"
+_NOTHING = FileState(key=0, year="", size=0, mtime_ns=0, last_n=0, broken=0)
+
+_T = TypeVar("_T")
+
+
+class StoreState(NamedTuple):
+    """What of a store is not as it should be: its files against its catalog.
+
+    Attributes:
+        sessions: How many sessions there are.
+        broken: Files with lines that hold no message, and how many.
+        unread: How many files are other than the catalog knows them.
+        twice: Files of a session that has another file.
+        open_to_others: Files and folders that others may read.
+    """
+
+    sessions: int
+    broken: dict[str, int]
+    unread: int
+    twice: list[str]
+    open_to_others: list[str]
+
+
+class TranscriptStore:
+    """The transcripts of one owner, there or not; nothing is made before the first append.
+
+    Thread-safe, and safe beside other processes: one writes at a time.
+
+    Args:
+        folder: Where they lie.
+        busy_s: How long a lock of another process is waited for.
+    """
+
+    def __init__(self, folder: str, *, busy_s: float = 30.0) -> None:
+        self.folder = folder
+        self._busy_s = busy_s
+        self._path = os.path.join(folder, CATALOG)
+        self._lock = threading.RLock()
+        self._catalog: Catalog | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever kept."""
+        return os.path.isdir(self.folder)
+
+    def close(self) -> None:
+        """Close the catalog; it is opened again when it is needed. May be called twice."""
+        with self._lock:
+            if self._catalog is not None:
+                self._catalog.close()
+                self._catalog = None
+
+    def append(
+        self,
+        client: str,
+        session: str,
+        messages: Sequence[Message],
+        *,
+        origin: str = "",
+        offset: int = 0,
+        fingerprint: str = "",
+    ) -> int:
+        """Append those messages whose ids are neither kept nor deleted, and have them on the disk.
+
+        Args:
+            client: Where the session was held: `claude-code`.
+            session: The client's id of it; hostile.
+            messages: In their order; one that repeats another's id is left out.
+            origin: The original file they come from, whose offset is noted; empty for none.
+            offset: How far that file is copied with these messages.
+            fingerprint: By which the file is known to be the same.
+
+        Returns:
+            How many were new.
+
+        Raises:
+            Invalid: A client, role, time or id that cannot be kept; then nothing is.
+            Denied, Unavailable: Nothing was kept that a later call would repeat.
+        """
+        _check(client, messages)
+        make_folder(self.folder)
+
+        def do(catalog: Catalog) -> int:
+            count = self._append(catalog, client, session_name(session), messages)
+            if origin:
+                catalog.put_origin(origin, offset, fingerprint)
+            return count
+
+        return self._write(do)
+
+    def copied_to(self, origin: str) -> tuple[int, str]:
+        """How far an original file was copied, and its fingerprint then; (0, "") for never."""
+        return self._read(lambda catalog: catalog.read_origin(origin)) or (0, "")
+
+    def sessions(
+        self, *, since: str = "", until: str = _EVER, client: str = ""
+    ) -> list[SessionSummary]:
+        """The sessions with a message in [since, until), the one that went on last first."""
+        return (
+            self._read(
+                lambda catalog: catalog.list_sessions(since=since, until=until, client=client)
+            )
+            or []
+        )
+
+    def find_session(self, client: str, session: str) -> FileState | None:
+        """What is known of a session; None where there is none."""
+        return self._read(lambda catalog: catalog.find_session(client, session))
+
+    def read(self, client: str, session: str, *, first: int = 1, last: int = LAST) -> list[Message]:
+        """The messages of a session whose numbers lie from first to last, in their order."""
+        return self._read_rows(
+            client, session, lambda catalog, key: catalog.list_rows(key, first, last)
+        )
+
+    def read_before(self, client: str, session: str, n: int, limit: int) -> list[Message]:
+        """The last messages of a session before a number, in their order."""
+        return self._read_rows(
+            client, session, lambda catalog, key: catalog.list_last_rows(key, n, limit)
+        )
+
+    def read_opening(self, client: str, session: str) -> Message | None:
+        """The first thing that the user said in a session."""
+
+        def rows(catalog: Catalog, key: int) -> list[LineRow]:
+            found = catalog.first_row_of_role(key, USER)
+            return [found] if found else []
+
+        return next(iter(self._read_rows(client, session, rows)), None)
+
+    def delete(self, client: str, session: str, numbers: Sequence[int] = ()) -> int:
+        """Delete messages by their numbers, or a whole session, for good; how many messages.
+
+        They are never kept again, whatever original still has them; of a whole session nothing
+        that it goes on with either.
+        """
+        return self._delete([(client, session)], numbers, for_good=True)
+
+    def retain(self, before: str) -> list[SessionSummary]:
+        """Delete the sessions whose last message is older; those that were. See `is_time`.
+
+        What such a session goes on with is kept again.
+        """
+        gone = [x for x in self.sessions() if x.last_at < before]
+        self._delete([(x.client, x.name) for x in gone], (), for_good=False)
+        return gone
+
+    def mark(self) -> str:
+        """A token that changes when something was kept or deleted, or a file came or went.
+
+        Waits for no lock, reads no message, and never raises.
+        """
+        try:
+            if not self.exists:
+                return ""
+            places = [(x.path, x.stat().st_mtime_ns) for *_, x in files.list_years(self.folder)]
+            places.append((TOMBSTONES, self._deleted_size()))
+            made, seq = self._read(lambda catalog: catalog.read_mark()) or ("", 0)
+        except (Unavailable, OSError) as exc:
+            return f"unreadable {type(exc).__name__}"
+        return f"{made}.{seq} {zlib.crc32(repr(places).encode()):08x}"
+
+    def changed_since(self, mark: str) -> list[tuple[str, str]] | None:
+        """Clients and names of the sessions that changed since a mark; None where any may have."""
+        made, _, seq = mark.partition(" ")[0].partition(".")
+        if not seq.isdigit():
+            return None
+
+        def do(catalog: Catalog) -> list[tuple[str, str]] | None:
+            return catalog.list_changed(int(seq)) if catalog.read_mark()[0] == made else None
+
+        return self._read(do)
+
+    def list_stamps(self, client: str, session: str) -> dict[int, str]:
+        """The messages of a session that say something, each with a stamp of its line."""
+
+        def do(catalog: Catalog) -> dict[int, str]:
+            state = catalog.find_session(client, session)
+            return {n: f"{crc:08x}" for n, crc in catalog.list_stamps(state.key)} if state else {}
+
+        return self._read(do) or {}
+
+    def list_names(self) -> list[tuple[str, str]]:
+        """Clients and names of all sessions, the one that began first first."""
+        return self._read(lambda catalog: [*catalog.list_files()]) or []
+
+    def follow_files(self) -> int:
+        """Read again what people altered, laid here or removed by hand; how many files.
+
+        Also finishes what a process that was killed began to delete.
+        """
+        if not self._read(lambda x: self._list_altered(x) or self._has_tombstones(x)):
+            return 0
+
+        def do(catalog: Catalog) -> int:
+            altered = self._list_altered(catalog)
+            for client, session in altered:
+                self._settle(catalog, client, session)
+            return len(altered)
+
+        return self._write(do)
+
+    def check(self) -> StoreState:
+        """What is not as it should be; changes nothing but a catalog that is not there."""
+        known = self._read(lambda catalog: catalog.list_files()) or {}
+        unread = len(self._read(self._list_altered) or [])
+        broken = {
+            files.path_of(self.folder, client, state[0], session): state[3]
+            for (client, session), state in known.items()
+            if state[3]
+        }
+        found = [*files.list_files(self.folder)] if self.exists else []
+        twice = [
+            files.path_of(self.folder, x.client, x.year, x.session)
+            for x in found
+            if x.year != known.get((x.client, x.session), (x.year,))[0]
+        ]
+        return StoreState(len(known), broken, unread, twice, self._list_open(found))
+
+    def remake_catalog(self) -> None:
+        """Make the catalog again from the files."""
+        if self.exists:
+            with self._lock:
+                self._remake()
+
+    def _read(self, do: Callable[[Catalog], _T]) -> _T | None:
+        """What the catalog answers; None where nothing was ever kept."""
+        with self._lock:
+            if not self.exists:
+                return None
+            try:
+                with translated_sqlite(self._path):
+                    return do(self._opened())
+            except Corrupted:
+                self._remake()
+                with translated_sqlite(self._path):
+                    return do(self._opened())
+
+    def _write(self, do: Callable[[Catalog], _T]) -> _T:
+        with self._lock:
+            try:
+                return self._write_once(do)
+            except Corrupted:
+                self._remake()
+                return self._write_once(do)
+
+    def _write_once(self, do: Callable[[Catalog], _T]) -> _T:
+        for _ in range(3):
+            catalog = self._opened()
+            with translated_sqlite(self._path), transaction(catalog.conn):
+                # One that was removed or made again while we waited is not the one that counts.
+                if catalog.is_current():
+                    self._take_tombstones(catalog)
+                    return do(catalog)
+        raise Unavailable(
+            "The catalog {place} is replaced again and again.",
+            hint="End what replaces it, then try again.",
+            place=self._path,
+        )
+
+    def _opened(self) -> Catalog:
+        if self._catalog is not None and self._catalog.is_current():
+            return self._catalog
+        self.close()
+        catalog = Catalog(self._path, self._busy_s)
+        try:
+            with translated_sqlite(self._path):
+                if not catalog.is_made:
+                    with transaction(catalog.conn):
+                        self._fill(catalog)
+        except BaseException:
+            catalog.close()
+            raise
+        self._catalog = catalog
+        return catalog
+
+    def _fill(self, catalog: Catalog) -> None:
+        if catalog.is_made:
+            return  # another process was first
+        catalog.make()
+        self._take_tombstones(catalog)
+        for client, session in self._list_altered(catalog):
+            self._settle(catalog, client, session)
+
+    def _remake(self) -> None:
+        self.close()
+        for end in ("", "-wal", "-shm"):
+            with translated(self._path):
+                try:
+                    os.unlink(self._path + end)
+                except FileNotFoundError:
+                    continue
+        self._opened()
+
+    def _append(
+        self, catalog: Catalog, client: str, session: str, messages: Sequence[Message]
+    ) -> int:
+        if not messages or catalog.is_session_deleted(client, session):
+            return 0
+        state = self._settle(catalog, client, session)
+        ids = [x.id for x in messages]
+        known = catalog.known_ids(client, ids) | catalog.deleted_ids(client, ids)
+        first: dict[str, Message] = {}
+        for x in messages:
+            first.setdefault(x.id, x)
+        new = [x for x in first.values() if x.id not in known]
+        if not new:
+            return 0
+        if state is None:
+            last_n = catalog.last_deleted_n(client, session)
+            state = _NOTHING._replace(year=new[0].at[:4], last_n=last_n)
+        new = [x._replace(n=n) for n, x in enumerate(new, state.last_n + 1)]
+        lines = [render_line(client, x) for x in new]
+        path = files.path_of(self.folder, client, state.year, session)
+        start, size, mtime_ns = files.append(path, b"".join(lines))
+        read = []
+        for line, message in zip(lines, new, strict=True):
+            read.append(files.Line(start, line, message))
+            state = state.with_message(message)
+            start += len(line)
+        key = catalog.put_session(client, session, state._replace(size=size, mtime_ns=mtime_ns))
+        _put_lines(catalog, client, key, read)
+        catalog.note_change(client, session)
+        return len(new)
+
+    def _delete(
+        self, sessions: Sequence[tuple[str, str]], numbers: Sequence[int], *, for_good: bool
+    ) -> int:
+        if not sessions or not self.exists:
+            return 0
+        wanted = frozenset(numbers)
+
+        def do(catalog: Catalog) -> int:
+            tombstones: list[dict[str, str | int]] = []
+            count = 0
+            for client, session in sessions:
+                state = self._settle(catalog, client, session)
+                if state is None:
+                    continue
+                named: dict[str, str | int] = {"client": client, "session": session}
+                chosen = [x for x in catalog.list_ids(state.key) if not wanted or x[0] in wanted]
+                tombstones += [{**named, "id": message_id, "n": n} for n, message_id in chosen]
+                tombstones += [named] if for_good and not wanted else []
+                count += len(chosen)
+            if tombstones:
+                lines = [json.dumps(x, ensure_ascii=False) + "\n" for x in tombstones]
+                files.append(os.path.join(self.folder, TOMBSTONES), "".join(lines).encode())
+                self._take_tombstones(catalog)
+            return count
+
+        count = self._write(do)
+        self._read(lambda catalog: catalog.erase_log())
+        return count
+
+    def _deleted_size(self) -> int:
+        return (files.read_size(os.path.join(self.folder, TOMBSTONES)) or (0, 0))[0]
+
+    def _has_tombstones(self, catalog: Catalog) -> bool:
+        return self._deleted_size() != catalog.read_number(_DELETED_SIZE)
+
+    def _take_tombstones(self, catalog: Catalog) -> None:
+        """Do what was written down to be deleted, also by a process that was killed then."""
+        if not self._has_tombstones(catalog):
+            return
+        path = os.path.join(self.folder, TOMBSTONES)
+        if self._deleted_size():
+            files.cut_torn_line(path)
+        size = self._deleted_size()
+        known = catalog.read_number(_DELETED_SIZE)
+        if size < known:
+            catalog.drop_deleted()
+            known = 0
+        concerned: dict[tuple[str, str], None] = {}
+        for line in files.read_lines(path, known) if size else ():
+            found = _parse_tombstone(line.content)
+            if found is None:
+                continue
+            client, session, message_id, n = found
+            catalog.put_deleted(client, session, message_id, n)
+            concerned[client, session] = None
+            if message_id:  # a file laid by hand may hold it under another name
+                concerned[client, catalog.session_of_id(client, message_id) or session] = None
+        for client, session in concerned:
+            state = catalog.find_session(client, session)
+            if state is not None:
+                self._load(catalog, client, session, state.year)
+        catalog.put_meta(_DELETED_SIZE, size)
+
+    def _list_altered(self, catalog: Catalog) -> list[tuple[str, str]]:
+        """The sessions whose files are other than the catalog knows them, or gone."""
+        known = catalog.list_files()
+        found = {}
+        for x in files.list_files(self.folder):
+            # Of two files of a session the one that is known counts.
+            if (x.client, x.session) not in found or known.get((x.client, x.session), ("",))[
+                0
+            ] == x.year:
+                found[x.client, x.session] = (x.year, x.size, x.mtime_ns)
+        altered = [key for key, state in found.items() if known.get(key, ())[:3] != state]
+        return [*altered, *(key for key in known if key not in found)]
+
+    def _settle(self, catalog: Catalog, client: str, session: str) -> FileState | None:
+        """Have the catalog know a session's file as it is; None where there is none."""
+        state = catalog.find_session(client, session)
+        year = state.year if state else self._find_year(client, session)
+        if not year:
+            return None
+        path = files.path_of(self.folder, client, year, session)
+        found = files.read_size(path)
+        if found is None and state:
+            catalog.drop_session(client, session)
+            return self._settle(catalog, client, session)
+        if state and found == (state.size, state.mtime_ns):
+            return state
+        files.cut_torn_line(path)
+        self._load(catalog, client, session, year)
+        return catalog.find_session(client, session)
+
+    def _find_year(self, client: str, session: str) -> str:
+        for owner, year, _ in files.list_years(self.folder):
+            if owner == client:
+                path = files.path_of(self.folder, client, year, session)
+                if files.read_size(path) is not None:
+                    return year
+        return ""
+
+    def _load(self, catalog: Catalog, client: str, session: str, year: str) -> None:
+        """Read a session's file again, without what was deleted."""
+        path = files.path_of(self.folder, client, year, session)
+        lines = files.read_lines(path) if files.read_size(path) else []
+        kept = self._without_deleted(catalog, client, session, lines)
+        if len(kept) < len(lines):
+            files.rewrite(path, b"".join(x.content for x in kept))
+            lines = files.read_lines(path) if kept else []
+        size = files.read_size(path)
+        if size is None:
+            catalog.drop_session(client, session)
+            return
+        broken = sum(x.message is None for x in lines)
+        last_n = catalog.last_deleted_n(client, session)
+        state = _NOTHING._replace(
+            year=year, size=size[0], mtime_ns=size[1], last_n=last_n, broken=broken
+        )
+        key = catalog.put_session(client, session, state)
+        catalog.drop_messages(key)
+        for message in _put_lines(catalog, client, key, lines):
+            state = state.with_message(message)
+        twice = sum(x.message is not None for x in lines) - state.messages
+        catalog.put_session(client, session, state._replace(broken=broken + twice))
+        catalog.note_change(client, session)
+
+    def _without_deleted(
+        self, catalog: Catalog, client: str, session: str, lines: list[files.Line]
+    ) -> list[files.Line]:
+        if catalog.is_session_deleted(client, session):
+            return []
+        gone = catalog.deleted_ids(client, [x.message.id for x in lines if x.message])
+        if not gone:
+            return lines
+        kept = [x for x in lines if not (x.message and x.message.id in gone)]
+        if not any(x.message for x in kept):
+            return []
+        # What is left of a line may hold what was deleted.
+        pieces = [x.encode() for x in gone]
+        return [x for x in kept if x.message or not any(piece in x.content for piece in pieces)]
+
+    def _read_rows(
+        self, client: str, session: str, rows: Callable[[Catalog, int], Iterable[LineRow]]
+    ) -> list[Message]:
+        def do(catalog: Catalog) -> tuple[str, list[LineRow]]:
+            state = catalog.find_session(client, session)
+            return (state.year, [*rows(catalog, state.key)]) if state else ("", [])
+
+        for _ in range(2):
+            year, wanted = self._read(do) or ("", [])
+            messages = self._read_lines(client, session, year, wanted) if wanted else []
+            if messages is not None:
+                return messages
+            # Somebody altered the file by hand, or removed it.
+            self._write(lambda catalog: self._settle(catalog, client, session))
+        return []
+
+    def _read_lines(
+        self, client: str, session: str, year: str, rows: list[LineRow]
+    ) -> list[Message] | None:
+        path = files.path_of(self.folder, client, year, session)
+        contents = files.read_pieces(path, [(x.start, x.length) for x in rows])
+        if contents is None:
+            return None
+        messages = []
+        for row, content in zip(rows, contents, strict=True):
+            message = parse_line(content)
+            if message is None or message.n != row.n:
+                return None
+            messages.append(message)
+        return messages
+
+    def _list_open(self, found: list[files.FoundFile]) -> list[str]:
+        paths = [self.folder, self._path, os.path.join(self.folder, TOMBSTONES)]
+        paths += [x.path for *_, x in files.list_years(self.folder)]
+        paths += [files.path_of(self.folder, x.client, x.year, x.session) for x in found]
+        return [x for x in paths if os.path.exists(x) and os.stat(x).st_mode & 0o077]
+
+
+def _check(client: str, messages: Sequence[Message]) -> None:
+    if not is_client(client):
+        raise Invalid(f"The client {client[:40]!a} cannot be kept.", hint="Use a-z, 0-9 and -.")
+    for message in messages:
+        if not message.id or message.role not in ROLES or not is_time(message.at):
+            raise Invalid(
+                f"The message {message.id[:40]!a} cannot be kept: role {message.role[:20]!a}, "
+                f"time {message.at[:40]!a}.",
+                hint=f"Give an id, one of {', '.join(ROLES)}, and a time in UTC to the ms.",
+            )
+
+
+def _put_lines(
+    catalog: Catalog, client: str, key: int, lines: Iterable[files.Line]
+) -> list[Message]:
+    """Keep where messages lie; those that had a place, and are not there twice."""
+    return [
+        message
+        for x in lines
+        if (message := x.message)
+        and catalog.put_message(
+            client, key, message, LineRow(message.n, x.start, len(x.content), x.crc)
+        )
+    ]
+
+
+def _parse_tombstone(line: bytes) -> tuple[str, str, str, int] | None:
+    try:
+        found = json.loads(line)
+        client, session, message_id = found["client"], found["session"], found.get("id", "")
+        n = found.get("n", 0)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return None
+    if not all(isinstance(x, str) for x in (client, session, message_id)):
+        return None
+    return client, session, message_id, n if isinstance(n, int) and 0 <= n < LAST else 0
