@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.memory.database import MemoryDatabase, sql
-from commonplace.journals.memory.entry import apply_draft, not_found, parse_id, parse_ref
+from commonplace.journals.memory.entry import (
+    apply_draft,
+    not_found,
+    parse_id,
+    parse_ref,
+    refuse_other_version,
+)
 from commonplace.journals.memory.records import PREFERENCES_ID, KindTally, Saved, ref_of
 from commonplace.journals.memory.rows import (
     call_of,
@@ -101,12 +107,15 @@ class MemoryJournal:
         rows = self.database.ask(f"find_successor_{kind}", **self._named(kind, ref_id))
         return record_of(kind, rows[0]) if rows else None
 
-    def delete(self, kind: Kind, ref_id: str) -> bool:
-        """Delete a record for good; see the port. Raises: Unavailable."""
+    def delete(self, kind: Kind, ref_id: str, *, expected: str = "") -> bool:
+        """Delete a record for good; see the port. Raises: Conflict, Unavailable."""
         if not self.exists:
             return False
         named = self._named(kind, ref_id)
         with self.database.writing() as conn:
+            record = self._find(conn, kind, ref_id) if expected else None
+            if record is not None:
+                refuse_other_version(record, expected)
             return bool(conn.execute(sql()[f"delete_{kind}"], named).rowcount)
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:

@@ -46,8 +46,18 @@ class MemoryStore(Protocol):
         """A record as it is now; None where there is none. Raises: Unavailable."""
         ...
 
-    def delete(self, kind: Kind, ref_id: str) -> bool:
-        """Delete a record for good; whether there was one. Raises: Unavailable."""
+    def delete(self, kind: Kind, ref_id: str, *, expected: str = "") -> bool:
+        """Delete a record for good, as one transaction; whether there was one.
+
+        Args:
+            kind: Of the record.
+            ref_id: Likewise.
+            expected: The version that was read, as `version_of` gives it; empty to delete any.
+
+        Raises:
+            Conflict: The record has changed since it was read.
+            Unavailable.
+        """
         ...
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:

@@ -19,6 +19,7 @@ from commonplace.journals.memory.records import (
     Record,
     RecordDraft,
     Todo,
+    ref_of,
 )
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ class MemoryAmender:
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete a record for good, every byte of it; see the port."""
-        record = self._read(ref, expected)
-        notes = self.service.delete(record.kind, record.id)
-        return Amendment(act="deleted", ref=record.ref, notes=notes)
+        kind, ref_id = parse_ref(ref)
+        notes = self.service.delete(kind, ref_id, expected=expected)
+        return Amendment(act="deleted", ref=ref_of(kind, ref_id), notes=notes)
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Keep a record of the same kind and time in the place of another; see the port."""

@@ -183,13 +183,20 @@ class MemoryService:
             raise not_found(kind, ref_id)
         return record
 
-    def delete(self, kind: Kind, ref: str) -> tuple[str, ...]:
+    def delete(self, kind: Kind, ref: str, *, expected: str = "") -> tuple[str, ...]:
         """Delete a record for good, every byte of it; notes on what is not done yet.
 
-        Raises: Invalid, NotFound, Unavailable.
+        Args:
+            kind: Of the record.
+            ref: Its id or its address.
+            expected: The version that was read; empty to delete any.
+
+        Raises:
+            Conflict: The record has changed since it was read.
+            Invalid, NotFound, Unavailable.
         """
         ref_id = parse_id(kind, ref)
-        deleted = self.store.delete(kind, ref_id)
+        deleted = self.store.delete(kind, ref_id, expected=expected)
         notes = self.erase()
         if not deleted:
             raise not_found(kind, ref_id)

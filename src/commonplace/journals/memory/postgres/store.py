@@ -28,6 +28,7 @@ from commonplace.journals.memory.entry import (
     parse_id,
     parse_kind,
     parse_ref,
+    refuse_other_version,
 )
 from commonplace.journals.memory.journal import CALLS_KEPT
 from commonplace.journals.memory.records import KINDS, PREFERENCES_ID, KindTally, Saved, ref_of
@@ -153,11 +154,15 @@ class MemoryPostgres:
         row = conn.execute(asked, self._named(kind, ref_id)).fetchone()
         return None if row is None else record_of(kind, row, instant=_instant)
 
-    def delete(self, kind: Kind, ref_id: str) -> bool:
-        """Delete a record for good; see the port. Raises: Unavailable."""
+    def delete(self, kind: Kind, ref_id: str, *, expected: str = "") -> bool:
+        """Delete a record for good; see the port. Raises: Conflict, Unavailable."""
         if not may_be_id(ref_id):
             return False
         with self._database.owner_transaction(self._owner) as conn:
+            if expected:
+                record = self._find(conn, kind, ref_id, lock=" FOR UPDATE")
+                if record is not None:
+                    refuse_other_version(record, expected)
             return _is_changed(conn, f"delete_{kind}", self._named(kind, ref_id))
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
