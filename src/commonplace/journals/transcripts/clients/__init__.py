@@ -1,0 +1,50 @@
+"""The clients whose transcripts are copied: a row for each, in strings.
+
+Imports no client before it is asked for: a hook needs one of them.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from commonplace.journals.transcripts.clients.original import DocumentClient, LineClient
+
+CLIENTS: dict[str, str] = {
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
+    "opencode": "OpenCode",
+    "claude-ai": "Claude.ai",
+    "chatgpt": "ChatGPT",
+}
+"""What each client is called, by the name with which refs of its sessions begin."""
+
+LINE_CLIENTS = ("claude-code", "codex")
+"""Those that append a line for each message; the others keep documents, read whole if changed."""
+
+EXPORTED = ("claude-ai", "chatgpt")
+"""Those of which this machine has nothing but an export that the user asked for."""
+
+
+def line_client(name: str) -> LineClient:
+    """The module of a client that appends lines. Raises: KeyError for any other."""
+    if name not in LINE_CLIENTS:
+        raise KeyError(name)
+    module: LineClient = _module(name)
+    return module
+
+
+def document_client(name: str) -> DocumentClient:
+    """The module of a client that keeps documents. Raises: KeyError for any other."""
+    if name not in CLIENTS or name in LINE_CLIENTS:
+        raise KeyError(name)
+    module: DocumentClient = _module(name)
+    return module
+
+
+def _module(name: str) -> Any:
+    from importlib import import_module
+
+    return import_module(f"{__name__}.{name.replace('-', '_')}")

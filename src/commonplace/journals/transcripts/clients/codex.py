@@ -1,0 +1,189 @@
+"""Codex's transcripts: a rollout file a session, a line a message or a call.
+
+Never keeps reasoning, and never takes what Codex added to the user's words for them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from commonplace.journals.transcripts.clients.original import (
+    UNKNOWN,
+    Conversation,
+    dict_of,
+    files_below,
+    instant,
+    list_of,
+    name_of,
+    text_of,
+)
+from commonplace.journals.transcripts.injected import is_ours, typed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from commonplace.journals.transcripts.clients.original import Kept, Skipped
+    from commonplace.journals.transcripts.message import Message
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\.jsonl\Z)")
+_LINES = frozenset(
+    "session_meta response_item event_msg turn_context compacted world_state token_usage_record"
+    " inter_agent_communication session_state".split()
+)
+_CALLS = frozenset("function_call custom_tool_call local_shell_call web_search_call".split())
+_OUTPUTS = frozenset("function_call_output custom_tool_call_output".split())
+_ITEMS = (
+    _CALLS
+    | _OUTPUTS
+    | frozenset(
+        "message reasoning ghost_snapshot compaction compaction_summary context_compaction"
+        " image_generation_call tool_search_call tool_search_output mcp_tool_call other".split()
+    )
+)
+
+_SHORTEST_UNIQUE = 20
+_ADDED = ("agents_md.", "environments.", "skills.", "plugins.", "apps.", "hooks.")
+
+
+def originals(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The path and the session of each file of this machine's user, the archived ones too."""
+    folder = environ.get("CODEX_HOME") or os.path.join(home, ".codex")
+    for name in ("sessions", "archived_sessions"):
+        yield from originals_in(os.path.join(folder, name))
+
+
+def originals_in(folder: str) -> Iterator[tuple[str, str]]:
+    """The same, of the rollout files below a folder."""
+    for path in files_below(folder, ".jsonl"):
+        if os.path.basename(path).startswith("rollout-"):
+            yield path, _session_of(path)
+
+
+def _session_of(path: str) -> str:
+    name = os.path.basename(path)
+    found = _UUID.search(name)
+    return found[0] if found else name.removesuffix(".jsonl")
+
+
+def begin(path: str, first: object, kept: Kept) -> Conversation:
+    """The session of a file, the folder and branch it was begun in, and whether an agent's."""
+    line = dict_of(first)
+    meta = dict_of(line.get("payload")) if line.get("type") == "session_meta" else line
+    is_agent = "subagent" in dict_of(meta.get("source")) or meta.get("thread_source") == "subagent"
+    return Conversation(
+        name_of(meta.get("id")) or _session_of(path),
+        kept,
+        cwd=name_of(meta.get("cwd")),
+        branch=name_of(dict_of(meta.get("git")).get("branch")),
+        sidechain=is_agent,
+        at=instant(meta.get("timestamp")),
+    )
+
+
+def messages(lines: Iterable[object], conversation: Conversation) -> Iterator[Message | Skipped]:
+    """What the lines say: user and assistant, and tools as is set."""
+    for line in lines:
+        fields = dict_of(line)
+        kind, payload = fields.get("type"), dict_of(fields.get("payload"))
+        at = instant(fields.get("timestamp"))
+        if kind == "turn_context":
+            conversation.cwd = name_of(payload.get("cwd")) or conversation.cwd
+        elif kind == "response_item":
+            yield from _item(payload, at, conversation)
+        elif isinstance(kind, str) and kind in _ITEMS:  # the first versions: items without a frame
+            yield from _item(fields, at, conversation)
+        elif not (isinstance(kind, str) and kind in _LINES) and not _is_old_state(fields):
+            yield UNKNOWN
+
+
+def _is_old_state(fields: dict[str, object]) -> bool:
+    """Whether a line is a note of the first versions, which had no types: the session, a state."""
+    return "type" not in fields and ("record_type" in fields or "id" in fields)
+
+
+def _item(
+    item: dict[str, object], at: str, conversation: Conversation
+) -> Iterator[Message | Skipped]:
+    kind = item.get("type")
+    if not isinstance(kind, str) or kind not in _ITEMS:
+        yield UNKNOWN
+        return
+    if kind == "message":
+        message = _message(item, at, conversation)
+    elif kind in _CALLS:
+        message = _call(item, at, conversation)
+    elif kind in _OUTPUTS and conversation.kept.tools == "all":
+        message = _output(item, at, conversation)
+    else:
+        return
+    if message:
+        yield message
+
+
+def _message(item: dict[str, object], at: str, conversation: Conversation) -> Message | None:
+    role = text_of(item.get("role"))
+    if role not in ("user", "assistant"):
+        return None
+    parts = [text_of(dict_of(part).get("text")) for part in list_of(item.get("content"))]
+    if role == "user":
+        meta = dict_of(item.get("internal_chat_message_metadata_passthrough"))
+        kinds = list_of(meta.get("content_item_kinds"))
+        if len(kinds) == len(parts):
+            parts = [
+                part
+                for part, kind in zip(parts, kinds, strict=True)
+                if not text_of(kind).startswith(_ADDED)
+            ]
+        parts = [typed(part) for part in parts]
+    text = "\n\n".join(part for part in parts if part)
+    return conversation.message(_own_id(item, at, role, text), role, text, at=at)
+
+
+def _call(item: dict[str, object], at: str, conversation: Conversation) -> Message | None:
+    name = name_of(item.get("name")) or text_of(item.get("type")).removesuffix("_call")
+    namespace = name_of(item.get("namespace"))
+    key = name_of(item.get("call_id")) or name_of(item.get("id"))
+    shown = f"{namespace}__{name}" if namespace else name
+    if is_ours(name, namespace=namespace):
+        shown = f"mcp__commonplace__{name.removeprefix('mcp__commonplace__')}"
+    conversation.tool_names[key] = shown
+    put = item.get("arguments", item.get("input", item.get("action")))
+    is_kept = conversation.kept.tools == "all" and not is_ours(shown)
+    text = (put if isinstance(put, str) else json.dumps(put, ensure_ascii=False)) if is_kept else ""
+    role = "tool" if is_kept else "assistant"
+    return conversation.message(_own_id(item, at, "call", key), role, text, at=at, tools=(shown,))
+
+
+def _output(item: dict[str, object], at: str, conversation: Conversation) -> Message | None:
+    key = name_of(item.get("call_id"))
+    name = conversation.tool_names.get(key, "")
+    if not name or is_ours(name):  # of a call that was read before: it may have been one of ours
+        return None
+    output = item.get("output")
+    content = dict_of(output).get("content", output)
+    texts = (
+        [content]
+        if isinstance(content, str)
+        else [text_of(dict_of(part).get("text")) for part in list_of(content)]
+    )
+    own = _own_id(item, at, "output", key)
+    return conversation.message(own, "tool", "\n\n".join(texts), at=at, tools=(name,))
+
+
+def _own_id(item: dict[str, object], at: str, role: str, text: str) -> str:
+    """The id of an item, the same in a copy of its session.
+
+    Early versions gave none, and some providers count from 1 in each session: such an id is made
+    from the time and the text.
+    """
+    given = name_of(item.get("id"))
+    if len(given) >= _SHORTEST_UNIQUE:
+        return given
+    if not at:
+        return ""
+    from hashlib import sha256
+
+    return sha256(f"{given}\n{at}\n{role}\n{text}".encode(errors="replace")).hexdigest()[:32]

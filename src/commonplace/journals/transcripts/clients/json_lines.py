@@ -1,0 +1,71 @@
+"""Reading lines of JSON from a file that may be huge, hostile, or still being written.
+
+Never holds a line longer than a bound, and never takes a line for whole before its line break.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+from commonplace.journals.transcripts.clients.original import BROKEN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO
+
+    from commonplace.journals.transcripts.clients.original import Skipped
+
+LONGEST_LINE = 16 * 1024 * 1024
+"""The most bytes of one line; a longer one is skipped, and counted as broken."""
+
+_PIECE = 1024 * 1024
+
+
+def open_regular(path: str) -> IO[bytes]:
+    """A file for reading, where it is one: no pipe or device is waited for. Raises: OSError."""
+    number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(f"{path} is not a regular file")
+    return os.fdopen(number, "rb", buffering=0)
+
+
+def json_lines(file: IO[bytes], *, start: int = 0) -> Iterator[tuple[object | Skipped, int]]:
+    """The value of each whole line, and where the next line begins.
+
+    Args:
+        file: What is read, in pieces.
+        start: Where the first line begins.
+    """
+    file.seek(start)
+    at, rest, is_skipping = start, b"", False
+    while piece := file.read(_PIECE):
+        *lines, last = piece.split(b"\n")
+        for line in lines:
+            whole = rest + line
+            at += len(whole) + 1 if not is_skipping else len(line) + 1
+            rest = b""
+            if is_skipping:
+                is_skipping = False
+                yield BROKEN, at
+            elif whole.strip():
+                yield parse_line(whole), at
+        if is_skipping:
+            at += len(last)
+        elif len(rest) + len(last) > LONGEST_LINE:
+            at += len(rest) + len(last)
+            rest, is_skipping = b"", True
+        else:
+            rest += last
+
+
+def parse_line(line: bytes) -> object | Skipped:
+    """The value of a line; broken where it is not JSON in UTF-8, or nested beyond measure."""
+    try:
+        value: object = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        return BROKEN
+    return value

@@ -1,0 +1,251 @@
+"""What the parsers of all clients share: times, texts, the marks of what is skipped, the folders.
+
+Pure but for listing folders; never raises for what a file holds: files are hostile until parsed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC, datetime
+from enum import Enum
+
+from commonplace.journals.transcripts.injected import without_ours
+from commonplace.journals.transcripts.message import Message
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Protocol
+
+    class LineClient(Protocol):
+        """A client that appends a line of JSON for each message."""
+
+        def originals(self, home: str, environ: Mapping[str, str], /) -> Iterator[tuple[str, str]]:
+            """The path and the session of each of its files, wherever this machine keeps them."""
+
+        def originals_in(self, folder: str) -> Iterator[tuple[str, str]]:
+            """The same, of one folder that was named."""
+
+        def begin(self, path: str, first: object, kept: Kept) -> Conversation:
+            """What the first line of a file says of all others; `first` may be any JSON value."""
+
+        def messages(
+            self, lines: Iterable[object], conversation: Conversation
+        ) -> Iterator[Message | Skipped]:
+            """What lines of one file say, as JSON values, oldest first."""
+
+    class DocumentClient(Protocol):
+        """A client that keeps whole documents, or a database."""
+
+        def originals(self, home: str, environ: Mapping[str, str], /) -> Iterator[tuple[str, str]]:
+            """As of a line client; a session is empty where a file holds many."""
+
+        def originals_in(self, folder: str) -> Iterator[tuple[str, str]]:
+            """The same, of one folder that was named."""
+
+        def stamp(self, path: str) -> str:
+            """Changes whenever what the path stands for changes. Raises: OSError."""
+
+        def conversations(
+            self, path: str, kept: Kept
+        ) -> Iterator[tuple[str, Iterable[Message | Skipped]]]:
+            """Each session of a document with what was said in it. Raises: OSError."""
+
+
+class Skipped(Enum):
+    """Why a piece of an original is not kept, where it should be counted."""
+
+    UNKNOWN = "unknown"
+    BROKEN = "broken"
+
+
+UNKNOWN = Skipped.UNKNOWN
+BROKEN = Skipped.BROKEN
+
+
+class Kept:
+    """What is kept of transcripts, as set.
+
+    Args:
+        tools: `none`, the `names` of tools that were called, or `all` of what went in and out.
+        subagents: whether what sub-agents said is kept.
+    """
+
+    __slots__ = ("subagents", "tools")
+
+    def __init__(self, *, tools: str = "names", subagents: bool = False) -> None:
+        self.tools = tools
+        self.subagents = subagents
+
+
+class Conversation:
+    """What is known of a session while its file is read.
+
+    Args:
+        session: its id, as the client gives it.
+        kept: what is kept of it.
+        cwd: the folder it is held in.
+        branch: of the repository in that folder.
+        sidechain: whether a sub-agent holds it.
+        at: the time of the message before, for one that has no time.
+    """
+
+    __slots__ = ("at", "branch", "cwd", "kept", "session", "sidechain", "tool_names")
+
+    def __init__(
+        self,
+        session: str,
+        kept: Kept,
+        *,
+        cwd: str = "",
+        branch: str = "",
+        sidechain: bool = False,
+        at: str = "",
+    ) -> None:
+        self.session = session
+        self.kept = kept
+        self.cwd = cwd
+        self.branch = branch
+        self.sidechain = sidechain
+        self.at = at
+        self.tool_names: dict[str, str] = {}
+
+    def message(
+        self,
+        id: str,  # noqa: A002  as in `Message`
+        role: str,
+        text: str,
+        *,
+        at: str = "",
+        parent: str = "",
+        tools: tuple[str, ...] = (),
+    ) -> Message | None:
+        """A message without what is ours; None where nothing is left of it.
+
+        Args:
+            id: The message's own; without one it cannot be told apart, and is not kept.
+            role: user, assistant or tool.
+            text: What was said.
+            at: When, as `instant` gives it; else the time of the message before.
+            parent: The id of the message that it follows.
+            tools: The names of the tools it calls.
+        """
+        if not id or (self.sidechain and not self.kept.subagents):
+            return None
+        self.at = at or self.at
+        text = whole(without_ours(text)).strip()
+        named = tools if self.kept.tools != "none" else ()
+        if not self.at or not (text or named):
+            return None
+        return Message(
+            id=id,
+            role=role,
+            at=self.at,
+            text=text,
+            parent=parent,
+            cwd=self.cwd,
+            branch=self.branch,
+            tools=named,
+            sidechain=self.sidechain,
+        )
+
+
+_CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_OLDEST, _NEWEST = 1971, 9000
+_MILLISECONDS = 1e11
+"""A number of seconds this large would be the year 5138: it counts milliseconds."""
+
+
+def instant(value: object) -> str:
+    """A time as UTC with milliseconds, `2026-11-22T10:00:00.123Z`; empty where it is not a time.
+
+    Args:
+        value: ISO 8601, without a zone in UTC, or a number of seconds or milliseconds.
+    """
+    try:
+        if isinstance(value, str):
+            at = datetime.fromisoformat(value)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            at = datetime.fromtimestamp(value / 1000 if value > _MILLISECONDS else value, UTC)
+        else:
+            return ""
+        if not _OLDEST <= at.year <= _NEWEST:
+            return ""
+        if isinstance(value, str) and _CANONICAL.fullmatch(value):
+            return value
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def whole(text: str) -> str:
+    """A text that UTF-8 can hold: half a surrogate pair becomes the sign for what is not known."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def text_of(value: object) -> str:
+    """A value where a text belongs; empty where it is none."""
+    return value if isinstance(value, str) else ""
+
+
+def dict_of(value: object) -> dict[str, object]:
+    """A value where an object belongs; empty where it is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: object) -> list[object]:
+    """A value where a list belongs; empty where it is none."""
+    return value if isinstance(value, list) else []
+
+
+def name_of(value: object) -> str:
+    """A short name on one line, as of a tool or a branch; empty where it is none."""
+    text = text_of(value)
+    return whole(text) if len(text) <= _LONGEST_NAME and text.isprintable() else ""
+
+
+_LONGEST_NAME = 4096
+
+
+def stamp_of(path: str) -> str:
+    """What a file's state is, in a word that changes when it is written. Raises: OSError."""
+    state = os.stat(path)
+    return f"{state.st_size}-{state.st_mtime_ns}"
+
+
+def files_below(folder: str, *extensions: str) -> Iterator[str]:
+    """The regular files below a folder that end so, in the order of their names.
+
+    A link is followed where it leads to something inside the folder, and only to a file: what
+    leads out of it, or in circles, is not.
+    """
+    root = os.path.realpath(folder)
+    waiting = [root]
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(here) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        folders = []
+        for entry in found:
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif entry.name.endswith(extensions) and _is_inside(entry, root):
+                    yield entry.path
+            except OSError:
+                continue
+        waiting.extend(reversed(folders))
+
+
+def _is_inside(entry: os.DirEntry[str], root: str) -> bool:
+    if not entry.is_file():
+        return False
+    if not entry.is_symlink():
+        return True
+    return os.path.realpath(entry.path).startswith(root.rstrip(os.sep) + os.sep)

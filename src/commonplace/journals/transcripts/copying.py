@@ -1,0 +1,195 @@
+"""Copying what is new of one original into our own transcripts; hook and import do it by this.
+
+Opens an original for reading alone, and never waits for one: no pipe, no lock, no other program.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+from commonplace.journals.transcripts.clients import LINE_CLIENTS, document_client, line_client
+from commonplace.journals.transcripts.clients.json_lines import (
+    json_lines,
+    open_regular,
+    parse_line,
+)
+from commonplace.journals.transcripts.clients.original import BROKEN, UNKNOWN, Kept, Skipped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import IO, Protocol
+
+    from commonplace.journals.transcripts.message import Message
+
+    class KeepsTranscripts(Protocol):
+        """Where messages are kept, each once; see `TranscriptStore`."""
+
+        def append(
+            self,
+            client: str,
+            session: str,
+            messages: Sequence[Message],
+            *,
+            origin: str = "",
+            offset: int = 0,
+            fingerprint: str = "",
+        ) -> int:
+            """Keep what is new of these messages, note how far the origin is copied; how many."""
+
+        def copied_to(self, origin: str) -> tuple[int, str]:
+            """How far an original was copied, and its fingerprint then."""
+
+
+__all__ = ["Copied", "Kept", "copy_new"]
+
+_HEAD = 1024
+_LONGEST_FIRST_LINE = 1024 * 1024
+_BATCH, _BATCH_CHARACTERS = 2000, 4 * 1024 * 1024
+
+
+class Copied:
+    """What a copy came to.
+
+    Args:
+        session: the id of the session; empty where the original holds several.
+        copied: the messages that were new.
+        unknown: lines or parts of kinds that this version does not know; they are skipped.
+        broken: those that are not JSON, too long or too deep; they are skipped.
+        offset: how far the original is copied.
+    """
+
+    __slots__ = ("broken", "copied", "offset", "session", "unknown")
+
+    def __init__(
+        self, session: str, *, copied: int = 0, unknown: int = 0, broken: int = 0, offset: int = 0
+    ) -> None:
+        self.session = session
+        self.copied = copied
+        self.unknown = unknown
+        self.broken = broken
+        self.offset = offset
+
+    def count(self, skipped: Skipped) -> None:
+        """Count a piece that is not kept."""
+        if skipped is UNKNOWN:
+            self.unknown += 1
+        else:
+            self.broken += 1
+
+
+def copy_new(
+    store: KeepsTranscripts,
+    client: str,
+    path: str,
+    *,
+    kept: Kept,
+    limit_bytes: int | None = None,
+) -> Copied:
+    """Copy what an original holds that was not copied before.
+
+    Args:
+        store: Where it is kept.
+        client: The name of the client whose original it is.
+        path: The original.
+        kept: What is kept of it, as set.
+        limit_bytes: About how much is read at most; the rest waits for the next time.
+
+    Raises:
+        OSError: The original cannot be read, or is not a file.
+        CommonplaceError: The store cannot be written to, or an export is damaged.
+    """
+    if client in LINE_CLIENTS:
+        return _copy_lines(store, client, path, kept, limit_bytes)
+    return _copy_document(store, client, path, kept)
+
+
+def _copy_lines(
+    store: KeepsTranscripts, client: str, path: str, kept: Kept, limit_bytes: int | None
+) -> Copied:
+    parser = line_client(client)
+    with open_regular(path) as file:
+        head = file.read(_LONGEST_FIRST_LINE)
+        first = head.partition(b"\n")[0]
+        mark = f"{min(len(first), _HEAD)}-{zlib.crc32(first[:_HEAD]):08x}"
+        origin = _origin(path)
+        start, before = store.copied_to(origin)
+        if before != mark or start > file.seek(0, 2):  # another file, or one that was cut
+            start = 0
+        conversation = parser.begin(path, parse_line(first), kept)
+        done = Copied(conversation.session, offset=start)
+        lines = _counted(file, done, limit_bytes)
+        batch: list[Message] = []
+        size = 0
+        for message in parser.messages(lines, conversation):
+            if isinstance(message, Skipped):
+                done.count(message)
+                continue
+            batch.append(message)
+            size += len(message.text)
+            if len(batch) >= _BATCH or size >= _BATCH_CHARACTERS:
+                # The line that is being read may say more: it counts as copied with the next.
+                done.copied += store.append(
+                    client,
+                    conversation.session,
+                    batch,
+                    origin=origin,
+                    offset=done.offset,
+                    fingerprint=mark,
+                )
+                batch, size = [], 0
+    if batch or done.offset != start:
+        done.copied += store.append(
+            client, conversation.session, batch, origin=origin, offset=done.offset, fingerprint=mark
+        )
+    return done
+
+
+def _origin(path: str) -> str:
+    """A path as text, also where its name is not UTF-8."""
+    return path.encode(errors="backslashreplace").decode()
+
+
+def _counted(file: IO[bytes], done: Copied, limit_bytes: int | None) -> Iterator[object]:
+    """The values of the lines; how far they reach, and what is broken, is noted in `done`."""
+    start = done.offset
+    for value, at in json_lines(file, start=start):
+        if value is BROKEN:
+            done.broken += 1
+        else:
+            yield value
+        done.offset = at
+        if limit_bytes is not None and at - start >= limit_bytes:
+            return
+
+
+def _copy_document(store: KeepsTranscripts, client: str, path: str, kept: Kept) -> Copied:
+    parser = document_client(client)
+    stamp = parser.stamp(path)
+    done = Copied("")
+    if store.copied_to(_origin(path))[1] == stamp:
+        return done
+    sessions = 0
+    for session, said in parser.conversations(path, kept):
+        sessions += bool(session)
+        done.session = session if sessions == 1 else ""
+        for batch in _batches(said, done):
+            done.copied += store.append(client, session, batch)
+    store.append(client, done.session, [], origin=_origin(path), offset=1, fingerprint=stamp)
+    return done
+
+
+def _batches(said: Iterable[Message | Skipped], done: Copied) -> Iterator[list[Message]]:
+    batch: list[Message] = []
+    size = 0
+    for message in said:
+        if isinstance(message, Skipped):
+            done.count(message)
+            continue
+        batch.append(message)
+        size += len(message.text)
+        if len(batch) >= _BATCH or size >= _BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

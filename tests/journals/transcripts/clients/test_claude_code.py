@@ -1,0 +1,147 @@
+"""Claude Code's lines become what was said, and nothing else."""
+
+from __future__ import annotations
+
+from tests.journals.transcripts.originals import claude_line, clock, write_lines
+
+from commonplace.journals.transcripts.clients.claude_code import (
+    begin,
+    messages,
+    originals,
+    originals_in,
+)
+from commonplace.journals.transcripts.clients.original import UNKNOWN, Kept
+
+CALL = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "env"}}
+ANSWER = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "TOKEN=secret"}
+OURS = {"type": "tool_use", "id": "toolu_2", "name": "mcp__commonplace__recall", "input": {}}
+OUR_ANSWER = {"type": "tool_result", "tool_use_id": "toolu_2", "content": "You fixed it."}
+
+
+def said(*lines, tools="names", subagents=False, path="/p/s1.jsonl"):
+    kept = Kept(tools=tools, subagents=subagents)
+    return [*messages(lines, begin(path, lines[0], kept))]
+
+
+def test_user_and_assistant_are_kept_with_where_and_when():
+    """Id, parent, time, folder and branch are the client's own."""
+    [asked, answered] = said(
+        claude_line("Fix the parser.", own="a", second=1),
+        claude_line("Done.", role="assistant", own="b", second=2, parentUuid="a"),
+    )
+    assert asked == (
+        "a",
+        "user",
+        clock(1),
+        "Fix the parser.",
+        "",
+        "/home/ann/shop",
+        "main",
+        (),
+        False,
+        0,
+    )
+    assert (answered.role, answered.text, answered.parent) == ("assistant", "Done.", "a")
+
+
+def test_thinking_is_never_kept():
+    """Whatever the setting."""
+    thought = [{"type": "thinking", "thinking": "hm"}, {"type": "redacted_thinking", "data": "x"}]
+    assert said(claude_line("", role="assistant", content=thought), tools="all") == []
+
+
+def test_of_tools_the_names_are_kept():
+    """What went in and what came out stays where it is, unless it is asked for."""
+    call, answer = (
+        claude_line("", role="assistant", content=[CALL], own="a"),
+        claude_line("", content=[ANSWER], own="b", toolUseResult={"stdout": "TOKEN=secret"}),
+    )
+    assert [(x.text, x.tools) for x in said(call, answer)] == [("", ("Bash",))]
+    assert said(call, answer, tools="none") == []
+    every = said(call, answer, tools="all")
+    assert [(x.id, x.role, x.text) for x in every[1:]] == [
+        ("a:toolu_1", "tool", '{"command": "env"}'),
+        ("b:toolu_1", "tool", "TOKEN=secret"),
+    ]
+
+
+def test_what_our_own_tools_answer_is_never_kept():
+    """Only that they were called."""
+    lines = claude_line("", role="assistant", content=[OURS]), claude_line("", content=[OUR_ANSWER])
+    assert [(x.text, x.tools) for x in said(*lines, tools="all")] == [
+        ("", ("mcp__commonplace__recall",))
+    ]
+    assert said(lines[1], tools="all") == []
+
+
+def test_what_nobody_said_is_not_kept():
+    """Meta lines, the summary of a compaction, output of commands, notes of the client."""
+    assert (
+        said(
+            claude_line("Caveat", isMeta=True),
+            claude_line("This session is being continued …", isCompactSummary=True),
+            claude_line("<local-command-stdout>Compacted</local-command-stdout>"),
+            {"type": "queue-operation", "operation": "enqueue", "content": "x"},
+            {"type": "attachment", "uuid": "a"},
+            {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted"},
+        )
+        == []
+    )
+
+
+def test_sub_agents_are_left_out_or_marked():
+    """By the mark of a line, and by the name of the file."""
+    line = claude_line("Look around.", isSidechain=True)
+    own = "/p/s1/subagents/agent-a1.jsonl"
+    assert said(line) == said(line, path=own) == []
+    assert [x.sidechain for x in said(line, subagents=True)] == [True]
+    plain = claude_line("Look around.")
+    assert [x.sidechain for x in said(plain, subagents=True, path=own)] == [True]
+
+
+def test_what_is_not_known_is_counted():
+    """A kind of line, a kind of block, and what is no object."""
+    block = [{"type": "hologram"}, {"type": "text", "text": "Hello."}]
+    lines = {"type": "new-thing"}, claude_line("", content=block), [1, 2], {"type": ["x"]}
+    found = said(*lines)
+    assert found.count(UNKNOWN) == 4
+    assert [x.text for x in found if x is not UNKNOWN] == ["Hello."]
+
+
+def test_lines_of_any_shape_raise_nothing():
+    """Each field may be anything."""
+    odd = [None, 1e999, [], {}, "x", True]
+    for value in odd:
+        line = claude_line("Hello.")
+        for name in line:
+            if name != "type":
+                said({**line, name: value}, tools="all")
+        said(claude_line("", content=[value]), claude_line("", content=[{"type": value}]))
+        said({**CALL, "type": "user", "message": {"content": [{**CALL, "id": value}]}}, tools="all")
+
+
+def test_a_line_without_a_time_has_that_of_the_line_before():
+    """A message that has no id cannot be told from a copy, and is left out."""
+    first, second = claude_line("one", second=5), claude_line("two", timestamp="soon")
+    assert [x.at for x in said(first, second)] == [clock(5), clock(5)]
+    assert said(claude_line("one", uuid="")) == []
+
+
+def test_the_files_of_this_machine_are_found(tmp_path):
+    """Of a session, and of its sub-agents; elsewhere where the client was told so."""
+    folder = tmp_path / "projects" / "-home-ann-shop"
+    own = write_lines(folder / "s1.jsonl", claude_line("a"))
+    agent = write_lines(folder / "s1" / "subagents" / "agent-a1.jsonl", claude_line("b"))
+    (folder / "memory").mkdir()
+    (folder / "memory" / "notes.md").write_text("not a transcript")
+    assert sorted(originals("/nowhere", {"CLAUDE_CONFIG_DIR": str(tmp_path)})) == sorted(
+        [(own, "s1"), (agent, "s1")]
+    )
+    assert [*originals("/nowhere", {})] == []
+
+
+def test_an_agents_file_beside_the_sessions_names_its_session_inside(tmp_path):
+    """So earlier versions kept them."""
+    path = write_lines(tmp_path / "agent-a1.jsonl", claude_line("a", sessionId="s9"))
+    assert begin(path, claude_line("a", sessionId="s9"), Kept()).session == "s9"
+    assert [*originals_in(str(tmp_path))] == [(path, "agent-a1")]
