@@ -1,0 +1,87 @@
+"""ChatGPT's export: an archive with lists of conversations, each a tree of messages.
+
+Never keeps what it thought, what is hidden from the user, or what is said to a tool.
+"""
+
+from __future__ import annotations
+
+from commonplace.journals.transcripts.clients.claude_ai import originals, originals_in
+from commonplace.journals.transcripts.clients.json_documents import exported_values
+from commonplace.journals.transcripts.clients.original import (
+    BROKEN,
+    UNKNOWN,
+    Conversation,
+    dict_of,
+    instant,
+    list_of,
+    name_of,
+    stamp_of,
+    text_of,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from commonplace.journals.transcripts.clients.original import Kept, Skipped
+    from commonplace.journals.transcripts.message import Message
+
+__all__ = ["conversations", "originals", "originals_in", "stamp"]
+
+_SAID = frozenset(("text", "multimodal_text"))
+_NOT_SAID = frozenset(
+    "code execution_output thoughts reasoning_recap user_editable_context model_editable_context"
+    " system_error tether_quote tether_browsing_display tether_browsing_code sonic_webpage"
+    " computer_output app_pairing_content citable_code_output super_widget".split()
+)
+
+stamp = stamp_of
+
+
+def conversations(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message | Skipped]]]:
+    """Each conversation of an export with what was said in it. Raises: OSError, Invalid."""
+    for value in exported_values(path):
+        fields = dict_of(value)
+        session = name_of(fields.get("conversation_id")) or name_of(fields.get("id"))
+        if value is BROKEN or not session:
+            yield "", (BROKEN if value is BROKEN else UNKNOWN,)
+            continue
+        conversation = Conversation(session, kept, at=instant(fields.get("create_time")))
+        yield session, _said(dict_of(fields.get("mapping")), conversation)
+
+
+def _said(nodes: dict[str, object], conversation: Conversation) -> Iterator[Message | Skipped]:
+    """The messages of all branches, oldest first: what was asked again was said as well."""
+    messages = [(node, dict_of(node.get("message"))) for node in map(dict_of, nodes.values())]
+    for node, fields in sorted(messages, key=lambda pair: instant(pair[1].get("create_time"))):
+        if not fields:
+            continue
+        role = text_of(dict_of(fields.get("author")).get("role"))
+        content = dict_of(fields.get("content"))
+        kind = text_of(content.get("content_type"))
+        if kind not in _SAID and kind not in _NOT_SAID:
+            yield UNKNOWN
+        hidden = dict_of(fields.get("metadata")).get("is_visually_hidden_from_conversation")
+        to_tool = text_of(fields.get("recipient")) not in ("", "all")
+        if role not in ("user", "assistant") or hidden is True:
+            continue
+        text = _text(content) if kind in _SAID and not to_tool else ""
+        message = conversation.message(
+            name_of(fields.get("id")),
+            role,
+            text,
+            at=instant(fields.get("create_time")),
+            parent=name_of(node.get("parent")),
+            tools=(name_of(fields.get("recipient")),) if to_tool else (),
+        )
+        if message:
+            yield message
+
+
+def _text(content: dict[str, object]) -> str:
+    """The words of a message; a picture is left out, what was spoken is there as it was heard."""
+    parts = [
+        part if isinstance(part, str) else text_of(dict_of(part).get("text"))
+        for part in list_of(content.get("parts"))
+    ]
+    return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,157 @@
+"""Gemini CLI's transcripts: a file a session, whose lines write a message again as it grows.
+
+Never keeps thoughts. What was taken back (`$rewindTo`) was said, and is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from commonplace.journals.transcripts.clients.json_documents import list_values
+from commonplace.journals.transcripts.clients.json_lines import json_lines, open_regular
+from commonplace.journals.transcripts.clients.original import (
+    BROKEN,
+    UNKNOWN,
+    Conversation,
+    dict_of,
+    files_below,
+    instant,
+    list_of,
+    name_of,
+    stamp_of,
+    text_of,
+)
+from commonplace.journals.transcripts.injected import is_ours, typed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from commonplace.journals.transcripts.clients.original import Kept, Skipped
+    from commonplace.journals.transcripts.message import Message
+
+_ROLES = {"user": "user", "gemini": "assistant"}
+_NOTES = frozenset(("info", "error", "warning"))
+_SHORTEST_UNIQUE = 20
+
+stamp = stamp_of
+
+
+def originals(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The path and the session of each file of this machine's user."""
+    home = environ.get("GEMINI_CLI_HOME") or home
+    return originals_in(os.path.join(home, ".gemini", "tmp"))
+
+
+def originals_in(folder: str) -> Iterator[tuple[str, str]]:
+    """The same, of the chats below a folder; one written anew as lines has a `.json` beside it."""
+    for path in files_below(folder, ".json", ".jsonl"):
+        name = os.path.basename(path)
+        if name.startswith("session-") or path.endswith(".jsonl"):
+            yield path, name.partition(".json")[0]
+
+
+def conversations(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message | Skipped]]]:
+    """The one session of a file with what was said in it. Raises: OSError."""
+    conversation = Conversation(os.path.basename(path).partition(".json")[0], kept)
+    records: dict[str, dict[str, object]] = {}
+    skipped: list[Skipped] = []
+    with open_regular(path) as file:
+        is_lines = path.endswith(".jsonl")
+        for value in (x for x, _at in json_lines(file)) if is_lines else list_values(file):
+            if value is BROKEN:
+                skipped.append(BROKEN)
+            elif not _note(dict_of(value), records, conversation):
+                skipped.append(UNKNOWN)
+    yield conversation.session, [*skipped, *_said(records, conversation)]
+
+
+def _note(
+    fields: dict[str, object], records: dict[str, dict[str, object]], conversation: Conversation
+) -> bool:
+    """Take in a line, or a whole document of the older form; whether it is known."""
+    if isinstance(fields.get("id"), str):
+        _merge(fields, records)
+        return True
+    meta = dict_of(fields.get("$set")) or fields
+    conversation.session = name_of(meta.get("sessionId")) or conversation.session
+    conversation.at = instant(meta.get("startTime")) or conversation.at
+    conversation.sidechain = conversation.sidechain or meta.get("kind") == "subagent"
+    folders = list_of(meta.get("directories"))
+    conversation.cwd = name_of(folders[0]) if folders else conversation.cwd
+    for message in list_of(meta.get("messages")):
+        _merge(dict_of(message), records)
+    return "$set" in fields or "$rewindTo" in fields or "sessionId" in fields
+
+
+def _merge(fields: dict[str, object], records: dict[str, dict[str, object]]) -> None:
+    """The last form of a message counts, but for a text that was masked later."""
+    own = name_of(fields.get("id"))
+    slim = {key: fields.get(key) for key in ("type", "timestamp")}
+    slim["text"] = _text(fields.get("displayContent")) or _text(fields.get("content"))
+    slim["calls"] = [_slim_call(dict_of(call)) for call in list_of(fields.get("toolCalls"))]
+    before = records.get(own)
+    if before:
+        slim["text"] = before["text"] or slim["text"]
+        slim["timestamp"] = before["timestamp"]
+    records[own] = slim
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else [content]
+    texts = [part if isinstance(part, str) else _part_text(dict_of(part)) for part in parts]
+    return "\n\n".join(text for text in texts if text)
+
+
+def _part_text(part: dict[str, object]) -> str:
+    return "" if part.get("thought") is True else text_of(part.get("text"))
+
+
+def _slim_call(call: dict[str, object]) -> dict[str, object]:
+    return {key: call.get(key) for key in ("id", "name", "args", "result")}
+
+
+def _said(
+    records: dict[str, dict[str, object]], conversation: Conversation
+) -> Iterator[Message | Skipped]:
+    for given, fields in records.items():
+        kind = text_of(fields.get("type"))
+        role = _ROLES.get(kind)
+        if role is None:
+            if kind not in _NOTES:
+                yield UNKNOWN
+            continue
+        own = given if len(given) >= _SHORTEST_UNIQUE else f"{conversation.session}:{given}"
+        text = text_of(fields.get("text"))
+        calls = [dict_of(call) for call in list_of(fields.get("calls"))]
+        names = [name_of(call.get("name")) for call in calls]
+        message = conversation.message(
+            own,
+            role,
+            typed(text) if role == "user" else text,
+            at=instant(fields.get("timestamp")),
+            tools=tuple(name for name in names if name),
+        )
+        if message:
+            yield message
+        if conversation.kept.tools == "all":
+            yield from _of_tools(own, calls, conversation)
+
+
+def _of_tools(
+    own: str, calls: list[dict[str, object]], conversation: Conversation
+) -> Iterator[Message]:
+    """What went into tools and came out of them, each call as a message of its own."""
+    for number, call in enumerate(calls):
+        name = name_of(call.get("name"))
+        if not name or is_ours(name):
+            continue
+        text = json.dumps(
+            {"args": call.get("args"), "result": call.get("result")}, ensure_ascii=False
+        )
+        message = conversation.message(f"{own}:{number}", "tool", text, parent=own, tools=(name,))
+        if message:
+            yield message

@@ -1,0 +1,219 @@
+"""OpenCode's transcripts: a database of sessions, or, before version 1.2, a file for each part.
+
+Reads the database without ever writing to it; never keeps reasoning.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing, suppress
+from urllib.parse import quote
+
+from commonplace.journals.transcripts.clients.json_lines import (
+    LONGEST_LINE,
+    open_regular,
+    parse_line,
+)
+from commonplace.journals.transcripts.clients.original import (
+    BROKEN,
+    UNKNOWN,
+    Conversation,
+    dict_of,
+    files_below,
+    instant,
+    name_of,
+    stamp_of,
+    text_of,
+)
+from commonplace.journals.transcripts.injected import is_ours, typed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from commonplace.journals.transcripts.clients.original import Kept, Skipped
+    from commonplace.journals.transcripts.message import Message
+
+_PARTS = frozenset(
+    "text tool reasoning file step-start step-finish snapshot patch compaction"
+    " subtask agent retry".split()
+)
+_SESSIONS = "SELECT id, parent_id, directory, time_created FROM session ORDER BY time_created, id"
+_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+_PARTS_OF = "SELECT data FROM part WHERE message_id = ? ORDER BY id"
+_BUSY_S = 5.0
+
+
+def originals(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The database of this machine's user, and the files of sessions from before there was one."""
+    shared = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    return originals_in(os.path.join(shared, "opencode"))
+
+
+def originals_in(folder: str) -> Iterator[tuple[str, str]]:
+    """The same, of a folder that is OpenCode's own."""
+    for name in sorted(_listed(folder)):
+        path = os.path.join(folder, name)
+        if name.startswith("opencode") and name.endswith(".db") and os.path.isfile(path):
+            yield path, ""
+    sessions = os.path.join(folder, "storage", "session")
+    for path in files_below(sessions, ".json"):
+        yield path, os.path.basename(path).removesuffix(".json")
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def stamp(path: str) -> str:
+    """What the database, or the session with its messages, is now. Raises: OSError."""
+    beside = [f"{path}-wal"] if path.endswith(".db") else [_messages_folder(path)]
+    stamps = [stamp_of(path)]
+    for other in beside:
+        with suppress(OSError):
+            stamps.append(stamp_of(other))
+    return " ".join(stamps)
+
+
+def _messages_folder(path: str) -> str:
+    """Where the messages of a session's file lie."""
+    storage = os.path.dirname(os.path.dirname(os.path.dirname(path)))
+    session = os.path.basename(path).removesuffix(".json")
+    return os.path.join(storage, "message", session)
+
+
+def conversations(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message | Skipped]]]:
+    """Each session with what was said in it. Raises: OSError where it cannot be read."""
+    return _of_database(path, kept) if path.endswith(".db") else _of_files(path, kept)
+
+
+def _of_database(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message | Skipped]]]:
+    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_S)) as database:
+            database.text_factory = bytes
+            for row in database.execute(_SESSIONS).fetchall():
+                own, parent, folder, at = (_plain(value) for value in row)
+                session = Conversation(
+                    name_of(own),
+                    kept,
+                    cwd=name_of(folder),
+                    sidechain=bool(parent),
+                    at=instant(at),
+                )
+                rows = database.execute(_MESSAGES, (own,)).fetchall()
+                said = (
+                    (
+                        text_of(_plain(key)),
+                        _parsed(data),
+                        [_parsed(part) for (part,) in database.execute(_PARTS_OF, (_plain(key),))],
+                    )
+                    for key, data in rows
+                )
+                yield session.session, _said(said, session)
+    except sqlite3.Error as exc:
+        raise OSError(f"{path} cannot be read: {exc}") from exc
+
+
+def _plain(value: object) -> object:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _parsed(data: object) -> object | Skipped:
+    return parse_line(data) if isinstance(data, bytes) and len(data) <= LONGEST_LINE else BROKEN
+
+
+def _of_files(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message | Skipped]]]:
+    fields = dict_of(_file_value(path))
+    session = Conversation(
+        os.path.basename(path).removesuffix(".json"),
+        kept,
+        cwd=name_of(fields.get("directory")),
+        sidechain=bool(fields.get("parentID")),
+        at=instant(dict_of(fields.get("time")).get("created")),
+    )
+    folder = _messages_folder(path)
+    parts = os.path.join(os.path.dirname(os.path.dirname(folder)), "part")
+
+    def said() -> Iterator[tuple[str, object | Skipped, list[object | Skipped]]]:
+        for file in files_below(folder, ".json"):
+            own = os.path.basename(file).removesuffix(".json")
+            below = files_below(os.path.join(parts, own), ".json")
+            yield own, _file_value(file), [_file_value(part) for part in below]
+
+    yield session.session, _said(said(), session)
+
+
+def _file_value(path: str) -> object | Skipped:
+    try:
+        with open_regular(path) as file:
+            content = file.read(LONGEST_LINE + 1)
+    except OSError:
+        return BROKEN
+    return parse_line(content) if len(content) <= LONGEST_LINE else BROKEN
+
+
+def _said(
+    said: Iterable[tuple[str, object | Skipped, list[object | Skipped]]],
+    conversation: Conversation,
+) -> Iterator[Message | Skipped]:
+    """The messages of a session; one that is still being answered waits for the next time."""
+    for own, data, parts in said:
+        if data is BROKEN:
+            yield BROKEN
+            continue
+        fields = dict_of(data)
+        role, time = text_of(fields.get("role")), dict_of(fields.get("time"))
+        if role not in ("user", "assistant"):
+            yield UNKNOWN
+            continue
+        if role == "assistant" and "completed" not in time and "error" not in fields:
+            continue
+        yield from _message(own, role, [dict_of(part) for part in parts], fields, conversation)
+        yield from (BROKEN for part in parts if part is BROKEN)
+        kinds = [dict_of(part).get("type") for part in parts if part is not BROKEN]
+        if any(not isinstance(kind, str) or kind not in _PARTS for kind in kinds):
+            yield UNKNOWN
+
+
+def _message(
+    own: str,
+    role: str,
+    parts: list[dict[str, object]],
+    fields: dict[str, object],
+    conversation: Conversation,
+) -> Iterator[Message]:
+    # What is synthetic was read or written by the client: a file's text, a reminder.
+    texts = [
+        text_of(part.get("text"))
+        for part in parts
+        if part.get("type") == "text" and part.get("synthetic") is not True
+    ]
+    tools = [part for part in parts if part.get("type") == "tool"]
+    names = [name_of(part.get("tool")) for part in tools]
+    is_summary = role == "assistant" and fields.get("summary") is True
+    message = conversation.message(
+        own,
+        role,
+        "" if is_summary else "\n\n".join(typed(x) if role == "user" else x for x in texts),
+        at=instant(dict_of(fields.get("time")).get("created")),
+        parent=name_of(fields.get("parentID")),
+        tools=tuple(name for name in names if name),
+    )
+    if message:
+        yield message
+    if conversation.kept.tools != "all":
+        return
+    for number, (name, part) in enumerate(zip(names, tools, strict=True)):
+        if not name or is_ours(name):
+            continue
+        state = dict_of(part.get("state"))
+        text = json.dumps({key: state.get(key) for key in ("input", "output")}, ensure_ascii=False)
+        kept = conversation.message(f"{own}:{number}", "tool", text, parent=own, tools=(name,))
+        if kept:
+            yield kept

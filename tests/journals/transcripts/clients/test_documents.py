@@ -1,0 +1,374 @@
+"""Exports and sessions that are kept as documents: zip or not, one or many, and hostile ones."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sqlite3
+import zipfile
+from contextlib import closing
+
+import pytest
+from tests.journals.transcripts.originals import clock, write_lines
+
+from commonplace.core.errors import Invalid
+from commonplace.journals.transcripts.clients import document_client
+from commonplace.journals.transcripts.clients.original import BROKEN, UNKNOWN, Kept
+from commonplace.journals.transcripts.copying import copy_new
+from commonplace.journals.transcripts.store import TranscriptStore
+
+CLAUDE_AI = {
+    "uuid": "c1",
+    "name": "Soup",
+    "created_at": clock(0),
+    "chat_messages": [
+        {"uuid": "m1", "sender": "human", "text": "How?", "created_at": clock(1), "content": []},
+        {
+            "uuid": "m2",
+            "sender": "assistant",
+            "text": "Slowly. [tool]",
+            "created_at": clock(2),
+            "content": [
+                {"type": "thinking", "thinking": "hm"},
+                {"type": "text", "text": "Slowly."},
+                {"type": "tool_use", "name": "web_search", "input": {}},
+            ],
+        },
+    ],
+}
+
+
+def node(own, role, text, second, *, parent=None, kind="text", **more):
+    message = {
+        "id": own,
+        "author": {"role": role},
+        "create_time": 1795341600.0 + second,
+        "content": {"content_type": kind, "parts": [text]},
+        "recipient": "all",
+        "metadata": {},
+        **more,
+    }
+    return {"id": own, "message": message, "parent": parent, "children": []}
+
+
+CHATGPT = {
+    "id": "c1",
+    "conversation_id": "c1",
+    "create_time": 1795341600.0,
+    "mapping": {
+        "root": {"id": "root", "message": None, "parent": None},
+        "m2": node("m2", "assistant", "Slowly.", 2, parent="m1"),
+        "m1": node("m1", "user", "How?", 1),
+        "m3": node("m3", "assistant", "search()", 3, recipient="web"),
+        "m4": node("m4", "tool", "result", 4),
+        "m5": node("m5", "user", "profile", 5, kind="user_editable_context"),
+        "m6": node("m6", "assistant", "hm", 6, kind="thoughts"),
+        "m7": node(
+            "m7", "user", "hidden", 7, metadata={"is_visually_hidden_from_conversation": True}
+        ),
+    },
+}
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = TranscriptStore(str(tmp_path / "transcripts"))
+    yield made
+    made.close()
+
+
+def said(client, path, **more):
+    """Of each session its messages, and what was skipped."""
+    found = document_client(client).conversations(str(path), Kept(**more))
+    return {session: [*messages] for session, messages in found}
+
+
+def lines(messages):
+    return [(x.role, x.text, x.tools) for x in messages]
+
+
+def zipped(path, **members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("__", "/") + ".json", json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize("form", ["json", "pretty", "zip", "in a folder"])
+def test_an_export_of_claude_ai(tmp_path, form):
+    """As an archive, or unpacked; what it thought is left out."""
+    path = tmp_path / "conversations.json"
+    if form == "json":
+        path.write_text(json.dumps([CLAUDE_AI]))
+    elif form == "pretty":
+        path.write_text("\ufeff" + json.dumps([CLAUDE_AI], indent=2) + "\n")
+    else:
+        member = "conversations" if form == "zip" else "data-2026__conversations"
+        path = zipped(tmp_path / "export.zip", users=[{}], **{member: [CLAUDE_AI]})
+    assert lines(said("claude-ai", path)["c1"]) == [
+        ("user", "How?", ()),
+        ("assistant", "Slowly.", ("web_search",)),
+    ]
+
+
+def test_an_export_of_chatgpt(tmp_path):
+    """All branches, in the order of time; what is hidden, thought or said to a tool is left out."""
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([CHATGPT]))
+    found = said("chatgpt", path)["c1"]
+    assert lines(found) == [
+        ("user", "How?", ()),
+        ("assistant", "Slowly.", ()),
+        ("assistant", "", ("web",)),
+    ]
+    assert (found[0].at, found[1].parent) == ("2026-11-22T10:00:01.000Z", "m1")
+
+
+def test_an_export_in_several_files(tmp_path):
+    """Large ones come so."""
+    first, second = [CHATGPT], [{**CHATGPT, "conversation_id": "c2"}]
+    path = zipped(tmp_path / "e.zip", **{"conversations-000": first, "conversations-001": second})
+    assert [*said("chatgpt", path)] == ["c1", "c2"]
+
+
+def test_an_export_is_imported_once(store, tmp_path):
+    """Unchanged it is not read again; a newer one adds what is new."""
+    path = zipped(tmp_path / "e.zip", conversations=[CLAUDE_AI])
+    assert copy_new(store, "claude-ai", str(path), kept=Kept()).copied == 2
+    assert copy_new(store, "claude-ai", str(path), kept=Kept()).copied == 0
+    more = {"uuid": "m3", "sender": "human", "text": "Thanks.", "created_at": clock(9)}
+    newer = {**CLAUDE_AI, "chat_messages": [*CLAUDE_AI["chat_messages"], more]}
+    path = zipped(tmp_path / "newer.zip", conversations=[newer])
+    done = copy_new(store, "claude-ai", str(path), kept=Kept())
+    assert (done.session, done.copied) == ("c1", 1)
+    assert [x.text for x in store.read("claude-ai", "c1")] == ["How?", "Slowly.", "Thanks."]
+
+
+@pytest.mark.parametrize("client", ["claude-ai", "chatgpt"])
+def test_values_of_any_shape_raise_nothing(tmp_path, client):
+    """They are counted."""
+    odd = [None, 1e999, [], {}, "x", True, [{}]]
+    one, inner = (CLAUDE_AI, "chat_messages") if client == "claude-ai" else (CHATGPT, "mapping")
+    values = [*odd, *({**one, inner: value} for value in odd)]
+    values += [{**one, inner: {"m": {"id": "m", "message": value}}} for value in odd]
+    values += [
+        {**one, inner: [{**CLAUDE_AI["chat_messages"][1], "content": value}]} for value in odd
+    ]
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps(values))
+    found = said(client, path)
+    assert found[""] == [UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'[{"uuid": "c1", "chat_messages": [',
+        b"[" * 200_000,
+        b'[{"uuid": ' + b"9" * 5000 + b"}]",
+        b'[{"uuid": "c1" "x"}]',
+        b"[" + b" " * 1_000_000,
+        b'["' + b"x" * (40 * 1024 * 1024),
+    ],
+)
+def test_a_broken_export_is_counted_as_such(tmp_path, content):
+    """Cut off, nested beyond measure, no JSON, endless."""
+    path = tmp_path / "conversations.json"
+    path.write_bytes(content)
+    assert said("claude-ai", path) == {"": [BROKEN]}
+
+
+def test_what_stands_before_a_broken_value_is_kept(tmp_path):
+    """Where the next one begins cannot be known."""
+    path = tmp_path / "conversations.json"
+    path.write_bytes(json.dumps([CLAUDE_AI]).encode()[:-1] + b', {"uuid"')
+    found = said("claude-ai", path)
+    assert (len(found["c1"]), found[""]) == (2, [BROKEN])
+
+
+def test_a_bomb_is_not_unpacked(tmp_path):
+    """An archive of 1 MB that holds 1 GB ends early, in little memory."""
+    path = tmp_path / "e.zip"
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("conversations.json", "w", force_zip64=True) as member,
+    ):
+        member.write(b"[")
+        for _ in range(1024):
+            member.write(b" " * 1024 * 1024)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert said("claude-ai", path) == {"": [BROKEN]}
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 * 1024
+
+
+@pytest.mark.parametrize("form", ["cut", "nothing", "noise"])
+def test_an_archive_that_is_none_is_refused(tmp_path, form):
+    """In words that name it."""
+    path = zipped(
+        tmp_path / "e.zip", **{"users" if form == "nothing" else "conversations": [CLAUDE_AI]}
+    )
+    if form == "cut":
+        path.write_bytes(path.read_bytes()[:60])
+    elif form == "noise":
+        content = bytearray(path.read_bytes())
+        content[45:80] = b"\xff" * 35
+        path.write_bytes(content)
+    with pytest.raises(Invalid, match="The archive"):
+        said("claude-ai", path)
+
+
+def gemini(*records, folder, name="session-2026-11-22T10-00-abc.jsonl"):
+    first = {"sessionId": "g1", "projectHash": "p", "startTime": clock(0), "kind": "main"}
+    return write_lines(folder / "chats" / name, first, *records)
+
+
+def test_a_session_of_gemini(tmp_path):
+    """Its lines write a message again; what was taken back was said; notes are left out."""
+    answer = {"id": "b" * 36, "type": "gemini", "content": "Slowly.", "timestamp": clock(2)}
+    path = gemini(
+        {"$set": {"directories": ["/home/ann/shop"]}},
+        {
+            "id": "a" * 36,
+            "type": "user",
+            "content": [{"text": "How? --- a file ---"}],
+            "displayContent": "How?",
+            "timestamp": clock(1),
+        },
+        {**answer, "thoughts": [{"subject": "hm"}]},
+        {**answer, "toolCalls": [{"id": "t", "name": "read_file", "args": {}, "result": "SECRET"}]},
+        {"id": "c" * 36, "type": "info", "content": "Update!", "timestamp": clock(3)},
+        {"$rewindTo": "b" * 36},
+        {
+            "$set": {
+                "messages": [
+                    {
+                        "id": "d" * 36,
+                        "type": "user",
+                        "content": "<state_snapshot>\nx\n</state_snapshot>",
+                    }
+                ]
+            }
+        },
+        {"hologram": 1},
+        folder=tmp_path,
+    )
+    [(session, found)] = said("gemini", path).items()
+    assert session == "g1"
+    assert found[0] is UNKNOWN
+    assert lines(found[1:]) == [("user", "How?", ()), ("assistant", "Slowly.", ("read_file",))]
+    assert found[1].cwd == "/home/ann/shop"
+    every = said("gemini", path, tools="all")["g1"]
+    assert [x.text for x in every if x is not UNKNOWN][-1] == '{"args": {}, "result": "SECRET"}'
+
+
+def test_an_older_session_of_gemini_is_one_document(tmp_path):
+    """Goes on as lines in a file beside it, which repeats nothing."""
+    message = {"id": "a" * 36, "type": "user", "content": "How?", "timestamp": clock(1)}
+    path = tmp_path / "chats" / "session-1.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"sessionId": "g1", "projectHash": "p", "messages": [message]}))
+    assert lines(said("gemini", path)["g1"]) == [("user", "How?", ())]
+    gemini(message, folder=tmp_path, name="session-1.jsonl")
+    found = [x for x, _ in document_client("gemini").originals_in(str(tmp_path))]
+    assert [x.rpartition("/")[2] for x in found] == ["session-1.json", "session-1.jsonl"]
+
+
+def test_sub_agents_of_gemini_are_left_out(tmp_path):
+    """The first line of their file says so."""
+    message = {"id": "a" * 36, "type": "user", "content": "Look.", "timestamp": clock(1)}
+    path = gemini({"$set": {"kind": "subagent"}}, message, folder=tmp_path)
+    assert said("gemini", path) == {"g1": []}
+    assert [x.sidechain for x in said("gemini", path, subagents=True)["g1"]] == [True]
+
+
+USER = {"role": "user", "time": {"created": 1795341601000}}
+ASSISTANT = {
+    "role": "assistant",
+    "time": {"created": 1795341602000, "completed": 1795341603000},
+    "parentID": "msg_1",
+}
+PARTS = {
+    "msg_1": [
+        {"type": "text", "text": "How?"},
+        {"type": "text", "text": "file", "synthetic": True},
+    ],
+    "msg_2": [
+        {"type": "reasoning", "text": "hm"},
+        {"type": "text", "text": "Slowly."},
+        {"type": "tool", "tool": "bash", "state": {"input": {}, "output": "SECRET"}},
+        {"type": "hologram"},
+    ],
+}
+
+
+def opencode_database(folder, *, answer=ASSISTANT):
+    folder.mkdir(exist_ok=True)
+    path = folder / "opencode.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executescript(
+            "CREATE TABLE IF NOT EXISTS session"
+            "(id TEXT, parent_id TEXT, directory TEXT, time_created INTEGER);"
+            "CREATE TABLE IF NOT EXISTS message"
+            "(id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);"
+            "CREATE TABLE IF NOT EXISTS part(id TEXT PRIMARY KEY, message_id TEXT, data TEXT);"
+        )
+        db.execute("DELETE FROM session")
+        db.execute("INSERT INTO session VALUES ('ses_1', NULL, '/home/ann/shop', 1795341600000)")
+        db.execute("INSERT INTO session VALUES ('ses_2', 'ses_1', '/home/ann/shop', 1795341600000)")
+        for number, data in enumerate([USER, answer, "x"], 1):
+            text = data if isinstance(data, str) else json.dumps(data)
+            row = (f"msg_{number}", "ses_1", number, text)
+            db.execute("INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?)", row)
+        db.execute(
+            "INSERT OR REPLACE INTO message VALUES ('msg_9', 'ses_2', 9, ?)", (json.dumps(USER),)
+        )
+        for message, parts in [*PARTS.items(), ("msg_9", PARTS["msg_1"])]:
+            for number, part in enumerate(parts):
+                row = (f"prt_{message}_{number}", message, json.dumps(part))
+                db.execute("INSERT OR REPLACE INTO part VALUES (?, ?, ?)", row)
+    return path
+
+
+def opencode_files(folder):
+    storage = folder / "storage"
+    session = storage / "session" / "global" / "ses_1.json"
+    write_lines(session, {"id": "ses_1", "directory": "/home/ann/shop", "time": {"created": 1}})
+    for own, data in {"msg_1": USER, "msg_2": ASSISTANT}.items():
+        write_lines(storage / "message" / "ses_1" / f"{own}.json", data)
+        for number, part in enumerate(PARTS[own]):
+            write_lines(storage / "part" / own / f"prt_{number}.json", part)
+    (storage / "message" / "ses_1" / "msg_3.json").write_bytes(b"x")
+    return session
+
+
+@pytest.mark.parametrize("form", ["database", "files"])
+def test_sessions_of_opencode(tmp_path, form):
+    """From its database, and from the files of before; sub-agents have sessions of their own."""
+    path = opencode_database(tmp_path) if form == "database" else opencode_files(tmp_path)
+    found = said("opencode", path)["ses_1"]
+    assert [x for x in found if x in (UNKNOWN, BROKEN)] == [UNKNOWN, BROKEN]
+    messages = [x for x in found if x not in (UNKNOWN, BROKEN)]
+    assert lines(messages) == [("user", "How?", ()), ("assistant", "Slowly.", ("bash",))]
+    assert messages[0].at == "2026-11-22T10:00:01.000Z"
+    assert (messages[1].cwd, messages[1].parent) == ("/home/ann/shop", "msg_1")
+    if form == "database":
+        assert said("opencode", path)["ses_2"] == []
+        assert len(said("opencode", path, subagents=True)["ses_2"]) == 1
+    assert [x for x, _ in document_client("opencode").originals_in(str(tmp_path))] == [str(path)]
+
+
+def test_an_answer_that_is_still_being_made_waits(store, tmp_path):
+    """It is kept once it is whole."""
+    path = str(opencode_database(tmp_path / "o", answer={**ASSISTANT, "time": {"created": 1}}))
+    assert copy_new(store, "opencode", path, kept=Kept()).copied == 1
+    opencode_database(tmp_path / "o")
+    assert copy_new(store, "opencode", path, kept=Kept()).copied == 1
+    assert [x.text for x in store.read("opencode", "ses_1")] == ["How?", "Slowly."]
+
+
+def test_what_is_no_database_cannot_be_read(tmp_path):
+    """That is an error of the file, whatever it holds."""
+    path = tmp_path / "opencode.db"
+    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    with pytest.raises(OSError):
+        said("opencode", path)
