@@ -48,6 +48,10 @@ def test_what_a_client_added_is_not_the_users(text):
             "/review the parser",
         ),
         ("<bash-input>git status</bash-input>", "! git status"),
+        (  # as Gemini CLI 0.61 writes what a hook of a session's start answered
+            "<hook_context>&lt;commonplace-brief&gt;\n…\n&lt;/commonplace-brief&gt;</hook_context>\n\nFix it.",
+            "Fix it.",
+        ),
         (
             "# AGENTS.md instructions for /x\n<INSTRUCTIONS>\nBe brief.\n</INSTRUCTIONS>\nFix it.",
             "Fix it.",
@@ -85,6 +89,7 @@ def test_what_we_put_into_a_session_is_cut_from_anybodys_words():
 def test_tools_of_ours_are_known_by_their_names():
     """As Claude Code, Codex and others name them."""
     assert is_ours("mcp__commonplace__recall")
+    assert is_ours("mcp__plugin_commonplace_commonplace__recall")
     assert is_ours("recall", namespace="mcp__commonplace")
     assert not is_ours("Bash")
     assert not is_ours("recall", namespace="mcp__other")

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 OURS = "mcp__commonplace__"
 """Before the name of each tool of ours, as clients name it to their model."""
 
+OF_THE_PLUGIN = "mcp__plugin_commonplace_commonplace__"
+"""The same where the server came with our plugin: Claude Code names the plugin too."""
+
 BRIEF = "commonplace-brief"
 """The tag around the brief that a session of ours begins with."""
 
@@ -28,7 +31,7 @@ _FENCE = re.compile(
 _ADDED = re.compile(
     r"^[ \t]*<(system-reminder|local-command-stdout|local-command-stderr|local-command-caveat"
     r"|task-notification|teammate-message|cross-session-message|user-prompt-submit-hook"
-    r"|environment_context|ide_opened_file|ide_selection)(?:[ \t][^<>\n]*)?>",
+    r"|hook_context|environment_context|ide_opened_file|ide_selection)(?:[ \t][^<>\n]*)?>",
     re.MULTILINE,
 )
 _OUTPUT = re.compile(r"<(bash-stdout|bash-stderr)>")
@@ -67,7 +70,7 @@ def is_ours(tool: str, *, namespace: str = "") -> bool:
     """
     if namespace in {OURS.removesuffix("__"), "commonplace"}:
         return True
-    return tool.startswith((OURS, "mcp_commonplace_", "commonplace_"))
+    return tool.startswith((OURS, OF_THE_PLUGIN, "mcp_commonplace_", "commonplace_"))
 
 
 def typed(text: str) -> str:
