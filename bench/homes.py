@@ -19,7 +19,12 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.text import text_hash
 from commonplace.core.values import Encoded
-from commonplace.journals.private.format import first_micros, render_day, render_entry, render_stem
+from commonplace.journals.private.format import (
+    first_micros,
+    render_day,
+    render_entry,
+    render_stem,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

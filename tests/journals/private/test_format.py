@@ -15,15 +15,14 @@ from commonplace.journals.private.format import (
     decode,
     entry_at,
     first_micros,
-    is_torn,
     parse_entry,
     reference_text,
     render_day,
     render_entry,
     render_stem,
-    split_frontmatter,
     to_millis,
 )
+from commonplace.journals.private.markdown import is_torn, split_frontmatter
 
 AT = datetime(2026, 11, 21, 23, 19, 45, 15_000, tzinfo=UTC)
 MTIME = datetime(2026, 11, 23, 8, 0, tzinfo=UTC)

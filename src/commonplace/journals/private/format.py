@@ -12,6 +12,13 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from commonplace.core.text import fold_name, well_formed
+from commonplace.journals.private.markdown import (
+    SUPERSEDED_BY,
+    SUPERSEDES,
+    fenced_lines,
+    parse_keys,
+    split_frontmatter,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,10 +38,6 @@ HEADINGS: dict[str, str] = {
 
 _CATEGORIES = frozenset(fold_name(heading) for heading in HEADINGS.values())
 
-SUPERSEDES = "supersedes"
-SUPERSEDED_BY = "superseded_by"
-"""Keys of the frontmatter: the ref of the entry whose place this one took, or that took its."""
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Earlier stamps are seconds taken for milliseconds, later ones microseconds.
 EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
@@ -44,11 +47,6 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-FRONTMATTER_LIMIT = 65_536
-_OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
-_CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-_KEY_LINE = re.compile(r"([A-Za-z_][\w-]{0,63})[ \t]*:(?:[ \t]+(.*))?")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)\n?")
 _OLD_TITLE = re.compile(
     r"\A\s*# \d{1,2}:\d\d:\d\d [AaPp]\.?[Mm]\.? - \w+ \d{1,2}, \d{4}[ \t]*(?:\r?\n|\Z)"
 )
@@ -198,7 +196,7 @@ def version_of(content: bytes) -> str:
 def parse_entry(raw: str) -> Parsed:
     """Take a file's text apart; any text is an entry."""
     frontmatter, body = split_frontmatter(raw)
-    keys = _parse_keys(frontmatter)
+    keys = parse_keys(frontmatter)
     # The oldest entries have a title in place of a frontmatter; `mark_superseded` gives them one.
     is_titled = not keys.keys() - {SUPERSEDED_BY}
     headings, text = _split_headings(_OLD_TITLE.sub("", body, count=1) if is_titled else body)
@@ -209,56 +207,13 @@ def parse_entry(raw: str) -> Parsed:
     )
 
 
-def parse_frontmatter(raw: str) -> dict[str, str]:
-    """The keys of a file's frontmatter, in lower case; the first of a doubled key counts."""
-    return _parse_keys(split_frontmatter(raw)[0])
-
-
-def split_frontmatter(raw: str) -> tuple[str, str]:
-    """The frontmatter with its `---` lines, and what follows; ("", all) where there is none.
-
-    A block without a single key is a text that begins with a rule.
-    """
-    opening, closing = _find_frontmatter(raw)
-    if opening and closing:
-        block = raw[opening.end() : closing.start()]
-        if _parse_keys(block) or not block.strip():
-            return raw[: closing.end()], raw[closing.end() :]
-    return "", raw.removeprefix("\ufeff")
-
-
-def is_torn(raw: str) -> bool:
-    """Whether frontmatter begins and never ends."""
-    opening, closing = _find_frontmatter(raw)
-    return bool(opening and not closing and _parse_keys(raw[opening.end() :][:FRONTMATTER_LIMIT]))
-
-
-def _find_frontmatter(raw: str) -> tuple[re.Match[str] | None, re.Match[str] | None]:
-    opening = _OPENING.match(raw)
-    if opening is None:
-        return None, None
-    return opening, _CLOSING.search(raw, opening.end(), opening.end() + FRONTMATTER_LIMIT)
-
-
-def _parse_keys(frontmatter: str) -> dict[str, str]:
-    keys: dict[str, str] = {}
-    for line in frontmatter.split("\n"):
-        match = _KEY_LINE.fullmatch(line.rstrip())
-        if match:
-            value = (match[2] or "").strip()
-            if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-                value = value[1:-1]
-            keys.setdefault(match[1].lower(), value)
-    return keys
-
-
 def _split_headings(body: str) -> tuple[list[str], str]:
     """The headings of a body, and the body without them but with the titles that are text.
 
     A heading that only names a category says nothing of the entry; one that a person wrote does.
     """
     lines = body.split("\n")
-    fenced = _fenced_lines(lines)
+    fenced = fenced_lines(lines)
     headings: list[str] = []
     kept: list[str] = []
     for number, line in enumerate(lines):
@@ -267,24 +222,6 @@ def _split_headings(body: str) -> tuple[list[str], str]:
         if name:
             headings.append(name)
     return headings, "\n".join(kept)
-
-
-def _fenced_lines(lines: list[str]) -> set[int]:
-    """Numbers of the lines inside code fences; a fence that never closes holds nothing."""
-    fenced: set[int] = set()
-    opened: tuple[int, str] | None = None
-    for number, line in enumerate(lines):
-        match = _FENCE.fullmatch(line.rstrip("\r"))
-        if match is None:
-            continue
-        marks, rest = match[1], match[2]
-        if opened is None:
-            if marks[0] == "~" or "`" not in rest:
-                opened = (number, marks)
-        elif marks[0] == opened[1][0] and len(marks) >= len(opened[1]) and not rest.strip():
-            fenced.update(range(opened[0], number + 1))
-            opened = None
-    return fenced
 
 
 def entry_at(

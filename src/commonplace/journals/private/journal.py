@@ -15,14 +15,9 @@ from commonplace.core.errors import CommonplaceError, Conflict, Invalid, already
 from commonplace.core.files import locked, remove_file, remove_leftovers, replace_file, sync_folder
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
-from commonplace.journals.private.format import (
-    PrivateEntry,
-    decode,
-    mark_superseded,
-    split_frontmatter,
-    version_of,
-)
+from commonplace.journals.private.format import PrivateEntry, decode, mark_superseded, version_of
 from commonplace.journals.private.gitignore import IgnoredDays
+from commonplace.journals.private.markdown import split_frontmatter
 from commonplace.journals.private.notices import Notices
 from commonplace.journals.private.places import (
     SCHEME,

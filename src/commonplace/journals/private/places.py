@@ -20,16 +20,18 @@ from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.files import is_leftover, translated
 from commonplace.journals.private.format import (
     EPOCH,
-    FRONTMATTER_LIMIT,
-    SUPERSEDED_BY,
-    SUPERSEDES,
     PrivateEntry,
     decode,
     entry_at,
     parse_day,
     parse_entry,
-    parse_frontmatter,
     version_of,
+)
+from commonplace.journals.private.markdown import (
+    FRONTMATTER_LIMIT,
+    SUPERSEDED_BY,
+    SUPERSEDES,
+    parse_frontmatter,
 )
 
 if TYPE_CHECKING:

@@ -19,14 +19,12 @@ from commonplace.core.files import (
 )
 from commonplace.core.values import Problem
 from commonplace.journals.private.embedding import find_fault
-from commonplace.journals.private.format import (
+from commonplace.journals.private.format import decode, mark_superseded, parse_day
+from commonplace.journals.private.markdown import (
     FRONTMATTER_LIMIT,
     SUPERSEDED_BY,
     SUPERSEDES,
-    decode,
     is_torn,
-    mark_superseded,
-    parse_day,
     parse_frontmatter,
 )
 from commonplace.journals.private.places import (

@@ -27,7 +27,6 @@ from commonplace.journals.private.format import (
     EARLIEST,
     HEADINGS,
     LATEST,
-    SUPERSEDES,
     first_micros,
     from_millis,
     parse_day,
@@ -39,6 +38,7 @@ from commonplace.journals.private.format import (
 )
 from commonplace.journals.private.gitignore import EVERYTHING, IGNORE
 from commonplace.journals.private.keys import Plan, find_plan, key_path, save_plan
+from commonplace.journals.private.markdown import SUPERSEDES
 from commonplace.journals.private.places import SUFFIX, EntryPlace, lexical_place, read_bytes
 
 if TYPE_CHECKING:

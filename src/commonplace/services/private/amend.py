@@ -53,7 +53,8 @@ class PrivateAmender:
 
 def _headed(text: str, entry: PrivateEntry) -> str:
     """A new text below the one heading that an entry has, unless it brings its own."""
-    from commonplace.journals.private.format import parse_entry, split_frontmatter
+    from commonplace.journals.private.format import parse_entry
+    from commonplace.journals.private.markdown import split_frontmatter
 
     is_whole = bool(split_frontmatter(text)[0]) or bool(parse_entry(text).headings)
     if is_whole or not text.strip():
