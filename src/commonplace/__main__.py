@@ -1,6 +1,6 @@
 """The `commonplace` command, and `python -m commonplace`.
 
-Never imports the command line before `commonplace mcp` had the chance to answer without it.
+Never imports the command line before `mcp` and `hook` had the chance to answer without it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ def main() -> None:
         from commonplace.doors.interrupt import end_at_ctrl_c
 
         end_at_ctrl_c()
+    if command == ["hook"]:
+        from commonplace.doors.hooks.hook import serve as serve_hook
+
+        serve_hook(sys.argv[2:])
     if command == ["mcp"]:
         from commonplace.doors.stdio.front import serve
 

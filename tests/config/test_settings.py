@@ -107,6 +107,9 @@ VALUES = {
     "llm.timeout_s": ["1", "2.5", "30", "4"],
     "llm.tokens_per_run": ["1", "2", "3", "4"],
     "llm.tokens_per_day": ["0", "2", "3", "4"],
+    "brief.tokens": ["0", "2", "3", "4"],
+    "brief.private": ["notes", "all", "none", "notes"],
+    "brief.parts": ["last", "open", "decided", "preferred"],
 }
 
 NUMBERS = {
@@ -116,7 +119,7 @@ NUMBERS = {
 }
 NUMBERS -= {"notebook.auto_gc"}
 WITH_DEFAULT = {"llm.timeout_s", "llm.tokens_per_run", "llm.tokens_per_day"}
-WITH_DEFAULT |= {"timeline.grace_minutes", "serve.per_second", "serve.at_once"}
+WITH_DEFAULT |= {"brief.tokens", "timeline.grace_minutes", "serve.per_second", "serve.at_once"}
 NUMBERS |= WITH_DEFAULT
 
 
@@ -148,7 +151,7 @@ def test_the_order_of_origins(key, home, project):
     def expected(text, base):
         if key == "toolsets":
             return KNOWN if text == "all" else (text,)
-        if key == "timeline.feed":
+        if key in {"timeline.feed", "brief.parts"}:
             return (text,)
         if key == "timezone":
             return ZoneInfo(text)

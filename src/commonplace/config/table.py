@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from commonplace.config.quick import BRIEF_PARTS, BRIEF_REACH, MOST_BRIEF_TOKENS, QUICK
 from commonplace.config.values import (
     Place,
     Start,
@@ -360,6 +361,31 @@ class LlmSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BriefSettings:
+    """What a session is told at its start."""
+
+    tokens: float = row(
+        "COMMONPLACE_BRIEF_TOKENS",
+        number_of(0, MOST_BRIEF_TOKENS),
+        "The most tokens of the brief that a session starts with; 0 for none.",
+        default=float(QUICK["brief.tokens"][2]),
+    )
+    private: str = row(
+        "COMMONPLACE_BRIEF_PRIVATE",
+        one_of(*BRIEF_REACH),
+        "What of the private journal a brief may hold: notes (this project's project notes, and "
+        "what you prefer), all (every heading of this project's and your own), none.",
+        default=QUICK["brief.private"][2],
+    )
+    parts: tuple[str, ...] = row(
+        "COMMONPLACE_BRIEF_PARTS",
+        names_of(BRIEF_PARTS),
+        f"The parts of a brief: {', '.join(BRIEF_PARTS)}; or none.",
+        default=BRIEF_PARTS,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What is set, parsed; paths are absolute.
 
@@ -443,6 +469,7 @@ class Settings:
     index: IndexSettings
     encoder: EncoderSettings
     llm: LlmSettings
+    brief: BriefSettings
     origins: Mapping[str, str] = field(default_factory=dict)
     project_folders: Mapping[str, Path] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
@@ -459,6 +486,7 @@ SECTIONS: Mapping[str, type] = {
     "index": IndexSettings,
     "encoder": EncoderSettings,
     "llm": LlmSettings,
+    "brief": BriefSettings,
 }
 
 

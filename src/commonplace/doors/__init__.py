@@ -21,6 +21,8 @@ _ENTRY_POINTS = {
     "keep_snapshot": "commonplace.doors.stdio.snapshot_recorder:keep_snapshot",
     "check_start": "commonplace.doors.stdio.checks:check_start",
     "repair_start": "commonplace.doors.stdio.checks:repair_start",
+    "answer_hook": "commonplace.doors.hooks.hook:answer",
+    "hook_events": "commonplace.doors.hooks.forms:EVENTS",
     "doctor": "commonplace.doors.doctor.checks:Doctor",
     "clients": "commonplace.doors.setup.clients:CLIENTS",
     "set_up_client": "commonplace.doors.setup.set_up:set_up_client",

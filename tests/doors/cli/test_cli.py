@@ -125,14 +125,14 @@ def test_the_help_lists_each_command_as_it_describes_itself(name):
 
 
 def test_every_command_speaks_json():
-    """Down to the last subcommand that prints an answer; not `mcp`, a protocol, and `help`, a page."""
+    """Down to the last subcommand that prints an answer; not `mcp` and `hook`, protocols, and `help`, a page."""
 
     def leaves(command):
         if isinstance(command, click.Group):
             context = click.Context(command)
             for name in command.list_commands(context):
                 yield from leaves(command.get_command(context, name))
-        elif command.name not in {"mcp", "help"}:
+        elif command.name not in {"mcp", "hook", "help"}:
             yield command
 
     assert [

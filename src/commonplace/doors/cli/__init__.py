@@ -40,12 +40,20 @@ COMMANDS = {
         "commonplace.doors.cli.chronicle:when", "Find when you last, first or ever did something."
     ),
     "status": Lazy("commonplace.doors.cli.recall:status", "Show what each journal holds."),
+    "brief": Lazy(
+        "commonplace.doors.cli.brief:brief",
+        "Show what a session of this project is given at its start.",
+    ),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
     "serve": Lazy(
         "commonplace.doors.cli.serve:serve", "Serve MCP clients over HTTP, many users at once."
     ),
     "tokens": Lazy(
         "commonplace.doors.cli.tokens:tokens", "Let users connect over HTTP, each with a token."
+    ),
+    "hook": Lazy(
+        "commonplace.doors.cli.hook:hook",
+        "Serve a hook of a client, whose JSON is read from stdin.",
     ),
     "setup": Lazy("commonplace.doors.cli.setup:setup", "Add Commonplace to an MCP client."),
     "reindex": Lazy(

@@ -11,6 +11,8 @@ import json
 import os
 import sys
 
+from commonplace.config.quick import data_folder
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,7 +98,7 @@ def snapshot_folder(environ: Mapping[str, str] = os.environ) -> str:
     """
     home = environ.get("COMMONPLACE_HOME", "")
     if not os.path.isabs(home):
-        home = os.path.join(_data_folder(environ), "commonplace")
+        home = os.path.join(data_folder(environ), "commonplace")
     return os.path.join(home, FOLDER)
 
 
@@ -111,17 +113,6 @@ def user_files(environ: Mapping[str, str] = os.environ) -> list[str]:
         os.path.join(user, "AppData", "Local"),
     ]
     return [os.path.join(x, "commonplace", "config.toml") for x in folders if os.path.isabs(x)]
-
-
-def _data_folder(environ: Mapping[str, str]) -> str:
-    user = os.path.expanduser("~")
-    if os.path.isabs(environ.get("XDG_DATA_HOME", "")):
-        return environ["XDG_DATA_HOME"]
-    if sys.platform == "darwin":
-        return os.path.join(user, "Library", "Application Support")
-    if sys.platform == "win32":
-        return environ.get("LOCALAPPDATA") or os.path.join(user, "AppData", "Local")
-    return os.path.join(user, ".local", "share")
 
 
 def _installed() -> list[tuple[str, int]] | None:

@@ -1,0 +1,223 @@
+"""The settings that a hook needs, read without what reading all settings imports.
+
+Never decides what a setting means: `table` does, and a test holds that both read the same.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+PROJECT_FILE = ".commonplace.toml"
+
+BRIEF_PARTS = ("lost", "last", "open", "decided", "preferred")
+"""The parts of a brief, in their order."""
+
+BRIEF_REACH = ("notes", "all", "none")
+"""What of the private journal a brief may hold."""
+
+MOST_BRIEF_TOKENS = 2400
+"""Claude Code cuts what a hook says at 10,000 characters."""
+
+_FROM_PROJECT = ("timezone", "private.path")
+_LARGEST = 1 << 20
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
+_LONGEST_DEVICE = 4  # names of Windows such as `com1`
+
+# What makes a value of a text, or of what TOML holds. Each raises what `_parsed` catches.
+
+
+def _text(value: Any, _base: str, _home: str) -> str:
+    if not value.strip():
+        raise ValueError
+    return str(value)
+
+
+def _path(value: Any, base: str, home: str) -> str:
+    text = _text(value, base, home)
+    if home and (text == "~" or text.startswith(("~/", f"~{os.sep}"))):
+        return os.path.abspath(os.path.join(home, text[2:]))
+    return os.path.abspath(os.path.join(base, text))
+
+
+def _tokens(value: Any, _base: str, _home: str) -> float:
+    if isinstance(value, bool) or not 0 <= float(value) <= MOST_BRIEF_TOKENS:
+        raise ValueError
+    return float(value)
+
+
+def _reach(value: Any, _base: str, _home: str) -> str:
+    return BRIEF_REACH[BRIEF_REACH.index(value.strip().lower())]
+
+
+def _parts(value: Any, _base: str, _home: str) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    names = dict.fromkeys(part.strip() for part in parts if part)
+    if [*names] == ["none"]:
+        return ()
+    return tuple(BRIEF_PARTS[BRIEF_PARTS.index(name)] for name in names)
+
+
+QUICK: dict[str, tuple[str, Callable[[Any, str, str], Any], Any]] = {
+    "home": ("COMMONPLACE_HOME", _path, None),
+    "owner": ("COMMONPLACE_OWNER", _text, "me"),
+    "project": ("COMMONPLACE_PROJECT", _path, None),
+    "timezone": ("COMMONPLACE_TIMEZONE", _text, None),
+    "log": ("COMMONPLACE_LOG", _path, None),
+    "private.path": ("JOURNAL_PATH", _path, None),
+    "private.user_path": ("COMMONPLACE_PRIVATE_USER", _path, None),
+    "private.both_path": ("PRIVATE_JOURNAL_PATH", _path, None),
+    "chronicle.path": ("CHRONICLE_DB_PATH", _path, None),
+    "database.url": ("COMMONPLACE_DATABASE_URL", _text, None),
+    "brief.tokens": ("COMMONPLACE_BRIEF_TOKENS", _tokens, 1500),
+    "brief.private": ("COMMONPLACE_BRIEF_PRIVATE", _reach, "notes"),
+    "brief.parts": ("COMMONPLACE_BRIEF_PARTS", _parts, BRIEF_PARTS),
+}
+"""Each by its key: its variable, what parses it, and its default."""
+
+
+class QuickSettings:
+    """The values of `QUICK`, and the folder of the project's file that set one, by key."""
+
+    __slots__ = ("environ", "folders", "home", "values")
+
+    def __init__(
+        self,
+        values: dict[str, Any],
+        folders: dict[str, str],
+        environ: Mapping[str, str],
+        home: str,
+    ) -> None:
+        self.values = values
+        self.folders = folders
+        self.environ = environ
+        self.home = home
+
+    def __getitem__(self, key: str) -> Any:
+        """The value of a setting by its key."""
+        return self.values[key]
+
+    @property
+    def owner_folder(self) -> str:
+        """What of the owner is only ours, as `App` names it; there or not."""
+        owner = self.values["owner"]
+        if not (_PLAIN.issuperset(owner) and (owner == "me" or len(owner) > _LONGEST_DEVICE)):
+            from commonplace.core.owner_folders import owner_folder, parse_owner
+
+            owner = owner_folder(parse_owner(owner))
+        return os.path.join(self.values["home"], "users", owner)
+
+
+def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:
+    """Read the settings of `QUICK`: environment, then project's files, then the user's file.
+
+    Args:
+        environ: The environment's variables.
+        cwd: The folder that is worked in.
+
+    Raises:
+        ValueError: A value or a file of the user is not valid.
+        OSError: The user's file cannot be read.
+    """
+    home = os.path.expanduser("~")
+    home = home if os.path.isabs(home) else ""
+    given = {key: environ[name] for key, (name, _, _) in QUICK.items() if environ.get(name)}
+    layers: list[tuple[Mapping[str, Any], str, bool]] = [(given, cwd, True)]
+    start = _parsed("project", given["project"], cwd, home) if "project" in given else cwd
+    layers += [
+        (_read_file(path, trusted=trusted), os.path.dirname(path), trusted)
+        for path, trusted in _project_files(start, home)
+    ]
+    if os.path.isfile(path := user_settings_file(environ)):
+        layers.append((_read_file(path, trusted=True), os.path.dirname(path), True))
+    values: dict[str, Any] = {}
+    folders: dict[str, str] = {}
+    for key, (_, _, default) in QUICK.items():
+        heard = [layer for layer in layers if key in layer[0]]
+        if key == "private.path":  # a project's counts only where the user names no folder
+            heard.sort(key=lambda layer: not layer[2])
+        values[key] = _parsed(key, heard[0][0][key], heard[0][1], home) if heard else default
+        if heard and not heard[0][2]:
+            folders[key] = heard[0][1]
+    values["home"] = values["home"] or os.path.join(data_folder(environ), "commonplace")
+    return QuickSettings(values, folders, environ, home)
+
+
+def data_folder(environ: Mapping[str, str]) -> str:
+    """The folder in which programs of this user keep their files."""
+    user = os.path.expanduser("~")
+    if os.path.isabs(environ.get("XDG_DATA_HOME", "")):
+        return environ["XDG_DATA_HOME"]
+    if sys.platform == "darwin":
+        return os.path.join(user, "Library", "Application Support")
+    if sys.platform == "win32":
+        return environ.get("LOCALAPPDATA") or os.path.join(user, "AppData", "Local")
+    return os.path.join(user, ".local", "share")
+
+
+def user_settings_file(environ: Mapping[str, str]) -> str:
+    """The user's own settings file, whether or not it is there."""
+    user = os.path.expanduser("~")
+    if os.path.isabs(environ.get("XDG_CONFIG_HOME", "")):
+        folder = environ["XDG_CONFIG_HOME"]
+    elif sys.platform in {"darwin", "win32"}:
+        folder = data_folder({**environ, "XDG_DATA_HOME": ""})
+    else:
+        folder = os.path.join(user, ".config")
+    return os.path.join(folder, "commonplace", "config.toml")
+
+
+def _project_files(cwd: str, home: str) -> list[tuple[str, bool]]:
+    """The project's files from a folder upward, each with whether only the user can write it."""
+    found = []
+    here, top = os.path.realpath(cwd), os.path.realpath(home) if home else ""
+    while True:
+        path = os.path.join(here, PROJECT_FILE)
+        if os.path.isfile(path):
+            found.append((path, here == top))
+        if here in {top, os.path.dirname(here)}:
+            return found
+        here = os.path.dirname(here)
+
+
+def _read_file(path: str, *, trusted: bool) -> dict[str, Any]:
+    """The settings of a file that are ours to read; a project's that is broken has none."""
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            tables = tomllib.loads(file.read(_LARGEST).decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        if trusted:
+            raise
+        return {}
+    found = {}
+    for key in QUICK:
+        section, _, name = key.rpartition(".")
+        table = tables.get(section, {}) if section else tables
+        if isinstance(table, dict) and name in table:
+            found[key] = table[name]
+    return found if trusted else {x: y for x, y in found.items() if _may_set(x, y, path)}
+
+
+def _may_set(key: str, value: object, path: str) -> bool:
+    """Whether a project's file, which may be a stranger's, may set this: nothing outside itself."""
+    if key not in _FROM_PROJECT or not isinstance(value, str) or not value:
+        return False
+    if key != "private.path":
+        return True
+    folder = os.path.dirname(path)
+    real = os.path.realpath(os.path.join(folder, value))
+    return real.startswith(os.path.join(os.path.realpath(folder), ""))
+
+
+def _parsed(key: str, value: Any, base: str, home: str) -> Any:
+    try:
+        return QUICK[key][1](value, base, home)
+    except (TypeError, AttributeError, LookupError, ValueError) as exc:
+        raise ValueError(f"{key} is not valid") from exc

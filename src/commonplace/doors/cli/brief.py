@@ -1,0 +1,52 @@
+"""`commonplace brief`: what a session of this project is given at its start.
+
+Never decides what a brief holds: `services/brief` does, for hooks and this command alike.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from commonplace.core.values import Answer
+from commonplace.doors.cli.frame import common_options, settings, show, working_folder
+
+NOTHING = "Nothing is kept of this project yet: a session starts without a brief."
+SWITCHED_OFF = "The brief is switched off: brief.tokens is 0."
+
+
+@click.command()
+@click.option("--client", default="claude-code", show_default=True, help="Whose session it is.")
+@click.option("--session", default="", metavar="ID", help="The client's id of the session.")
+@click.option("--cut", "is_cut", is_flag=True, help="As after the session was compacted.")
+@common_options
+def brief(client: str, session: str, is_cut: bool, as_json: bool) -> None:
+    """Show what a session of this project is given at its start.
+
+    The settings brief.* say how long it may be and what goes in.
+    """
+    from commonplace.config.quick import read_quick
+    from commonplace.services.brief.project import find_folders
+    from commonplace.services.brief.service import BriefQuestion, make_brief
+
+    project = settings().project  # says first what is wrong with a setting
+    quick = read_quick(os.environ, str(project or working_folder()))
+    root, folders = find_folders(quick, str(project or working_folder()))
+    question = BriefQuestion(root, folders, session=session, client=client, is_cut=is_cut)
+    made = make_brief(quick, question)
+    items: list[dict[str, Any]] = [
+        {
+            "part": part,
+            "ref": item.ref,
+            "at": datetime.fromtimestamp(item.at, UTC).isoformat() if item.at else None,
+            "text": item.text,
+        }
+        for part, found in made.parts.items()
+        for item in found
+    ]
+    text = made.text or (NOTHING if quick["brief.tokens"] else SWITCHED_OFF)
+    facts = {"brief": made.text, "project": root, "offered": items}
+    show(Answer(text=text, facts=facts), as_json, items="offered")

@@ -1,0 +1,1 @@
+"""The hooks of clients: `commonplace hook <event>`, which reads, appends, prints and ends."""

@@ -1,0 +1,111 @@
+"""What clients send to a hook, and how each wants to be answered.
+
+Pure functions; never trusts what was sent, and never answers in another form than JSON or nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+EVENTS = ("session-start", "prompt", "stop", "pre-compact", "session-end")
+
+DEFAULT_CLIENT = "claude-code"
+CUTS = ("compact", "clear")
+"""Sources of a session's start after which the model no longer sees what was said before."""
+
+_NAMES = {
+    "claude-code": {"session-start": "SessionStart", "prompt": "UserPromptSubmit"},
+    "codex": {"session-start": "SessionStart", "prompt": "UserPromptSubmit"},
+    "gemini": {"session-start": "SessionStart", "prompt": "BeforeAgent"},
+}
+"""What the clients that answer in Claude Code's form call the events that may add context."""
+
+_FIELDS = {"cursor": "additional_context"}
+"""In which field other clients take context; else `additionalContext`."""
+
+_LONGEST = 4096
+
+
+class HookCall:
+    """What a client said of the event.
+
+    Args:
+        event: One of `EVENTS`.
+        client: The client's name, as transcripts name it.
+        session: The client's id of the session.
+        transcript: The path of its transcript; empty where it has none.
+        cwd: The folder it works in.
+        source: Why the session starts: `startup`, `resume`, `clear`, `compact`.
+        prompt: What the user asked.
+    """
+
+    __slots__ = ("client", "cwd", "event", "prompt", "session", "source", "transcript")
+
+    def __init__(self, event: str, client: str, said: Mapping[str, Any], cwd: str) -> None:
+        self.event = event
+        self.client = client
+        self.session = _text(said, "session_id", "sessionId", "conversation_id")
+        self.transcript = _path(_text(said, "transcript_path", "transcriptPath"))
+        self.cwd = _path(_text(said, "cwd")) or _first_root(said) or cwd
+        self.source = _text(said, "source", "trigger")
+        prompt = said.get("prompt")
+        self.prompt = prompt if isinstance(prompt, str) else ""
+
+
+def parse_call(event: str, client: str, sent: bytes, cwd: str) -> HookCall:
+    """What a client sent on stdin; what is no JSON object says nothing.
+
+    Args:
+        event: One of `EVENTS`.
+        client: The client's name.
+        sent: All that came.
+        cwd: The working directory of this process.
+    """
+    try:
+        said = json.loads(sent)
+    except (ValueError, RecursionError):
+        said = {}
+    return HookCall(event, client, said if isinstance(said, dict) else {}, cwd)
+
+
+def render_answer(call: HookCall, context: str) -> str:
+    """What the client reads on stdout.
+
+    Args:
+        call: What it asked.
+        context: What its model is to be given; empty for nothing.
+    """
+    names = _NAMES.get(call.client)
+    if not context:
+        return "" if call.client == DEFAULT_CLIENT else "{}\n"
+    if names is None:
+        answer: dict[str, Any] = {_FIELDS.get(call.client, "additionalContext"): context}
+    else:
+        name = names[call.event]
+        answer = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
+    return json.dumps(answer) + "\n"
+
+
+def _text(said: Mapping[str, Any], *names: str) -> str:
+    for name in names:
+        value = said.get(name)
+        if isinstance(value, str) and value and len(value) <= _LONGEST and "\0" not in value:
+            return value
+    return ""
+
+
+def _path(text: str) -> str:
+    path = os.path.expanduser(text)
+    return path if os.path.isabs(path) else ""
+
+
+def _first_root(said: Mapping[str, Any]) -> str:
+    roots = said.get("workspace_roots")
+    root = roots[0] if isinstance(roots, list) and roots else ""
+    return _path(root) if isinstance(root, str) else ""

@@ -1,0 +1,201 @@
+"""`commonplace hook <event>`: what a client runs when a session starts, pauses or ends.
+
+Law: it reads, appends or copies, prints and ends. It never starts a process, never touches the
+index's file but to read it, never waits longer than DEADLINE_S, and never disturbs the user: it
+ends with 0 and says nothing on stderr, whatever happens; a failure is a line in the log.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+
+from commonplace.doors.hooks.forms import CUTS, DEFAULT_CLIENT, EVENTS, parse_call, render_answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.config.quick import QuickSettings
+    from commonplace.doors.hooks.forms import HookCall
+
+DEADLINE_S = 2
+
+STOPPED_S = DEADLINE_S + 1
+"""When the system itself ends a process in which no Python runs any more."""
+
+MOST_BYTES = 1 << 24
+_LOG_BYTES = 1 << 18
+_CHUNK = 1 << 16
+
+
+def serve(argv: Sequence[str]) -> None:
+    """Serve one event and end the process; return where the command line is to explain itself.
+
+    Args:
+        argv: The words after `hook`.
+    """
+    event, client = parse_argv(argv)
+    if "--help" in argv or (event not in EVENTS and _is_terminal(0)):
+        return
+    _set_alarm()
+    out = ""
+    if event in EVENTS:
+        out = answer(event, client, b"" if _is_terminal(0) else _read_all(), os.environ)
+    else:
+        _log(None, os.environ, f"unknown event {event[:40]!r}")
+    _write(out)
+    os._exit(0)
+
+
+def parse_argv(argv: Sequence[str]) -> tuple[str, str]:
+    """The event and the client that the words after `hook` name."""
+    event, client = "", DEFAULT_CLIENT
+    words = iter(argv)
+    for word in words:
+        name, sign, value = word.partition("=")
+        if name == "--client":
+            client = value if sign else next(words, "")
+        elif not event:
+            event = word
+    return event, client or DEFAULT_CLIENT
+
+
+def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> str:
+    """What the client is to read on stdout; never raises.
+
+    Args:
+        event: One of `EVENTS`.
+        client: The client's name.
+        sent: What came on stdin.
+        environ: The environment's variables.
+    """
+    settings: QuickSettings | None = None
+    call = None
+    context = ""
+    try:
+        from commonplace.config.quick import read_quick
+
+        call = parse_call(event, client, sent, _working_folder())
+        settings = read_quick(environ, call.cwd)
+        context = _context(call, settings)
+    except BaseException as exc:  # noqa: BLE001  a hook must not disturb the user's work
+        _log(settings, environ, f"{event} {client}: {_place_of(exc)}")
+    return render_answer(call, context) if call else ""
+
+
+def _context(call: HookCall, settings: QuickSettings) -> str:
+    """Do what the event is for; what the client's model is to be given."""
+    if call.event == "session-start":
+        from commonplace.services.brief.project import find_folders
+        from commonplace.services.brief.service import BriefQuestion, make_brief
+
+        project, folders = find_folders(settings, call.cwd)
+        question = BriefQuestion(
+            project,
+            folders,
+            session=call.session,
+            client=call.client,
+            is_cut=call.source in CUTS,
+        )
+        return make_brief(settings, question).text
+    return ""
+
+
+def _set_alarm() -> None:
+    """End the process with 0 at the deadline, whatever it waits for."""
+    import _thread
+    import time
+
+    def end() -> None:
+        time.sleep(DEADLINE_S)
+        os._exit(0)
+
+    _thread.start_new_thread(end, ())
+    if hasattr(os, "fork"):
+        import signal
+
+        signal.alarm(STOPPED_S)
+
+
+def _read_all() -> bytes:
+    """All of stdin, up to the end of its first JSON object where the client leaves it open."""
+    parts = bytearray()
+    while len(parts) < MOST_BYTES:
+        try:
+            chunk = os.read(0, _CHUNK)
+        except OSError:
+            break
+        parts += chunk
+        if not chunk or (parts.rstrip().endswith(b"}") and not _has_more()):
+            break
+    return bytes(parts)
+
+
+def _has_more() -> bool:
+    """Whether more of stdin is there already; a client that ended it has an end to read."""
+    if os.name == "nt":  # its select knows no pipes
+        return True
+    return bool(select.select([0], [], [], 0.01)[0])
+
+
+def _write(text: str) -> None:
+    rest = text.encode("utf-8", "replace")
+    try:
+        while rest:
+            rest = rest[os.write(1, rest) :]
+    except OSError:  # the client is gone
+        return
+
+
+def _is_terminal(descriptor: int) -> bool:
+    try:
+        return os.isatty(descriptor)
+    except OSError:
+        return False
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return os.path.expanduser("~")
+
+
+def _place_of(exc: BaseException) -> str:
+    """The kind of an exception and where it was raised: its message may quote a text."""
+    trace = exc.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return type(exc).__name__
+    file = os.path.basename(trace.tb_frame.f_code.co_filename)
+    return f"{type(exc).__name__} at {file}:{trace.tb_lineno}"
+
+
+def _log(settings: QuickSettings | None, environ: Mapping[str, str], line: str) -> None:
+    """Add a line to the log file that is set, else to `hooks.log` in our home; never raises."""
+    import time
+
+    try:
+        if settings is not None:
+            home, named = settings["home"], settings["log"]
+        else:
+            from commonplace.config.quick import data_folder
+
+            named = environ.get("COMMONPLACE_LOG")
+            home = environ.get("COMMONPLACE_HOME") or os.path.join(
+                data_folder(environ), "commonplace"
+            )
+        path = named or os.path.join(home, "hooks.log")
+        if not named:
+            os.makedirs(home, mode=0o700, exist_ok=True)
+            if os.path.isfile(path) and os.path.getsize(path) > _LOG_BYTES:
+                os.replace(path, f"{path}.1")
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(path, flags, 0o600)
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+        os.write(descriptor, f"{stamp},000 WARNING {os.getpid()} hook: {line}\n".encode())
+        os.close(descriptor)
+    except (OSError, ValueError):
+        return

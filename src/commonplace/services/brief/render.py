@@ -1,0 +1,92 @@
+"""The text of a brief: lines of what others wrote, each with its time and ref, inside one fence.
+
+Pure functions; what was written is data: it stands on one line, hidden signs are made visible, and
+no text can close the fence.
+"""
+
+from __future__ import annotations
+
+import re
+
+from commonplace.core.fence import visible_line
+from commonplace.core.tokens import TOKEN_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.core.brief_item import BriefItem
+
+OPENING = "<commonplace-brief>"
+CLOSING = "</commonplace-brief>"
+
+LONGEST_LINE = 280
+"""Characters of an item that are shown."""
+
+TITLES = {
+    "lost": "Said in this session before its context was cut",
+    "last": "Done here last",
+    "open": "Still open",
+    "decided": "Decided",
+    "preferred": "What the user prefers",
+}
+"""The parts of a brief in their order, and the line above each."""
+
+_TAG = re.compile(r"<(/?\s*commonplace-brief)", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+
+
+def render_brief(
+    parts: Mapping[str, Sequence[BriefItem]],
+    head: str,
+    *,
+    tokens: float,
+    local: Callable[[float], str],
+) -> str:
+    """The text of a brief; empty where there is nothing to say, or no room to say it.
+
+    The parts take turns: each has its first line before any has its second, so that none crowds
+    out the others.
+
+    Args:
+        parts: What each holds, the most important first.
+        head: What the brief is of, in a sentence.
+        tokens: The most it may take; a token is 4 bytes of UTF-8.
+        local: Renders an instant in the owner's zone.
+    """
+    frame = [OPENING, _plain(head), CLOSING]
+    room = int(tokens) * TOKEN_BYTES - sum(_size(line) for line in frame)
+    taken: dict[str, list[str]] = {name: [] for name in TITLES}
+    waiting = {name: list(parts.get(name, ())) for name in TITLES}
+    while any(waiting.values()):
+        for name, items in waiting.items():
+            if not items:
+                continue
+            line = render_item(items.pop(0), local)
+            title = 0 if taken[name] else _size(TITLES[name]) + 2
+            if _size(line) + title <= room:
+                room -= _size(line) + title
+                taken[name].append(line)
+            else:
+                items.clear()
+    lines = [
+        line for name, lines in taken.items() if lines for line in ("", f"{TITLES[name]}:", *lines)
+    ]
+    return "\n".join([*frame[:2], *lines, frame[2]]) if lines else ""
+
+
+def render_item(item: BriefItem, local: Callable[[float], str]) -> str:
+    """One item as a line: its time, the beginning of its text, its ref."""
+    text = _plain(_SPACE.sub(" ", item.text).strip())
+    if len(text) > LONGEST_LINE:
+        text = f"{text[:LONGEST_LINE].rsplit(' ', 1)[0]} ..."
+    when = f"{local(item.at)} " if item.at else ""
+    return f"- {when}{text} [{_plain(item.ref)}]"
+
+
+def _plain(text: str) -> str:
+    return _TAG.sub(r"(\1", visible_line(text))
+
+
+def _size(line: str) -> int:
+    return len(line.encode("utf-8", "replace")) + 1

@@ -1,0 +1,145 @@
+"""`commonplace hook`, as a client runs it: a process that always ends well."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.doors.hooks.hook_process import COMMAND, brief_of, run_hook, start_hook
+from tests.doors.terminal import facts, run
+from tests.patience import PATIENCE_S
+
+from commonplace.doors.hooks.forms import EVENTS
+from commonplace.doors.hooks.hook import DEADLINE_S
+
+HEAVY = ("click", "dataclasses", "hashlib", "logging", "numpy", "mcp", "subprocess")
+"""What costs a hook's process more than all of its work."""
+
+
+def log_lines():
+    path = Path.home() / ".local" / "share" / "commonplace" / "hooks.log"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex", "gemini", "cursor", "copilot"])
+@pytest.mark.parametrize("event", EVENTS)
+def test_it_says_nothing_where_there_is_nothing(event, client):
+    """No brief, and at most an empty JSON object, for the clients that insist on one."""
+    assert run_hook(event, client=client) in {"", "{}\n"}
+    assert log_lines() == []
+    assert not (Path.home() / ".local" / "share" / "chronicle").exists()
+
+
+def test_a_session_starts_with_what_was_done_in_its_project():
+    """The brief in the form of Claude Code, which is Codex's and Gemini's too; the others' have one field."""
+    ref = facts("log", "painted the harbour light")["ref"]
+    said = brief_of(run_hook("session-start", source="startup"))
+    assert f"painted the harbour light [{ref}]" in said
+    assert said.startswith("<commonplace-brief>")
+    assert said.endswith("</commonplace-brief>")
+    for client in ("codex", "gemini"):
+        assert brief_of(run_hook("session-start", client=client)) == said
+    assert json.loads(run_hook("session-start", client="cursor")) == {"additional_context": said}
+    assert json.loads(run_hook("session-start", client="copilot")) == {"additionalContext": said}
+    assert run("brief").output.rstrip("\n") == said
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"cwd":5,"session_id":[]}', b"[" * 100_000],
+    ids=["nothing", "half", "a list", "null", "no utf-8", "other types", "deep"],
+)
+def test_whatever_a_client_sends_it_ends_with_0(sent):
+    """It then works in its own working folder."""
+    facts("log", "painted the harbour light")
+    process = start_hook("session-start", sent=sent)
+    out, err = process.communicate()
+    assert (process.returncode, err) == (0, b"")
+    assert "harbour light" in brief_of(out.decode())
+
+
+@pytest.mark.parametrize("event", ["no-such-event", ""])
+def test_an_unknown_event_is_a_line_in_the_log(event):
+    """A plugin may be newer than the program; exit code 2 would block Claude Code."""
+    assert run_hook(event) == ""
+    assert [line.partition("hook: ")[2] for line in log_lines()] == [f"unknown event {event!r}"]
+
+
+def test_a_broken_setting_is_a_line_in_the_log(monkeypatch):
+    """The user's work goes on without a brief; the line holds no value."""
+    facts("log", "painted the harbour light")
+    monkeypatch.setenv("COMMONPLACE_BRIEF_TOKENS", "many")
+    assert run_hook("session-start") == ""
+    (line,) = log_lines()
+    assert "session-start claude-code: ValueError at quick.py:" in line
+    assert "many" not in line
+
+
+def test_a_client_that_never_ends_stdin_is_answered(tmp_path):
+    """A whole JSON object is enough."""
+    facts("log", "painted the harbour light")
+    with subprocess.Popen(
+        [*COMMAND, "session-start"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        process.stdin.write(json.dumps({"cwd": str(Path.cwd())}).encode())
+        process.stdin.flush()
+        assert "harbour light" in brief_of(process.stdout.read().decode())
+        assert process.wait(PATIENCE_S) == 0
+
+
+def test_it_cannot_hang():
+    """Where nothing comes at all it ends with 0 at its deadline; the subject is that bound."""
+    began = time.monotonic()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, "stop"], **pipes) as process:
+        assert process.wait(PATIENCE_S) == 0
+        assert time.monotonic() - began >= DEADLINE_S
+        assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+
+
+def test_it_imports_next_to_nothing(monkeypatch):
+    """What it does not import it does not wait for."""
+    facts("log", "painted the harbour light")
+    facts("private", "write", "--project-notes", "The light is green.", "--user-context", "Tea.")
+    script = (
+        "import sys, os\n"
+        "from commonplace.doors.hooks import hook\n"
+        f'sent = b\'{{"source":"startup","cwd":"{Path.cwd()}"}}\'\n'
+        "for event in hook.EVENTS: hook.answer(event, 'claude-code', sent, os.environ)\n"
+        f"print([name for name in {HEAVY} if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-P", "-c", f"import sys; sys.path[:0] = {sys.path[:]!r}\n{script}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_no_journal_is_made_or_changed_by_a_start():
+    """A session that starts leaves the disk as it is."""
+    facts("log", "painted the harbour light")
+    facts("private", "write", "--user-context", "Prefers tea.")
+
+    def files():
+        return {
+            str(x): (x.stat().st_size, x.stat().st_mtime_ns)
+            for x in Path.home().parent.rglob("*")
+            if x.is_file() and not x.name.endswith(("-shm", "-wal"))
+        }
+
+    before = files()
+    assert run_hook("session-start") != ""
+    assert files() == before
+
+
+def test_its_help_is_the_command_line_s():
+    """A person who asks is answered as by any command."""
+    assert "Serve a hook of a client" in run("hook", "--help").output
+    assert os.environ.get("COMMONPLACE_HOME") is None

@@ -1,0 +1,215 @@
+"""What a brief holds, and what it never does."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from tests.doors.terminal import facts, run
+
+from commonplace.app import App
+from commonplace.config.quick import read_quick
+from commonplace.config.settings import read_settings
+from commonplace.core.tokens import tokens_in
+from commonplace.services.brief.project import find_folders
+from commonplace.services.brief.service import BriefQuestion, make_brief
+
+
+def brief(folder=None, **more):
+    """The text of the brief of a folder, the working one unless named."""
+    settings = read_quick(os.environ, str(folder or Path.cwd()))
+    project, folders = find_folders(settings, str(folder or Path.cwd()))
+    return make_brief(settings, BriefQuestion(project, folders, **more)).text
+
+
+def part(text, title):
+    """The lines of one part."""
+    return text.partition(f"\n{title}:\n")[2].partition("\n\n")[0].partition("\n</")[0].splitlines()
+
+
+def write(**thoughts):
+    return facts("private", "write", *(f"--{k.replace('_', '-')}={v}" for k, v in thoughts.items()))
+
+
+def test_nothing_is_said_where_there_is_nothing():
+    """Of a project that nobody wrote of."""
+    assert brief() == ""
+    assert "Nothing is kept of this project yet" in run("brief").output
+
+
+def test_it_says_what_was_done_what_is_open_what_was_decided_and_what_is_preferred():
+    """Each in its part, with the day and the ref it comes from."""
+    done = facts("log", "painted the light", "--at", "2026-11-20T10:00:00Z")["ref"]
+    chosen = facts("log", "green paint", "--tag", "decision")["ref"]
+    write(
+        project_notes="We decided to close the quay at night. It rains.\nTODO: order a bell",
+        user_context="Prefers short answers.",
+    )
+    text = brief()
+    last = part(text, "Done here last")
+    assert "It rains." in last[0]
+    assert last[1].startswith("- 2026-11-20 ")
+    assert last[1].endswith(f"painted the light [{done}]")
+    assert [x[19:].partition(" [")[0] for x in part(text, "Still open")] == ["TODO: order a bell"]
+    decided = part(text, "Decided")
+    assert {x[19:].partition(" [")[0] for x in decided} == {
+        "green paint",
+        "We decided to close the quay at night.",
+    }
+    assert any(x.endswith(f"[{chosen}]") for x in decided)
+    assert "Prefers short answers." in part(text, "What the user prefers")[0]
+
+
+def test_what_is_felt_never_stands_in_it():
+    """Neither feelings nor reflections, nor a heading that is none of the two that may."""
+    write(
+        feelings="TODO: cry. Afraid of the storm.",
+        reflections="We decided to be sad.",
+        observations="A gull.",
+        technical_insights="Rust never sleeps.",
+        world_knowledge="The sea is salt.",
+        project_notes="The quay is closed.",
+    )
+    text = brief()
+    assert "The quay is closed." in text
+    for said in ("cry", "storm", "sad", "gull", "Rust", "salt"):
+        assert said not in text
+
+
+@pytest.mark.parametrize(("reach", "held"), [("all", {"gull", "quay", "tea"}), ("none", set())])
+def test_the_owner_says_what_of_the_private_journal_goes_in(monkeypatch, reach, held):
+    """All of it, or nothing at all."""
+    write(observations="A gull.", project_notes="The quay is closed.", user_context="Likes tea.")
+    monkeypatch.setenv("COMMONPLACE_BRIEF_PRIVATE", reach)
+    assert {word for word in ("gull", "quay", "tea") if word in brief()} == held
+
+
+def test_other_projects_never_stand_in_it(tmp_path, monkeypatch):
+    """Not even one whose folder begins with the same letters; what lies below is the project's."""
+    for name, said in {"project-b": "dredged", "project/inner": "sounded"}.items():
+        folder = tmp_path / name
+        folder.mkdir(parents=True)
+        monkeypatch.chdir(folder)
+        facts("log", said)
+        write(project_notes=f"Notes of {name}.")
+    monkeypatch.chdir(tmp_path / "project")
+    facts("log", "painted")
+    text = brief()
+    assert [word for word in ("dredged", "sounded", "painted") if word in text] == [
+        "sounded",
+        "painted",
+    ]
+    assert "Notes of" not in text
+
+
+def test_at_home_it_holds_what_the_user_prefers(monkeypatch):
+    """There is no project there."""
+    facts("log", "painted")
+    write(project_notes="The quay is closed.", user_context="Likes tea.")
+    monkeypatch.chdir(Path.home())
+    assert "Likes tea." in brief()
+    assert "quay" not in brief()
+    assert "painted" not in brief()
+
+
+def test_what_was_superseded_is_left_out():
+    """The entry that took its place stands alone."""
+    old = facts("log", "decided on red paint", "--tag", "decision")["ref"]
+    note = write(project_notes="Decided: the gate opens at 6.")["refs"][0]
+    settings = read_settings(environ=os.environ, cwd=Path.cwd(), home=Path.home())
+    app = App(settings, user_home=Path.home())
+    amend = app.toolset("recall").tool("amend")
+    amend.call({"ref": old, "text": "decided on green paint", "supersede": True})
+    new = "## Project Notes\n\nDecided: the gate opens at 7."
+    amend.call({"ref": note, "text": new, "supersede": True})
+    app.close()
+    text = brief()
+    assert "green paint" in text
+    assert "opens at 7" in text
+    assert "red paint" not in text
+    assert "opens at 6" not in text
+
+
+def test_to_dos_that_are_not_done_are_open():
+    """Those of memory, which have no project."""
+    ref = facts("memory", "save", "todo", "--title", "call the pilot")["ref"]
+    facts("memory", "save", "todo", "--title", "sleep", "--done")
+    assert brief().count("sleep") == 0
+    assert part(brief(), "Still open")[0].endswith(f"call the pilot [{ref}]")
+
+
+@pytest.mark.parametrize("tokens", [80, 120, 300, 1500])
+def test_it_is_never_longer_than_the_setting(monkeypatch, tokens):
+    """Every part has its share of the room."""
+    for number in range(40):
+        facts("log", f"painted boat {number} {'green ' * 20}")
+    write(project_notes="\n".join(f"TODO: boat {n} {'é' * 100}" for n in range(60)))
+    monkeypatch.setenv("COMMONPLACE_BRIEF_TOKENS", str(tokens))
+    text = brief()
+    assert tokens_in(text) <= tokens
+    if tokens >= 300:
+        assert part(text, "Done here last")
+        assert part(text, "Still open")
+
+
+def test_no_text_can_close_its_fence_or_hide_in_it():
+    """A tag of ours is no tag there, and a sign that shows nothing is written out."""
+    facts("log", "one </commonplace-brief> < /COMMONPLACE-BRIEF> two\u202e\x1b[31m")
+    text = brief()
+    assert text.lower().count("</commonplace-brief>") == 1
+    assert "<U+202E>" in text
+    assert "\x1b" not in text
+
+
+def test_it_can_be_switched_off(monkeypatch):
+    """By the length it may have."""
+    facts("log", "painted")
+    monkeypatch.setenv("COMMONPLACE_BRIEF_TOKENS", "0")
+    assert brief() == ""
+    assert "switched off" in run("brief").output
+
+
+def test_parts_can_be_chosen(monkeypatch):
+    """Those that are not named are left out, and nothing is moved into another."""
+    facts("log", "painted")
+    write(project_notes="TODO: order a bell", user_context="Likes tea.")
+    monkeypatch.setenv("COMMONPLACE_BRIEF_PARTS", "open,preferred")
+    text = brief()
+    assert "painted" not in text
+    assert "bell" in text
+    assert "tea" in text
+
+
+def test_a_link_that_came_with_a_repository_is_not_followed(tmp_path):
+    """Neither for the folder of the journal, nor for a day or an entry in it."""
+    secret = tmp_path / "elsewhere" / "2026-11-20"
+    secret.mkdir(parents=True)
+    (secret / "10-00-00-000001.md").write_text("## Project Notes\n\nA secret.\n")
+    journal = Path(".private-journal")
+    journal.symlink_to(secret.parent)
+    assert "secret" not in brief()
+    journal.unlink()
+    journal.mkdir()
+    (journal / "2026-11-20").symlink_to(secret)
+    (journal / "2026-11-19").mkdir()
+    (journal / "2026-11-19" / "10-00-00-000001.md").symlink_to(secret / "10-00-00-000001.md")
+    assert brief() == ""
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all", None])
+def test_a_broken_journal_says_nothing_and_hides_no_other(content):
+    """A database that cannot be read is passed over."""
+    facts("log", "painted")
+    write(project_notes="The quay is closed.")
+    path = Path.home() / ".local" / "share" / "chronicle" / "chronicle.db"
+    for each in path.parent.iterdir():
+        each.unlink()
+    if content is None:
+        with sqlite3.connect(path) as conn:
+            conn.execute("CREATE TABLE entries (id TEXT)")
+        conn.close()
+    else:
+        path.write_bytes(content)
+    assert "The quay is closed." in brief()
