@@ -130,6 +130,17 @@ class TranscriptStore:
 
         return self._write(do)
 
+    def new_ids(self, client: str, session: str, ids: Sequence[str]) -> set[str]:
+        """Those of these ids that `append` would keep."""
+
+        def do(catalog: Catalog) -> set[str]:
+            if catalog.is_session_deleted(client, session_name(session)):
+                return set()
+            return {*ids} - catalog.known_ids(client, ids) - catalog.deleted_ids(client, ids)
+
+        found = self._read(do)
+        return {*ids} if found is None else found
+
     def copied_to(self, origin: str) -> tuple[int, str]:
         """How far an original file was copied, and its fingerprint then; (0, "") for never."""
         return self._read(lambda catalog: catalog.read_origin(origin)) or (0, "")

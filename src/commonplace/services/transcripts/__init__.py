@@ -1,0 +1,1 @@
+"""The verbs of transcripts: what was said in sessions, listed, read and deleted."""

@@ -1,0 +1,295 @@
+"""Importing what clients kept of their sessions: finding it, counting it first, then copying it.
+
+Never changes an original, and never imports a message twice, however often it is asked to.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.files import translated
+from commonplace.journals.transcripts.clients import (
+    CLIENTS,
+    EXPORTED,
+    LINE_CLIENTS,
+    document_client,
+    line_client,
+)
+from commonplace.journals.transcripts.clients.original import instant
+from commonplace.journals.transcripts.copying import Kept, copy_new
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from commonplace.journals.transcripts.message import Message
+    from commonplace.journals.transcripts.store import TranscriptStore
+
+Progress: TypeAlias = "Callable[[str, int, int], None]"
+"""Called with (what a client is called, bytes read, bytes in all)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Original:
+    """A file of a client's that may hold what is not imported. size: how large it was."""
+
+    client: str
+    path: str
+    size: int
+
+
+@dataclass(slots=True, kw_only=True)
+class ClientImport:
+    """What an import takes of one client, or would take.
+
+    Args:
+        client: its name.
+        messages: those that are new.
+        sessions: the ids of the sessions they belong to.
+        first_at: when the first of them was, as messages have it; empty for none.
+        last_at: when the last of them was.
+        size: bytes of the originals that were looked at.
+        unknown: lines and parts of kinds that are not known, which are skipped.
+        broken: those that cannot be read, which are skipped.
+        failed: the originals that cannot be read at all, each with the reason.
+    """
+
+    client: str
+    messages: int = 0
+    sessions: set[str] = field(default_factory=set)
+    first_at: str = ""
+    last_at: str = ""
+    size: int = 0
+    unknown: int = 0
+    broken: int = 0
+    failed: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, session: str, messages: Sequence[Message]) -> None:
+        """Count messages that are new."""
+        if not messages:
+            return
+        times = [message.at for message in messages]
+        self.messages += len(messages)
+        self.sessions.add(session)
+        self.first_at = min([*times, self.first_at] if self.first_at else times)
+        self.last_at = max([*times, self.last_at])
+
+
+class TranscriptImport:
+    """Imports what is new of clients' sessions.
+
+    Args:
+        store: Where it is kept.
+        kept: What is kept of it, as set.
+        home: The user's home folder.
+        environ: The environment, which may say that a client keeps its files elsewhere.
+    """
+
+    def __init__(
+        self, store: TranscriptStore, kept: Kept, *, home: str, environ: Mapping[str, str]
+    ) -> None:
+        self._store = store
+        self._kept = kept
+        self._home = home
+        self._environ = environ
+
+    def find(self, client: str, *, path: str = "", since: datetime | None = None) -> list[Original]:
+        """The originals of a client.
+
+        Args:
+            client: Its name.
+            path: A file or a folder to look in, in place of where the client keeps them.
+            since: Leaves out those that were not written to since then.
+
+        Raises:
+            Invalid: The client keeps nothing on this machine, and no path is given.
+            NotFound: There is nothing of the client's at the path.
+        """
+        if client in EXPORTED and not path:
+            raise Invalid(
+                f"{CLIENTS[client]} keeps no sessions on this machine.",
+                hint="Export your data in its settings, then name the archive you are sent.",
+            )
+        oldest = since.timestamp() if since else 0.0
+        found = []
+        for each in self._paths(client, path):
+            try:
+                state = os.stat(each)
+            except OSError:
+                continue
+            if state.st_mtime >= oldest:
+                found.append(Original(client=client, path=each, size=state.st_size))
+        return found
+
+    def _paths(self, client: str, path: str) -> Iterator[str]:
+        module = line_client(client) if client in LINE_CLIENTS else document_client(client)
+        if not path:
+            yield from (each for each, _ in module.originals(self._home, self._environ))
+        elif os.path.isdir(path):
+            found = [each for each, _ in module.originals_in(os.path.abspath(path))]
+            if not found:
+                raise NotFound(
+                    f"The folder {{place}} holds no sessions of {CLIENTS[client]}.",
+                    hint="Name the folder that the client keeps them in, or one of its files.",
+                    place=path,
+                )
+            yield from found
+        elif os.path.isfile(path):
+            yield os.path.abspath(path)
+        elif os.path.exists(path):
+            raise Invalid("The path {place} is not a file.", hint="Name a file.", place=path)
+        else:
+            raise NotFound("The file {place} does not exist.", hint="Check the name.", place=path)
+
+    def plan(
+        self,
+        originals: Iterable[Original],
+        *,
+        since: datetime | None = None,
+        progress: Progress | None = None,
+    ) -> list[ClientImport]:
+        """What an import of these originals would take; nothing is written.
+
+        Args:
+            originals: As `find` gives them.
+            since: As `find` takes it; of documents it leaves out single sessions too.
+            progress: Called with (what a client is called, bytes read, bytes in all).
+
+        Raises:
+            Invalid, NotFound, Unavailable, Denied: The only original cannot be read.
+        """
+        return self._go_through(originals, _Counting(self._store, since), progress)
+
+    def run(
+        self,
+        originals: Iterable[Original],
+        *,
+        since: datetime | None = None,
+        progress: Progress | None = None,
+    ) -> list[ClientImport]:
+        """Import what is new of these originals; the arguments are those of `plan`.
+
+        What was imported before it is stopped stays, and is not read again.
+
+        Raises:
+            Invalid, NotFound, Unavailable, Denied: The only original cannot be read, or the store
+                not be written to.
+        """
+        return self._go_through(originals, _Keeping(self._store, since), progress)
+
+    def _go_through(
+        self, originals: Iterable[Original], counting: _Counting, progress: Progress | None
+    ) -> list[ClientImport]:
+        every = [*originals]
+        done, total = 0, sum(original.size for original in every)
+        imports: dict[str, ClientImport] = {}
+        for original in every:
+            counting.into = imports.setdefault(
+                original.client, ClientImport(client=original.client)
+            )
+            failure = self._take(original, counting)
+            if failure and len(every) == 1:
+                raise failure
+            done += original.size
+            if progress:
+                progress(CLIENTS[original.client], done, total)
+        return [*imports.values()]
+
+    def _take(self, original: Original, counting: _Counting) -> CommonplaceError | None:
+        """Copy an original; why it cannot be read, if that is so."""
+        into = counting.into
+        into.size += original.size
+        failed: CommonplaceError
+        try:
+            with translated(original.path):
+                copied = copy_new(counting, original.client, original.path, kept=self._kept)
+        except (Invalid, NotFound) as exc:
+            failed = exc
+        except CommonplaceError as exc:
+            if not isinstance(exc.__cause__, OSError) or exc.place != original.path:
+                raise  # of the store, which no other original would be kept in either
+            failed = exc
+        else:
+            into.unknown += copied.unknown
+            into.broken += copied.broken
+            return None
+        into.failed.append((original.path, failed.message))
+        return failed
+
+
+class _Counting:
+    """A store in which nothing is kept: it counts what would be.
+
+    Attributes:
+        into: Where it is counted.
+    """
+
+    def __init__(self, store: TranscriptStore, since: datetime | None) -> None:
+        self.into = ClientImport(client="")
+        self._store = store
+        self._since = instant(since.timestamp()) if since else ""
+        self._seen: set[str] = set()
+
+    def copied_to(self, origin: str) -> tuple[int, str]:
+        """As of the store."""
+        return self._store.copied_to(origin)
+
+    def append(
+        self,
+        client: str,
+        session: str,
+        messages: Sequence[Message],
+        *,
+        origin: str = "",
+        offset: int = 0,
+        fingerprint: str = "",
+    ) -> int:
+        """Count those of the messages that are new; see the store's own."""
+        if self._leaves_out(client, messages):
+            return 0
+        ids = self._store.new_ids(client, session, [message.id for message in messages])
+        ids -= self._seen
+        self._seen |= ids
+        new = {message.id: message for message in messages if message.id in ids}
+        self.into.add(session, [*new.values()])
+        return len(new)
+
+    def _leaves_out(self, client: str, messages: Sequence[Message]) -> bool:
+        """Whether a document's session ended before what was asked for."""
+        return self._is_part(client) and max((x.at for x in messages), default="") < self._since
+
+    def _is_part(self, client: str) -> bool:
+        """Whether only some sessions of a document are taken."""
+        return bool(self._since) and client not in LINE_CLIENTS
+
+
+class _Keeping(_Counting):
+    """A store in which what is new is kept, and counted."""
+
+    def append(
+        self,
+        client: str,
+        session: str,
+        messages: Sequence[Message],
+        *,
+        origin: str = "",
+        offset: int = 0,
+        fingerprint: str = "",
+    ) -> int:
+        """Keep what is new of the messages, and count it; see the store's own."""
+        if self._leaves_out(client, messages):
+            return 0
+        count = super().append(client, session, messages)
+        # A document of which only a part is taken is not noted as copied: the rest may be wanted.
+        self._store.append(
+            client,
+            session,
+            messages,
+            origin="" if self._is_part(client) else origin,
+            offset=offset,
+            fingerprint=fingerprint,
+        )
+        return count

@@ -1,0 +1,1 @@
+"""Transcripts in words: sessions and what was said in them."""
