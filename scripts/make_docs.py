@@ -18,7 +18,7 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.config.table import SETTINGS
 from commonplace.doors.cli import main as cli
-from commonplace.doors.setup.clients import CLIENTS, render_block
+from commonplace.doors.setup.clients import CLIENTS, Machine, render_block
 from commonplace.journals.table import JOURNALS, TOOLSETS
 
 if TYPE_CHECKING:
@@ -110,7 +110,9 @@ def client_text(name: str) -> str:
     """What a client's own configuration must hold, to be written by hand."""
     client = CLIENTS[name]
     kind = "toml" if client.toml else "json"
-    return f"```{kind}\n{render_block(client, ['commonplace', 'mcp'])}\n```\n"
+    machine = Machine(platform="linux", home=Path("/"), environ={})
+    block = render_block(client, ["commonplace", "mcp"], machine)
+    return f"```{kind}\n{block}\n```\n"
 
 
 def help_text(words: list[str]) -> str:

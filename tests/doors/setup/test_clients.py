@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tomllib
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -121,7 +122,27 @@ def test_a_missing_file_is_made(name, machine):
 def test_what_is_printed_is_what_is_written(name, machine):
     """The block to paste and the new file are the same lines."""
     set_up(name, machine)
-    assert CLIENTS[name].file(machine).read_text() == render_block(CLIENTS[name], COMMAND) + "\n"
+    assert (
+        CLIENTS[name].file(machine).read_text()
+        == render_block(CLIENTS[name], COMMAND, machine) + "\n"
+    )
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_that_drops_variables_is_told_which_to_hand_on(name, machine):
+    """By name, so that no value is written; Codex hands on no other, the others hand on all."""
+    own = {"XDG_DATA_HOME": "/data", "COMMONPLACE_HOME": "/home", "COMMONPLACE_OWNER": ""}
+    here = replace(machine, environ={**own, "HOME": "/h", "GITHUB_TOKEN": "x"})
+    set_up(name, here)
+    named = ["COMMONPLACE_HOME", "XDG_DATA_HOME"]
+    assert entry(name, here).get("env_vars") == (named if name == "codex" else None)
+    assert CLIENTS[name].file(here).read_text() == render_block(CLIENTS[name], COMMAND, here) + "\n"
+    later = replace(machine, environ={"XDG_DATA_HOME": "/data", "JOURNAL_PATH": "/j"})
+    set_up(name, later)
+    assert entry(name, later).get("env_vars", [])[2:] == (
+        ["JOURNAL_PATH"] if name == "codex" else []
+    )
+    assert set_up(name, machine) == (None, None)
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -265,7 +286,7 @@ def test_a_file_we_cannot_edit_stays_untouched(name, text, machine):
         set_up(name, machine)
     assert str(file) in caught.value.message
     beside = text if isinstance(text, str) else ""
-    block = render_block(CLIENTS[name], COMMAND, beside=beside)
+    block = render_block(CLIENTS[name], COMMAND, machine, beside=beside)
     assert caught.value.hint == f"Add this to it yourself:\n{block}"
     assert file.read_bytes() == before
     assert [*file.parent.iterdir()] == [file]
@@ -274,14 +295,16 @@ def test_a_file_we_cannot_edit_stays_untouched(name, text, machine):
 def test_a_block_beside_an_inline_table_is_valid_where_it_says(machine):
     """A header of its own would define the table twice: it goes into the braces."""
     text = 'mcp_servers = { other = { command = "x" } }\n'
-    comment, inside = render_block(CLIENTS["codex"], COMMAND, beside=text).splitlines()
+    comment, inside = render_block(CLIENTS["codex"], COMMAND, machine, beside=text).splitlines()
     assert comment == "# inside the braces of mcp_servers, after a comma:"
     pasted = text.replace(" }\n", f", {inside} }}\n")
     servers = tomllib.loads(pasted)["mcp_servers"]
     assert servers["other"] == {"command": "x"}
     assert [servers["commonplace"]["command"], *servers["commonplace"]["args"]] == COMMAND
     elsewhere = 'tools = { web = true }\n[mcp_servers.commonplace]\ncommand = "x"\n'
-    assert render_block(CLIENTS["codex"], COMMAND, beside=elsewhere).startswith("[mcp_servers.")
+    assert render_block(CLIENTS["codex"], COMMAND, machine, beside=elsewhere).startswith(
+        "[mcp_servers."
+    )
 
 
 def test_an_inline_entry_of_codex_is_set_where_it_stands(machine):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from commonplace.config.table import SETTINGS
 from commonplace.config.toml_edit import render_toml_value, set_toml_value
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid
 from commonplace.core.files import make_folder, replace_file, translated, write_new
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 SERVER = "commonplace"
+_FOLDER_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,8 @@ class Client:
         afterwards: What the user does next, a sentence.
         extra: What an entry holds besides command and args.
         toml: Whether the file is TOML; else it is JSON.
+        variables: Where an entry lists the names of the variables that the client hands on; empty
+            where it hands on all it has.
     """
 
     title: str
@@ -74,6 +78,7 @@ class Client:
     afterwards: str
     extra: Mapping[str, str]
     toml: bool = False
+    variables: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,23 +118,27 @@ def find_options(client: Client, machine: Machine) -> list[str]:
     return [str(word) for word in args[args.index("mcp") + 1 :]]
 
 
-def render_block(client: Client, command: Sequence[str], *, beside: str = "") -> str:
+def render_block(
+    client: Client, command: Sequence[str], machine: Machine, *, beside: str = ""
+) -> str:
     """The lines that a user adds to a client's file.
 
     Args:
         client: The client.
         command: What starts our server.
+        machine: Whose variables the server is to see.
         beside: The text of the file, which decides the form of TOML: a table that is written in
             braces takes no header of its own.
     """
     if client.toml:
-        lines = [f"{key} = {render_toml_value(value)}" for key, value in _entry(client, command)]
+        entry = _entry(client, command, machine)
+        lines = [f"{key} = {render_toml_value(value)}" for key, value in entry]
         header = f"[{client.table}.{SERVER}]"
         if _is_toml(beside) and not _is_toml(f"{beside}\n[{client.table}.{SERVER}-]\n"):
             inside = f"{SERVER} = {{ {', '.join(lines)} }}"
             return f"# inside the braces of {client.table}, after a comma:\n{inside}"
         return "\n".join([header, *lines])
-    block = {client.table: {SERVER: dict(_entry(client, command))}}
+    block = {client.table: {SERVER: dict(_entry(client, command, machine))}}
     return json.dumps(block, ensure_ascii=False, indent=2)
 
 
@@ -144,11 +153,11 @@ def plan_setup(client: Client, command: Sequence[str], machine: Machine) -> Chan
     text = ""
     try:
         text = (before or b"").decode("utf-8-sig")
-        after = (_with_toml if client.toml else _with_json)(text, client, command, str(file))
+        after = (_with_toml if client.toml else _with_json)(text, client, command, machine)
     except UnicodeDecodeError as exc:
-        raise _not_editable(f"{file} is not UTF-8 text.", client, command, text) from exc
+        raise _not_editable(f"{file} is not UTF-8 text.", client, command, machine, text) from exc
     except Invalid as exc:
-        raise _not_editable(exc.message, client, command, text) from exc
+        raise _not_editable(exc.message, client, command, machine, text) from exc
     if after == text:
         return None
     mark = b"\xef\xbb\xbf" if (before or b"").startswith(b"\xef\xbb\xbf") else b""
@@ -196,8 +205,26 @@ def own_command(argv0: str, executable: str) -> list[str]:
     return [os.path.abspath(found)] if found else [executable, "-P", "-m", "commonplace"]
 
 
-def _entry(client: Client, command: Sequence[str]) -> list[tuple[str, Any]]:
-    return [*client.extra.items(), ("command", command[0]), ("args", list(command[1:]))]
+def _entry(
+    client: Client,
+    command: Sequence[str],
+    machine: Machine,
+    present: Mapping[str, Any] | None = None,
+) -> list[tuple[str, Any]]:
+    """What our entry holds. present: what it holds already."""
+    entry = [*client.extra.items(), ("command", command[0]), ("args", list(command[1:]))]
+    if not client.variables:
+        return entry
+    listed = (present or {}).get(client.variables, [])
+    kept = listed if isinstance(listed, list) else []
+    named = [*kept, *(name for name in _own_variables(machine.environ) if name not in kept)]
+    return [*entry, *([(client.variables, named)] if named else [])]
+
+
+def _own_variables(environ: Mapping[str, str]) -> list[str]:
+    """The names of the variables that are set, and that decide how the server works."""
+    known = {*_FOLDER_VARIABLES, *(setting.env for setting in SETTINGS)}
+    return sorted(name for name, value in environ.items() if value and name in known)
 
 
 def _content(file: Path) -> bytes | None:
@@ -205,21 +232,24 @@ def _content(file: Path) -> bytes | None:
         return file.read_bytes() if file.exists() else None
 
 
-def _with_json(text: str, client: Client, command: Sequence[str], name: str) -> str:
+def _with_json(text: str, client: Client, command: Sequence[str], machine: Machine) -> str:
+    name = str(client.file(machine))
     servers = parse_json_object(text, name=name).get(client.table, {})
     present = servers.get(SERVER) if isinstance(servers, dict) else None
     present = present if isinstance(present, dict) else {}
-    wanted = {**present, **dict(_entry(client, command))}
+    wanted = {**present, **dict(_entry(client, command, machine, present))}
     return (
         text if wanted == present else set_json_entry(text, client.table, SERVER, wanted, name=name)
     )
 
 
-def _with_toml(text: str, client: Client, command: Sequence[str], name: str) -> str:
+def _with_toml(text: str, client: Client, command: Sequence[str], machine: Machine) -> str:
+    name = str(client.file(machine))
     servers = parse_toml(text, name=name).get(client.table, {})
-    present = servers.get(SERVER) if isinstance(servers, dict) else None
-    for key, value in _entry(client, command):
-        if not isinstance(present, dict) or present.get(key) != value:
+    found = servers.get(SERVER) if isinstance(servers, dict) else None
+    present = found if isinstance(found, dict) else {}
+    for key, value in _entry(client, command, machine, present):
+        if present.get(key) != value:
             text = set_toml_value(text, (client.table, SERVER, key), value, name=name)
     return text
 
@@ -232,8 +262,10 @@ def _is_toml(text: str) -> bool:
     return True
 
 
-def _not_editable(message: str, client: Client, command: Sequence[str], text: str) -> Invalid:
-    block = render_block(client, command, beside=text)
+def _not_editable(
+    message: str, client: Client, command: Sequence[str], machine: Machine, text: str
+) -> Invalid:
+    block = render_block(client, command, machine, beside=text)
     return Invalid(message, hint=f"Add this to it yourself:\n{block}")
 
 
@@ -283,5 +315,7 @@ CLIENTS: dict[str, Client] = {
         extra={},
         afterwards="Start Codex again; /mcp lists it.",
         toml=True,
+        # Of all others it hands on a few, such as HOME and PATH: COMMONPLACE_HOME would be lost.
+        variables="env_vars",
     ),
 }

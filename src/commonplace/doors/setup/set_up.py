@@ -81,7 +81,7 @@ def show_block(client: str, *, toolsets: str | None, home: Path) -> Answer:
     options = _options(find_options(chosen, machine), toolsets)
     command = [*own_command(sys.argv[0], sys.executable), "mcp", *options]
     file = chosen.file(machine)
-    block = render_block(chosen, command, beside=read_text(chosen, machine))
+    block = render_block(chosen, command, machine, beside=read_text(chosen, machine))
     facts = {"client": client, "file": str(file), "command": command, "block": block}
     return Answer(text=f"# {file}\n{block}", facts=facts)
 
