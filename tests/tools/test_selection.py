@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from tests.tools.recall_world import RecallWorld, ask
@@ -15,7 +16,12 @@ from commonplace.tools.selection import merge_toolsets
 def opened(tmp_path):
     """What is offered where these toolsets are asked for."""
     world = RecallWorld(tmp_path)
-    yield lambda toolsets: merge_toolsets(world.open(COMMONPLACE_TOOLSETS=toolsets).toolsets())
+
+    def merged(toolsets, *, read_only="0"):
+        app = world.open(COMMONPLACE_TOOLSETS=toolsets, COMMONPLACE_READ_ONLY=read_only)
+        return merge_toolsets(app.toolsets())
+
+    yield merged
     world.close()
 
 
@@ -126,6 +132,18 @@ def test_the_guide_names_only_what_is_listed(opened):
     """The instructions of the default toolset send a model to no tool that it does not see."""
     offered = opened("default")
     unlisted = [tool.name for tool in offered.tools if not tool.listed]
-    assert not [name for name in unlisted if name in offered.guide]
+    assert not [name for name in unlisted if name in offered.instructions]
     for name in ("recall", "open_ref", "amend", "process_thoughts", "add_entry"):
-        assert name in offered.guide
+        assert name in offered.instructions
+
+
+@pytest.mark.parametrize("toolsets", ["default", "classic", "all", "memory-write", "timeline"])
+def test_a_server_that_only_reads_says_nothing_of_writing(opened, toolsets):
+    """Its instructions name no tool that writes, and none that it lacks."""
+    whole, shown = opened(toolsets), opened(toolsets, read_only="1")
+    gone = {tool.name for tool in whole.tools} - {tool.name for tool in shown.tools}
+    assert gone
+    assert [name for name in gone if name in whole.instructions]
+    assert not [name for name in gone if name in shown.instructions]
+    verbs = r"\b(write|record|keep|correct|delete|log (it|with))\b"
+    assert re.search(verbs, shown.instructions.lower()) is None

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 DEFAULT_GUIDE = """\
 Commonplace is your memory across sessions and projects. What you did, learned and decided earlier \
 is in it, and you remember none of it by yourself: ask it with recall before you answer from what \
-you do not know or begin a task, and open what it finds with open_ref. Write with process_thoughts \
-when you learn something worth keeping, are surprised or stuck, or notice what the user prefers; \
-it stays on this machine. Log with add_entry what the user finishes, fixes, deploys or decides, \
-unasked too. Correct what you wrote with amend."""
+you do not know or begin a task, and open what it finds with open_ref."""
+
+DEFAULT_WRITING_GUIDE = """\
+Write with process_thoughts when you learn something worth keeping, are surprised or stuck, or \
+notice what the user prefers; it stays on this machine. Log with add_entry what the user finishes, \
+fixes, deploys or decides, unasked too. Correct what you wrote with amend."""
 
 _LISTED = {
     DEFAULT: {*RECALL_TOOLS, *(name for row in JOURNALS for name in row.default_tools)},
@@ -32,19 +34,27 @@ _LISTED = {
 
 def default_toolset(parts: Sequence[Toolset]) -> Toolset:
     """The few tools that are listed where nothing else is asked for; the others can be called."""
-    return _of_parts(DEFAULT, DEFAULT_GUIDE, parts)
+    return _of_parts(DEFAULT, DEFAULT_GUIDE, DEFAULT_WRITING_GUIDE, parts)
 
 
 def classic_toolset(parts: Sequence[Toolset]) -> Toolset:
     """The tools under the names of the programs and designs that the journals come from."""
-    return _of_parts(CLASSIC, "\n\n".join(each.guide for each in parts), parts)
+    return _of_parts(CLASSIC, *_guides(parts), parts)
 
 
-def _of_parts(name: str, guide: str, parts: Sequence[Toolset]) -> Toolset:
+def _guides(toolsets: Sequence[Toolset]) -> tuple[str, str]:
+    """What several say on searching, and what on writing, a paragraph each."""
+    said = ([each.guide for each in toolsets], [each.writing_guide for each in toolsets])
+    searching, writing = ("\n\n".join(filter(None, guides)) for guides in said)
+    return searching, writing
+
+
+def _of_parts(name: str, guide: str, writing_guide: str, parts: Sequence[Toolset]) -> Toolset:
     listed = _LISTED[name]
     return Toolset(
         name=name,
         guide=guide,
+        writing_guide=writing_guide,
         tools=tuple(replace(x, listed=x.name in listed) for part in parts for x in part.tools),
         resources=tuple(x for part in parts for x in part.resources),
         prompts=tuple(x for part in parts for x in part.prompts),
@@ -67,10 +77,12 @@ def merge_toolsets(toolsets: Sequence[Toolset]) -> Toolset:
         for name, tool in tools.items():
             if tool.twin_of in listed:
                 tools[name] = replace(tool, listed=False)
-    guides = [each.guide for each in toolsets if not _is_part_of_default(each, toolsets)]
+    own = [each for each in toolsets if not _is_part_of_default(each, toolsets)]
+    guide, writing_guide = _guides(own)
     return Toolset(
         name=",".join(each.name for each in toolsets),
-        guide="\n\n".join(guides),
+        guide=guide,
+        writing_guide=writing_guide,
         tools=tuple(tools.values()),
         resources=tuple({x.uri: x for each in toolsets for x in each.resources}.values()),
         prompts=tuple({x.name: x for each in toolsets for x in each.prompts}.values()),

@@ -293,7 +293,8 @@ class Toolset:
 
     Attributes:
         name: As settings and tokens name it.
-        guide: When a model should write and when it should search; part of the instructions.
+        guide: When a model should search; part of the instructions.
+        writing_guide: When it should write; the same, where it may.
         tools: All that can be called, in the order of the list.
         resources: Pages that a host may fetch.
         prompts: Texts that a host offers its user.
@@ -304,12 +305,18 @@ class Toolset:
     tools: tuple[Tool, ...]
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    writing_guide: str = ""
+
+    @property
+    def instructions(self) -> str:
+        """What a client gives its model at the start of a session."""
+        return "\n\n".join(filter(None, (self.guide, self.writing_guide)))
 
     def tool(self, name: str) -> Tool:
         """The tool of this name, which must be one of them."""
         return next(tool for tool in self.tools if tool.name == name)
 
     def read_only(self) -> Toolset:
-        """The same without the tools that write."""
+        """The same without the tools that write, and without a word on them."""
         kept = tuple(tool for tool in self.tools if not tool.effects.writes)
-        return replace(self, tools=kept)
+        return replace(self, tools=kept, writing_guide="")

@@ -61,7 +61,7 @@ def test_all_of_each_toolset_is_there_under_its_own_words(apps, sample):
     shared = PerOwner(apps, sample, concurrency=ConcurrencyLimit()).toolsets
     for toolset in sample:
         same = shared[toolset.name]
-        assert same.guide == toolset.guide
+        assert same.instructions == toolset.instructions
         assert [
             (x.name, x.description, x.schema, x.effects, x.aliases, x.samples) for x in same.tools
         ] == [

@@ -262,7 +262,7 @@ def make_server(
             name="commonplace",
             title="Commonplace",
             version=version("commonplace-memory"),
-            instructions=offered.guide,
+            instructions=offered.instructions,
             tools=[_sdk_tool(tool, structured=structured) for tool in offered.tools],
             resources=[_sdk_resource(page) for page in offered.resources],
             middleware=[*middleware, _Aliases(offered), _Prompts(offered)],

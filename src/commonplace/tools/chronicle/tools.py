@@ -40,9 +40,12 @@ if TYPE_CHECKING:
 NOTHING = "No entries found matching criteria."
 
 _GUIDE = """\
-You keep a log of what the user does. When they finish, fix, deploy, decide or learn something, \
-log it unasked with remember_this; when they ask you to note something, use add_entry. Use \
-what_was_i_doing for 'where did I leave off', and find_when_i for 'when did I …'."""
+There is a log of what the user does. Use what_was_i_doing for 'where did I leave off', and \
+find_when_i for 'when did I …'."""
+
+_WRITING_GUIDE = """\
+You keep the log of what the user does. When they finish, fix, deploy, decide or learn something, \
+log it unasked with remember_this; when they ask you to note something, use add_entry."""
 
 _STORY_ENTRIES = 500
 _NOT_SURE = "None bears every word or comes near in meaning: these are the best there are."
@@ -67,6 +70,7 @@ class ChronicleTools:
         return Toolset(
             name="chronicle",
             guide=_GUIDE,
+            writing_guide=_WRITING_GUIDE,
             tools=(
                 Tool(run=self.add_entry, title="Log what was done", effects=writing),
                 Tool(

@@ -30,7 +30,7 @@ _GUIDE = """\
 You have a memory of this user: what was said, journals, to-dos, preferences, gratitude. Ask \
 memory_search before you answer what may depend on it."""
 
-_WRITE_GUIDE = """\
+_WRITING_GUIDE = """\
 Keep what the user wants remembered with memory_save, and delete with memory_delete what the user \
 wants forgotten."""
 
@@ -60,7 +60,8 @@ class MemoryTools:
         """The tools that keep, delete and list."""
         return Toolset(
             name="memory-write",
-            guide=_WRITE_GUIDE,
+            guide="",
+            writing_guide=_WRITING_GUIDE,
             tools=(
                 Tool(
                     run=self.memory_save,

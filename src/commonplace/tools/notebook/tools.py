@@ -41,7 +41,10 @@ NOTHING = "No entries found."
 _GUIDE = """\
 You share a notebook with everybody who works here: each section has an overview of what is \
 understood now, and entries on how it came about. Read a section with journal_read before you work \
-on its subject, write an entry with journal_write when something was done or learned, and give a \
+on its subject."""
+
+_WRITING_GUIDE = """\
+Write an entry of the notebook with journal_write when something was done or learned, and give a \
 new overview when the understanding itself has changed."""
 
 _VERSION = re.compile(r"[0-9a-f]{12}")
@@ -63,6 +66,7 @@ class NotebookTools:
         return Toolset(
             name="notebook",
             guide=_GUIDE,
+            writing_guide=_WRITING_GUIDE,
             tools=(
                 Tool(run=self.journal_read, title="Read a section or an entry", quotes=True),
                 Tool(

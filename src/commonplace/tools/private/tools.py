@@ -34,10 +34,13 @@ READ_BUDGET = 16_000
 _KIND = Arg("Which journal: this project's, the user's own, or both.")
 
 _GUIDE = """\
-You have a private journal. Write in it with process_thoughts when you learn something worth \
-keeping, are surprised or stuck, finish a piece of work, or notice what the user prefers: be \
-honest, it stays on this machine. Search it with search_journal before you start a task, and \
-whenever something feels familiar: you may have solved it before."""
+You have a private journal. Search it with search_journal before you start a task, and whenever \
+something feels familiar: you may have solved it before."""
+
+_WRITING_GUIDE = """\
+Write in your private journal with process_thoughts when you learn something worth keeping, are \
+surprised or stuck, finish a piece of work, or notice what the user prefers: be honest, it stays \
+on this machine."""
 
 
 class PrivateTools:
@@ -56,6 +59,7 @@ class PrivateTools:
         return Toolset(
             name="private",
             guide=_GUIDE,
+            writing_guide=_WRITING_GUIDE,
             tools=(
                 Tool(
                     run=self.process_thoughts,

@@ -45,9 +45,10 @@ NOTHING = "No entries found."
 NO_PROFILE = "No profile is kept yet."
 
 _GUIDE = """\
-You keep a timeline of what happens, which is summed up by hour, day, week, month and year. Record \
-with timeline_add what was done or said; gather what to know with timeline_context, and ask \
-timeline_rollup how a day, a month or a year went."""
+There is a timeline of what happens, summed up by hour, day, week, month and year. Gather what to \
+know with timeline_context, and ask timeline_rollup how a day, a month or a year went."""
+
+_WRITING_GUIDE = "Record in the timeline with timeline_add what was done or said."
 
 _LEVELS = ("raw", *PERIODS)
 _FEWEST_TOKENS = 200
@@ -70,6 +71,7 @@ class TimelineTools:
         return Toolset(
             name="timeline",
             guide=_GUIDE,
+            writing_guide=_WRITING_GUIDE,
             tools=(
                 Tool(
                     run=self.timeline_add,
