@@ -36,7 +36,15 @@ if TYPE_CHECKING:
 UTC = ZoneInfo("UTC")
 ENCODER_WAIT_S = 60.0
 JOURNAL = ".private-journal"
-_FOREIGN = ("COMMONPLACE_", "JOURNAL_", "PRIVATE_JOURNAL_", "CHRONICLE_", "XDG_")
+_FOREIGN = (
+    "COMMONPLACE_",
+    "JOURNAL_",
+    "PRIVATE_JOURNAL_",
+    "CHRONICLE_",
+    "XDG_",
+    # An installed package is compiled; without this a start would compile all of it each time.
+    "PYTHONDONTWRITEBYTECODE",
+)
 _CLUSTERS = 200
 _BATCH = 2000
 
