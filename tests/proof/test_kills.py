@@ -72,10 +72,29 @@ def test_a_death_at_each_step_of_a_write(world, faults, counted, stride):
         left.add(f"thought {nth}" in there)
         assert f"thought {nth}" in there or "recorded" not in done.stdout, step
     if stride == 1:
-        assert {"open", "write", "fsync", "link", "unlink", "sqlite COMMIT"} <= steps
+        assert {"open", "write", "fsync", "link", "unlink"} <= steps
     assert left == {True, False}
     assert_clean(world)
     counted("a process killed at each step of a write", nth // stride + 1)
+
+
+@pytest.mark.long
+def test_a_death_at_each_step_of_filing_what_a_command_wrote(world, faults, counted):
+    """Killed before each step of the next search: the entry is found by the one after it."""
+    step, nth, steps = "none yet", 0, set()
+    while step:
+        nth += 1
+        subprocess.run(write_command(f"thought {nth}"), check=True, capture_output=True)
+        faults.plan(nth, "kill")
+        search = [sys.executable, "-m", "commonplace", "private", "search", f"thought {nth}"]
+        subprocess.run(search, env={**os.environ, **faults.env}, capture_output=True)
+        step = faults.lift()
+        steps.add(step)
+        done = subprocess.run(search, check=True, capture_output=True, text=True)
+        assert f"thought {nth}" in done.stdout, step
+    assert {"mkdir", "write", "unlink", "sqlite COMMIT"} <= steps
+    assert_clean(world)
+    counted("a process killed at each step of filing", nth)
 
 
 @pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.long)])

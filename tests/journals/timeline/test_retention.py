@@ -169,6 +169,13 @@ def test_a_day_stays_until_its_week_and_its_month_cover_it(world):
     assert done.archived["daily"] == 1
 
 
+def test_a_week_across_two_months_is_covered_by_the_month_in_which_something_happened(world):
+    """Nothing was written in January: no rollup of it will ever be, and none has to be."""
+    world.add("fixed the gate", "2024-12-31T10:15")
+    done = pass_over(world, "2025-02-20T12:00", parse_retention("weekly=1d"))
+    assert (done.archived["weekly"], done.kept["weekly"]) == (1, 0)
+
+
 def test_a_late_entry_is_added_to_what_is_known_of_expired_ones(world):
     """The hour still tells of what it was made from, and counts one more."""
     world.add("Decided to paint the gate", "2025-02-04T10:15", projects=["garden"])

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from commonplace.core.rollups import Point
+    from commonplace.core.rollups import Figures, Point
     from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import Rollups
 
@@ -154,12 +154,12 @@ class _Run:
         return covering.issuperset(larger_levels(level))
 
     def _months_cover(self, conn: sqlite3.Connection, past: _Past) -> bool:
-        """A week is in no larger period: the months in which its days lie cover it."""
+        """A week is in no larger period: the months in which its entries lie cover it."""
         zone = self._journal.due_periods.zone(conn)
-        start, end = past.span.start, past.span.end
-        assert start is not None
-        assert end is not None
-        for span in {span_at(start, "month", zone), span_at(past.at, "month", zone)}:
+        figures = _figures_of(conn, past.seq)
+        if figures is None or figures.first is None or figures.last is None:
+            return False
+        for span in {span_at(figures.first, "month", zone), span_at(figures.last, "month", zone)}:
             found = self._rows.find(conn, span)
             if found is None and not self._rows.is_expired(conn, span):
                 return False
@@ -175,8 +175,8 @@ class _Run:
 
     def _is_whole(self, conn: sqlite3.Connection, seq: int) -> bool:
         row = conn.execute(sql()["by_seq"], {"seq": seq}).fetchone()
-        facts = conn.execute(sql()["rollup_facts"], {"seq": seq}).fetchone()
-        if row is None or facts is None:
+        figures = _figures_of(conn, seq)
+        if row is None or figures is None:
             return False
         rollup = entry_of(row)
         asked = {"tz": rollup.zone_name, "level": rollup.level}
@@ -185,7 +185,7 @@ class _Run:
         ).fetchone()
         kept = content_hash(rollup.content, row[8], rollup.entry_type, row[5])
         is_whole = kept == rollup.hash and bool(rollup.content)
-        return dirty is None and is_whole and parse_figures(json.loads(facts[3])).entries > 0
+        return dirty is None and is_whole and figures.entries > 0
 
     def _expire_covered(self, conn: sqlite3.Connection, covered: Sequence[_Past]) -> None:
         now = render_time(self._journal.clock())
@@ -254,6 +254,12 @@ class _Run:
                     if point not in known:
                         known.append(point)
         return quoted
+
+
+def _figures_of(conn: sqlite3.Connection, seq: int) -> Figures | None:
+    """What a rollup counted; None where it is not there."""
+    facts = conn.execute(sql()["rollup_facts"], {"seq": seq}).fetchone()
+    return None if facts is None else parse_figures(json.loads(facts[3]))
 
 
 def _past(row: tuple[Any, ...]) -> _Past:
