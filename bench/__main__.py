@@ -32,6 +32,7 @@ from bench import (
     situations,
     starts,
     timelines,
+    transcripts,
     writes,
 )
 from bench.corpus import make_questions, make_thoughts
@@ -61,6 +62,7 @@ PARTS = (
     "timeline",
     "memories",
     "http",
+    "transcripts",
     "answers",
     "situations",
 )
@@ -73,6 +75,7 @@ _OF_OTHERS = {
     "timeline",
     "memories",
     "http",
+    "transcripts",
     "answers",
     "situations",
 }
@@ -96,6 +99,7 @@ class Plan:
     timeline: timelines.Sizes
     memories: memories.Sizes
     http: https.Sizes
+    transcripts: transcripts.Sizes
 
 
 FULL = Plan(
@@ -116,6 +120,7 @@ FULL = Plan(
         users=1_000, rows=100, large=100_000, questions=60, saves=400, filed=3_000
     ),
     http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0, warm_s=15.0),
+    transcripts=transcripts.Sizes(megabytes=200, times=3),
 )
 QUICK = Plan(
     entries=1_000,
@@ -133,6 +138,7 @@ QUICK = Plan(
     timeline=timelines.Sizes(a_day=100, days=20, entries=4_000, adds=30, questions=15),
     memories=memories.Sizes(users=50, rows=40, large=3_000, questions=15, saves=60, filed=240),
     http=https.Sizes(owners=8, records=50, clients=32, seconds=5.0),
+    transcripts=transcripts.Sizes(megabytes=10, times=3),
 )
 
 
@@ -213,6 +219,9 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
         yield from https.http_figures(plan.http, cache)
         _say("Many clients over HTTP, their memories in Postgres")
         yield from https.http_postgres_figures(plan.http, scratch)
+    if "transcripts" in parts:
+        _say("Importing sessions")
+        yield from transcripts.transcript_figures(plan.transcripts, scratch / "transcripts")
     yield from _of_models(scratch, parts)
 
 
