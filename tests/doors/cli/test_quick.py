@@ -18,6 +18,8 @@ QUICK = [
     ["log", "left harbour"],
     ["private", "write", "left harbour"],
     ["timeline", "add", "left harbour"],
+    ["memory", "save", "todo", "--title", "left harbour"],
+    ["notebook", "write", "api", "left harbour"],
     ["chronicle", "list"],
     ["private", "list"],
 ]
@@ -55,7 +57,7 @@ def test_it_imports_one_journal(words):
 
 
 @pytest.mark.parametrize(
-    "words", [words for words in QUICK if words[0] != "timeline"], ids=" ".join
+    "words", [words for words in QUICK if words[0] in {"log", "private", "chronicle"}], ids=" ".join
 )
 def test_it_opens_no_log_file_that_nobody_asked_for(words):
     """What a rotating log file needs, `socket` among it, is imported where one is set."""
@@ -76,11 +78,74 @@ def test_the_next_search_finds_what_was_written(no_weights):
     assert {hit["ref"] for hit in found["items"]} == {private, logged}
 
 
-def test_the_next_search_finds_it_by_meaning():
+SHIPS = "The ships lay still in the port."
+WRITES = {
+    "private": ["private", "write", SHIPS],
+    "chronicle": ["log", SHIPS],
+    "timeline": ["timeline", "add", SHIPS],
+    "memory": ["memory", "save", "todo", "--title", SHIPS],
+    "notebook": ["notebook", "write", "api", SHIPS],
+}
+
+
+@pytest.mark.parametrize("journal", WRITES)
+def test_the_next_search_finds_it_by_meaning(journal):
     """The vectors of what was written are made by the search that needs them."""
-    ref = facts("private", "write", "The ships lay still in the port.")["refs"][0]
-    (hit,) = facts("recall", "boats in a harbour", "--journal", "private", "--explain")["items"]
-    assert (hit["ref"], hit["by"]) == (ref, "meaning")
+    facts(*WRITES[journal])
+    found = facts("recall", "boats in a harbour", "--journal", journal, "--explain")["items"]
+    assert {hit["by"] for hit in found} == {"meaning"}
+
+
+WRITTEN = "The quokkarine gate was painted."
+EDITABLE = {
+    "private": ["private", "write", WRITTEN],
+    "chronicle": ["log", WRITTEN],
+    "timeline": ["timeline", "add", WRITTEN],
+    "memory": ["memory", "save", "todo", "--title", WRITTEN],
+}
+
+
+def traces_in_the_index(folder):
+    """The files of indexes that bear a word of what was written."""
+    files = [path for path in folder.rglob("index*") if path.is_file()]
+    assert files
+    return [path for path in files if b"quokkarine" in path.read_bytes().lower()]
+
+
+@pytest.mark.parametrize("journal", EDITABLE)
+@pytest.mark.parametrize("act", ["edit", "delete"])
+def test_a_correction_waits_for_no_model_and_leaves_no_trace(journal, act, tmp_path):
+    """The earlier text is out of the index when the command ends; the new one is found."""
+    facts(*EDITABLE[journal])
+    (*_, hit) = facts("recall", "quokkarine", "--journal", journal)["items"]
+    ref = facts("list", "--journal", journal, "-n", "1")["items"][0]["ref"]
+    assert hit["text"]
+    assert traces_in_the_index(tmp_path)
+    words = ["edit", ref, SHIPS] if act == "edit" else ["delete", ref, "--yes"]
+    assert imported_by(words, ["onnxruntime", "tokenizers"]) == []
+    assert traces_in_the_index(tmp_path) == []
+    found = facts("recall", "boats in a harbour", "--journal", journal, "--explain")["items"]
+    assert {hit["by"] for hit in found} == ({"meaning"} if act == "edit" else set())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["chronicle", "edit", "-1", SHIPS],
+        ["private", "edit", "-1", f"## Feelings\n\n{SHIPS}\n"],
+        ["memory", "save", "todo", "--done", "--ref"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_journal_s_own_edit_waits_for_no_model(words):
+    """What it says of the entry is of the entry alone: no note that a vector is missing."""
+    facts(*EDITABLE[words[0]])
+    if words[-1] == "--ref":
+        words = [*words, facts("list", "--journal", "memory")["items"][0]["ref"]]
+    else:
+        facts("list", "--journal", words[0])
+    assert imported_by(words, ["onnxruntime", "tokenizers"]) == []
+    assert "meaning" not in run(*words).stdout
 
 
 @pytest.mark.parametrize(

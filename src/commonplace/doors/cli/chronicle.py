@@ -187,13 +187,12 @@ def edit(
     Without TEXT, --tag and --at the message is read from
     stdin, or from your editor. `-` reads stdin.
     """
-    with opened() as app:
+    with opened(defers_filing=True) as app:
         keeper = keeping(app)
         entry = find_entry(app, id, keeper.read_entry, within=_LOG)
         named = tags or at
         reading = nullcontext() if named and not text else edited_text(app, entry.message, text)
         with reading as message:
-            load_encoder(app)
             answer = keeper.edit_entry(
                 ref=entry.id,
                 message=message,

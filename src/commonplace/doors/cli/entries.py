@@ -76,7 +76,7 @@ def edit(ref: str, text: tuple[str, ...], as_json: bool) -> None:
     REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. TEXT is the
     whole new text; without it, it is read from stdin or your editor. `-` reads stdin.
     """
-    with opened() as app:
+    with opened(defers_filing=True) as app:
         service = app.amend.service()
         entry = find_entry(app, ref, service.read_text)
         with edited_text(app, entry.text, text) as new:

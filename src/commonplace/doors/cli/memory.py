@@ -47,8 +47,8 @@ def user_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def tools_of(user: str | None, *, with_encoder: bool = True) -> Iterator[MemoryTools]:
-    """The tools over one user's memory alone."""
-    with opened() as app:
+    """The tools over one user's memory alone; without the encoder for what searches nothing."""
+    with opened(defers_filing=not with_encoder) as app:
         if with_encoder:
             load_encoder(app)
         with _service(app, user) as tools:
@@ -118,8 +118,7 @@ def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
             raise Invalid(
                 "Invalid --flags: no JSON.", hint='Use one like {"tone": "calm"}.'
             ) from exc
-    # Where a database keeps it, vectors are the worker's.
-    with tools_of(user, with_encoder=settings().database.url is None) as tools:
+    with tools_of(user, with_encoder=False) as tools:
         tool = tools.write_toolset.tool("memory_save")
         show(tool.call({"kind": kind, **given}), as_json)
 

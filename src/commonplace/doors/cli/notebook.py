@@ -128,7 +128,7 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
     editor opens with the overview, and room for the entry below it.
     """
     arguments = {**given, "path": section}
-    with opened() as app, ExitStack() as kept:
+    with opened(defers_filing=True) as app, ExitStack() as kept:
         tool = app.notebook.tools.toolset.tool
         if entry or not sys.stdin.isatty():
             arguments["entry"] = text_input(" ".join(entry) if entry else None)
@@ -137,7 +137,6 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
             text = _edited(overview)
             kept.enter_context(kept_if_refused(app, text))
             arguments |= _parted(text, overview, version)
-        load_encoder(app)
         show(tool("journal_write").call(arguments), as_json, journal="notebook")
 
 

@@ -18,7 +18,6 @@ from commonplace.doors.cli.calls import (
     args_of,
     call_tool,
     file_everything,
-    load_encoder,
     opened,
     tool_option,
 )
@@ -215,10 +214,9 @@ def edit(path: str, text: tuple[str, ...], as_json: bool) -> None:
     newest. TEXT is the whole entry, headings included; without it, the text
     is read from stdin or your editor. A frontmatter that it lacks is kept.
     """
-    with opened() as app:
+    with opened(defers_filing=True) as app:
         entry = find_entry(app, path, app.private.journal.read_entry, within=_JOURNAL)
         with edited_text(app, entry.raw, text) as new:
-            load_encoder(app)
             service = app.private.service()
             answer = edit_entry(service, path=entry.ref, text=new, expected=entry.version)
         show(answer, as_json)

@@ -1,18 +1,19 @@
 """Filing for a process that ends at once: what it writes is left to the next search or server.
 
-Never writes truth, and never opens an index for a write.
+Never writes truth, never waits for a model, and never opens an index for an entry that is new.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from commonplace.core.values import Change
-    from commonplace.search.filing.filing import Filing
+    from commonplace.core.values import Change, Put
+    from commonplace.search.filing.filing import Filed, Pending
+    from commonplace.search.filing.words_only import FilingPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +27,48 @@ class Deferred:
 
 
 class DeferredFiling:
-    """Defers what is written; edits, deletions and searches are filed at once, as `Filing` does.
+    """Defers entries that are new, and the vectors of edited ones; all else is done at once.
 
-    A command that logs a line waits for the journal alone: it opens neither an index nor a model.
+    A command that logs a line waits for the journal alone. Where an entry is edited or deleted its
+    earlier words leave the index at once, for which no model is needed.
 
     Args:
         open_filing: Returns the owner's filing, the same at each call.
     """
 
-    def __init__(self, open_filing: Callable[[], Filing]) -> None:
+    def __init__(self, open_filing: Callable[[], FilingPort]) -> None:
         self._open_filing = open_filing
+        self._is_open = False
 
     def file(self, _changes: Sequence[Change]) -> Deferred:
         """Leave changes to the next search, which finds them by the journal's mark."""
         return Deferred()
 
+    def file_edited(self, changes: Sequence[Change]) -> Filed | Pending | Deferred:
+        """File the words of what was edited; never raises into the write."""
+        from commonplace.search.filing.filing import Pending
+
+        filed = self._filing.file_edited(changes)
+        # That a vector is missing is no news: the next search makes it.
+        if isinstance(filed, Pending) and filed.by_words:
+            return replace(filed, passing=True)
+        return filed
+
+    def refile(self, changes: Sequence[Put]) -> Filed | Pending | Deferred:
+        """File the words of entries that were edited; their old text leaves as a deleted one's."""
+        left = self._filing.forget([change.doc.ref for change in changes])
+        filed = self.file_edited(changes)
+        return left if getattr(left, "why", "") else filed
+
+    def close(self) -> None:
+        """Close the filing, if it was opened."""
+        if self._is_open:
+            self._filing.close()
+
+    @property
+    def _filing(self) -> FilingPort:
+        self._is_open = True
+        return self._open_filing()
+
     def __getattr__(self, name: str) -> object:
-        return getattr(self._open_filing(), name)
+        return getattr(self._filing, name)

@@ -200,6 +200,10 @@ class Filing:
             return self._pending(why, by_words=by_words)
         return Filed()
 
+    def file_edited(self, changes: Sequence[Change]) -> Filed | Pending:
+        """File what was edited, as `file` does; never raises into the write."""
+        return self.file(changes)
+
     def _log_failure(self, what: str, exc: Exception) -> str:
         """Log what went wrong; returns it as a sentence for an answer."""
         log_failure(what, exc)

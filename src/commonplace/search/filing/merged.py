@@ -34,6 +34,10 @@ class MergedFiling:
         """File into the first; never raises into the write."""
         return self._first.file(changes)
 
+    def file_edited(self, changes: Sequence[Change]) -> Filed | Pending | Deferred:
+        """File what was edited into the first; never raises into the write."""
+        return self._first.file_edited(changes)
+
     def forget(self, refs: Sequence[str]) -> Filed | Pending:
         """Take deleted entries out of the first; never raises."""
         return self._first.forget(refs)

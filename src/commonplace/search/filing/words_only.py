@@ -30,6 +30,10 @@ class FilingPort(Protocol):
         """File what was just written; never raises into the write."""
         ...
 
+    def file_edited(self, changes: Sequence[Change]) -> Filed | Pending | Deferred:
+        """File what was just edited; never raises into the write."""
+        ...
+
     def forget(self, refs: Sequence[str]) -> Filed | Pending:
         """Take deleted entries out of the index, every byte of their text; never raises."""
         ...
@@ -81,6 +85,10 @@ class WordFiling:
 
     def file(self, changes: Sequence[Change]) -> Deferred:
         """Nothing: the outbox has them."""
+        return Deferred()
+
+    def file_edited(self, changes: Sequence[Change]) -> Deferred:
+        """Nothing, as `file`."""
         return Deferred()
 
     def forget(self, refs: Sequence[str]) -> Filed | Pending:

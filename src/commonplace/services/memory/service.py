@@ -263,13 +263,14 @@ class MemoryService:
         if not isinstance(change, Put):
             # A draft, or one without a word: what was there before it must leave.
             return () if saved.is_new else self._forget([change.ref])
-        filed = self.filing().file([change])
+        filing = self.filing()
+        filed = filing.file([change]) if saved.is_new else filing.file_edited([change])
         if isinstance(filed, Deferred):
             return filed.notes
         # Another process may have altered or deleted it since: what is filed last must be true.
         now = self.store.find(saved.record.kind, saved.ref_id)
         if now is None:
-            self.filing().forget([change.doc.ref])
+            filing.forget([change.doc.ref])
         elif now != saved.record:
-            self.filing().file([change_of(now)])
+            filing.file_edited([change_of(now)])
         return filed.notes

@@ -171,7 +171,8 @@ class TimelineService:
         entry = self.journal.update(
             entry_id, content=content, at=at, metadata=metadata, expected=expected
         )
-        return RecordedEntry(entry=entry, is_new=False, notes=self._file([entry]))
+        notes = self.filing().file_edited(self.journal.docs([entry])).notes
+        return RecordedEntry(entry=entry, is_new=False, notes=notes)
 
     def supersede(self, entry_id: str, content: str) -> RecordedEntry:
         """Record an entry in the place of another, then file it; see `TimelineJournal.supersede`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from commonplace.app.backends import MEMORIES
 from commonplace.app.cached import locked_cached_property
@@ -119,8 +119,10 @@ class MemoryWiring:
         Close its filing and its store after use. Raises: Invalid for what is no owner.
         """
         store = self._memories.store_of(parse_owner(owner), self._context.clock)
-        followed = self._memories.alone(self._context, store)
-        return self._service_over(store, lambda: followed)
+        followed = cache(lambda: self._memories.alone(self._context, store))
+        if not self._context.defers_filing:
+            followed()
+        return self._service_over(store, followed)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
@@ -185,6 +187,17 @@ class MemoryWiring:
     def _memories(self) -> Memories:
         return memories_of(self._context.shared)
 
+    def _filing_of(
+        self, followed: Callable[[], SearchStack[FilingPort]]
+    ) -> Callable[[], FilingPort]:
+        """Opens what files; where new records are left to the next search, a save does without."""
+        if not self._context.defers_filing:
+            return lambda: followed().filing
+        from commonplace.search.filing.deferred import DeferredFiling
+
+        deferred = cast("FilingPort", DeferredFiling(lambda: followed().filing))
+        return lambda: deferred
+
     def _service_over(
         self, store: MemoryStore, followed: Callable[[], SearchStack[FilingPort]]
     ) -> MemoryService:
@@ -200,7 +213,7 @@ class MemoryWiring:
         )
         return MemoryService(
             store=store,
-            filing=lambda: followed().filing,
+            filing=self._filing_of(followed),
             finder=lambda: followed().finder,
             index=lambda: followed().index,
             encoder=context.encoder,
