@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Finding
     from commonplace.search.filing.filing import Filing
-    from commonplace.search.filing.words_only import FilingPort
+    from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
     from commonplace.search.two_questions import TwoQuestionFinder
     from commonplace.tools.toolset import Toolset

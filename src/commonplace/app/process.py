@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import EncoderSlot, Index, Searched
     from commonplace.core.rollups import Lineage
     from commonplace.inference.encoder.profiles import Missing, Weights
-    from commonplace.search.filing.words_only import FilingPort
+    from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
 
 DEFAULT_VECTORS = "numpy"

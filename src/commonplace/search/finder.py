@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Candidates, Interval, Vector
-    from commonplace.search.filing.words_only import FilingPort
+    from commonplace.search.filing.port import FilingPort
     from commonplace.search.near_duplicates import Shown
     from commonplace.search.policy import Policy
     from commonplace.search.rank import Ranking

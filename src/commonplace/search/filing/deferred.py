@@ -5,25 +5,17 @@ Never writes truth, never waits for a model, and never opens an index for an ent
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from commonplace.search.filing.port import Deferred
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from commonplace.core.values import Change, Put
     from commonplace.search.filing.filing import Filed, Pending
-    from commonplace.search.filing.words_only import FilingPort
-
-
-@dataclass(frozen=True, slots=True)
-class Deferred:
-    """The entry is filed by the next search, in this process or another; its vector may follow."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Nothing must be known."""
-        return ()
+    from commonplace.search.filing.port import FilingPort
 
 
 class DeferredFiling:

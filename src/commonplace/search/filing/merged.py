@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.core.values import Change
-    from commonplace.search.filing.deferred import Deferred
     from commonplace.search.filing.filing import Filed, Pending
-    from commonplace.search.filing.words_only import FilingPort
+    from commonplace.search.filing.port import Deferred, FilingPort
 
 
 class MergedFiling:

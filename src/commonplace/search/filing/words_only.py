@@ -5,14 +5,14 @@ Never writes truth, never raises into a write, and never waits for a model.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import AppliesCurrent, Forgetting
 from commonplace.core.values import Drop, Put
 from commonplace.search import policy
-from commonplace.search.filing.deferred import Deferred
 from commonplace.search.filing.filing import Filed, Pending
+from commonplace.search.filing.port import Deferred
 from commonplace.search.filing.source_indexer import explain, log_failure
 
 if TYPE_CHECKING:
@@ -21,38 +21,6 @@ if TYPE_CHECKING:
     from commonplace.core.outbox import Outbox, OutboxLine
     from commonplace.core.ports import OwnerIndex
     from commonplace.core.values import AreCurrent, Change
-
-
-class FilingPort(Protocol):
-    """What keeps an index behind a store, as those see it who write and who search."""
-
-    def file(self, changes: Sequence[Change]) -> Filed | Pending | Deferred:
-        """File what was just written; never raises into the write."""
-        ...
-
-    def file_edited(self, changes: Sequence[Change]) -> Filed | Pending | Deferred:
-        """File what was just edited; never raises into the write."""
-        ...
-
-    def forget(self, refs: Sequence[str]) -> Filed | Pending:
-        """Take deleted entries out of the index, every byte of their text; never raises."""
-        ...
-
-    def refresh(self, wait_s: float) -> tuple[str, ...]:
-        """File what was written, waiting at most so long; a sentence for what is not done."""
-        ...
-
-    def settle(self, identity: str, wait_s: float) -> tuple[str, ...]:
-        """Wait a while for vectors that are being made; a sentence where some are missing."""
-        ...
-
-    def catch_up(self) -> int:
-        """File everything that can be filed here; how much was. Raises: Unavailable."""
-        ...
-
-    def close(self) -> None:
-        """Let go of what works in the background; may be called twice."""
-        ...
 
 
 class WordFiling:

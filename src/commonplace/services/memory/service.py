@@ -26,7 +26,7 @@ from commonplace.journals.memory.ports import (
     TalliesKinds,
 )
 from commonplace.journals.memory.records import JOURNAL, PREFERENCES_ID, Preferences, ref_of
-from commonplace.search.filing.deferred import Deferred
+from commonplace.search.filing.port import Deferred
 from commonplace.services.memory.finding import MemorySearch
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         Records,
         Saved,
     )
-    from commonplace.search.filing.words_only import FilingPort
+    from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
     from commonplace.services.memory.finding import MemoryFound, MemoryNumbers, MemoryQuestion, Zone
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs, OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.memory.ports import MemoryStore
-    from commonplace.search.filing.words_only import FilingPort
+    from commonplace.search.filing.port import FilingPort
     from commonplace.services.memory.service import MemoryService
     from commonplace.tools.memory.tools import MemoryTools
     from commonplace.tools.toolset import Toolset
