@@ -187,7 +187,7 @@ def test_what_stands_before_a_broken_value_is_kept(tmp_path):
 
 
 def test_a_bomb_is_not_unpacked(tmp_path):
-    """An archive of 1 MB that holds 1 GB ends early, in little memory."""
+    """An archive of 1 MB that holds 1 GB is refused before it is opened."""
     path = tmp_path / "e.zip"
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -196,9 +196,33 @@ def test_a_bomb_is_not_unpacked(tmp_path):
         member.write(b"[")
         for _ in range(1024):
             member.write(b" " * 1024 * 1024)
+    with pytest.raises(Invalid, match="would unpack"):
+        said("claude-ai", path)
+
+
+def test_what_lies_about_its_size_is_not_read_further(tmp_path):
+    """An archive that declares less than it holds is read as far as it says."""
+    path = zipped(tmp_path / "e.zip", conversations=[CLAUDE_AI, "x" * 1000])
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        size = archive.getinfo("conversations.json").file_size.to_bytes(4, "little")
+    while (at := content.find(size)) >= 0:
+        content[at : at + 4] = (50).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(Invalid, match="damaged"):
+        said("claude-ai", path)
+
+
+def test_a_hundred_megabytes_of_white_space_take_little_memory(tmp_path):
+    """However much there is, only a piece is held."""
+    path = tmp_path / "conversations.json"
+    with path.open("wb") as file:
+        file.write(b"[")
+        for _ in range(100):
+            file.write(b" " * 1024 * 1024)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert said("claude-ai", path) == {"": [BROKEN]}
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 * 1024
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30 * 1024
 
 
 @pytest.mark.parametrize("form", ["cut", "nothing", "noise"])
@@ -371,4 +395,13 @@ def test_what_is_no_database_cannot_be_read(tmp_path):
     path = tmp_path / "opencode.db"
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     with pytest.raises(OSError):
+        said("opencode", path)
+
+
+def test_a_database_that_breaks_in_the_middle_is_an_error_of_the_file(tmp_path):
+    """Also where it is found while its parts are read."""
+    path = opencode_database(tmp_path / "o")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("DROP TABLE part")
+    with pytest.raises(OSError, match="no such table"):
         said("opencode", path)

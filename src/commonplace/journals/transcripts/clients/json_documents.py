@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 import re
 import zipfile
 import zlib
@@ -19,7 +20,7 @@ from commonplace.journals.transcripts.clients.original import BROKEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import IO
 
     from commonplace.journals.transcripts.clients.original import Skipped
@@ -56,13 +57,22 @@ def exported_values(path: str) -> Iterator[object | Skipped]:
                     hint="Name the archive that the export's mail led to.",
                     place=path,
                 )
+            _check_swelling(path, os.fstat(file.fileno()).st_size, members)
             for member in sorted(members, key=lambda one: one.filename):
                 with archive.open(member) as unpacked:
-                    yield from list_values(unpacked, most=_most_of(member))
+                    yield from list_values(unpacked)
 
 
-def _most_of(member: zipfile.ZipInfo) -> int:
-    return min(max(member.compress_size * _MOST_SWELLING, _HARMLESS), _MOST_UNPACKED)
+def _check_swelling(path: str, size: int, members: Iterable[zipfile.ZipInfo]) -> None:
+    """Raise Invalid where more would be unpacked than words can be packed into so little."""
+    # No member is read beyond the size it declares.
+    unpacked = sum(member.file_size for member in members)
+    if unpacked > min(max(size * _MOST_SWELLING, _HARMLESS), _MOST_UNPACKED):
+        raise Invalid(
+            f"The archive {{place}} would unpack {size:,} bytes into {unpacked:,}.",
+            hint="Export it again, or unpack it yourself and name its conversations.json.",
+            place=path,
+        )
 
 
 @contextmanager
@@ -75,17 +85,13 @@ def _explained(path: str) -> Iterator[None]:
         ) from exc
 
 
-def list_values(file: IO[bytes], *, most: int = _MOST_UNPACKED) -> Iterator[object | Skipped]:
-    """The values of a list of JSON, or the one value that a file holds.
+def list_values(file: IO[bytes]) -> Iterator[object | Skipped]:
+    """The values of a list of JSON, or the one value that a file holds, read in pieces.
 
     A value that is too long or broken is counted as such, and ends the file: where the next one
     begins cannot be known.
-
-    Args:
-        file: What is read, in pieces.
-        most: The most bytes that are read.
     """
-    text = _ReadAhead(file, most)
+    text = _ReadAhead(file)
     text.skip()
     is_list = text.peek() == "["
     if is_list:
@@ -105,9 +111,8 @@ def list_values(file: IO[bytes], *, most: int = _MOST_UNPACKED) -> Iterator[obje
 class _ReadAhead:
     """The text of a file, as far as it has been read and is still needed."""
 
-    def __init__(self, file: IO[bytes], most: int) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self._left = most
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
         self._decode = json.JSONDecoder().raw_decode
         self.text = ""
@@ -115,8 +120,7 @@ class _ReadAhead:
 
     def _read(self, size: int) -> bool:
         """Read on; whether there was anything."""
-        piece = self._file.read(min(size, self._left))
-        self._left -= len(piece)
+        piece = self._file.read(size)
         self.text = self.text[self.at :] + self._decoder.decode(piece, final=not piece)
         self.at = 0
         return bool(piece)

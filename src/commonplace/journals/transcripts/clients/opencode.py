@@ -5,10 +5,11 @@ Reads the database without ever writing to it; never keeps reasoning.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from urllib.parse import quote
 
 from commonplace.journals.transcripts.clients.json_lines import (
@@ -94,30 +95,37 @@ def conversations(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message
 
 def _of_database(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message | Skipped]]]:
     address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    with _explained(path):
+        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S)
+    with closing(connection) as database:
+        database.text_factory = bytes
+        with _explained(path):
+            rows = database.execute(_SESSIONS).fetchall()
+        for row in rows:
+            own, parent, folder, at = (_plain(value) for value in row)
+            session = Conversation(
+                name_of(own), kept, cwd=name_of(folder), sidechain=bool(parent), at=instant(at)
+            )
+            yield session.session, _said(_rows_of(database, path, own), session)
+
+
+def _rows_of(
+    database: sqlite3.Connection, path: str, session: object
+) -> Iterator[tuple[str, object | Skipped, list[object | Skipped]]]:
+    with _explained(path):
+        for key, data in database.execute(_MESSAGES, (session,)).fetchall():
+            own = _plain(key)
+            parts = [_parsed(part) for (part,) in database.execute(_PARTS_OF, (own,))]
+            yield text_of(own), _parsed(data), parts
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Turn what SQLite says of a file that it cannot read into an error of the file."""
     try:
-        with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_S)) as database:
-            database.text_factory = bytes
-            for row in database.execute(_SESSIONS).fetchall():
-                own, parent, folder, at = (_plain(value) for value in row)
-                session = Conversation(
-                    name_of(own),
-                    kept,
-                    cwd=name_of(folder),
-                    sidechain=bool(parent),
-                    at=instant(at),
-                )
-                rows = database.execute(_MESSAGES, (own,)).fetchall()
-                said = (
-                    (
-                        text_of(_plain(key)),
-                        _parsed(data),
-                        [_parsed(part) for (part,) in database.execute(_PARTS_OF, (_plain(key),))],
-                    )
-                    for key, data in rows
-                )
-                yield session.session, _said(said, session)
+        yield
     except sqlite3.Error as exc:
-        raise OSError(f"{path} cannot be read: {exc}") from exc
+        raise OSError(errno.EIO, f"SQLite says: {exc}", path) from exc
 
 
 def _plain(value: object) -> object:
