@@ -54,7 +54,7 @@ def numbers(imports):
 
 
 def everything(importing, **more):
-    return [x for client in ("claude-code", "codex") for x in importing.find(client, **more)]
+    return importing.find_all(**more)
 
 
 def test_the_plan_is_what_the_import_then_takes(importing, store):
@@ -139,8 +139,10 @@ def test_an_export_is_named_by_its_user(importing, tmp_path):
     with pytest.raises(NotFound, match="does not exist"):
         importing.find("chatgpt", path=str(tmp_path / "nothing.zip"))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(NotFound, match="holds no sessions of ChatGPT"):
+    with pytest.raises(NotFound, match="No sessions of ChatGPT were found in"):
         importing.find("chatgpt", path=str(tmp_path / "empty"))
+    with pytest.raises(NotFound, match="No sessions of Gemini CLI were found on this machine"):
+        importing.find("gemini")
     os.mkfifo(tmp_path / "pipe.zip")
     with pytest.raises(Invalid, match="is not a file"):
         importing.find("chatgpt", path=str(tmp_path / "pipe.zip"))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from commonplace.journals.transcripts.clients.original import DocumentClient, LineClient
     from commonplace.journals.transcripts.message import Message
     from commonplace.journals.transcripts.store import TranscriptStore
 
@@ -106,62 +107,53 @@ class TranscriptImport:
 
         Raises:
             Invalid: The client keeps nothing on this machine, and no path is given.
-            NotFound: There is nothing of the client's at the path.
+            NotFound: There is nothing of the client's.
         """
         if client in EXPORTED and not path:
             raise Invalid(
                 f"{CLIENTS[client]} keeps no sessions on this machine.",
                 hint="Export your data in its settings, then name the archive you are sent.",
             )
-        oldest = since.timestamp() if since else 0.0
-        found = []
-        for each in self._paths(client, path):
-            try:
-                state = os.stat(each)
-            except OSError:
-                continue
-            if state.st_mtime >= oldest:
-                found.append(Original(client=client, path=each, size=state.st_size))
-        return found
+        paths = self._paths_at(client, path) if path else self._own_paths(client)
+        if not paths:
+            where = " in the folder {place}" if path else " on this machine"
+            raise NotFound(
+                f"No sessions of {CLIENTS[client]} were found{where}.",
+                hint="Name the folder that the client keeps them in, or one of its files.",
+                place=path,
+            )
+        return [*_originals(client, paths, since)]
 
-    def _paths(self, client: str, path: str) -> Iterator[str]:
-        module = line_client(client) if client in LINE_CLIENTS else document_client(client)
-        if not path:
-            yield from (each for each, _ in module.originals(self._home, self._environ))
-        elif os.path.isdir(path):
-            found = [each for each, _ in module.originals_in(os.path.abspath(path))]
-            if not found:
-                raise NotFound(
-                    f"The folder {{place}} holds no sessions of {CLIENTS[client]}.",
-                    hint="Name the folder that the client keeps them in, or one of its files.",
-                    place=path,
-                )
-            yield from found
-        elif os.path.isfile(path):
-            yield os.path.abspath(path)
-        elif os.path.exists(path):
+    def find_all(self, *, since: datetime | None = None) -> list[Original]:
+        """The originals of every client that keeps its sessions on this machine; see `find`."""
+        own = [client for client in CLIENTS if client not in EXPORTED]
+        return [x for client in own for x in _originals(client, self._own_paths(client), since)]
+
+    def _own_paths(self, client: str) -> list[str]:
+        return [path for path, _ in _parser(client).originals(self._home, self._environ)]
+
+    def _paths_at(self, client: str, path: str) -> list[str]:
+        if os.path.isdir(path):
+            return [each for each, _ in _parser(client).originals_in(os.path.abspath(path))]
+        if os.path.isfile(path):
+            return [os.path.abspath(path)]
+        if os.path.exists(path):
             raise Invalid("The path {place} is not a file.", hint="Name a file.", place=path)
-        else:
-            raise NotFound("The file {place} does not exist.", hint="Check the name.", place=path)
+        raise NotFound("The file {place} does not exist.", hint="Check the name.", place=path)
 
     def plan(
-        self,
-        originals: Iterable[Original],
-        *,
-        since: datetime | None = None,
-        progress: Progress | None = None,
+        self, originals: Iterable[Original], *, since: datetime | None = None
     ) -> list[ClientImport]:
         """What an import of these originals would take; nothing is written.
 
         Args:
             originals: As `find` gives them.
             since: As `find` takes it; of documents it leaves out single sessions too.
-            progress: Called with (what a client is called, bytes read, bytes in all).
 
         Raises:
             Invalid, NotFound, Unavailable, Denied: The only original cannot be read.
         """
-        return self._go_through(originals, _Counting(self._store, since), progress)
+        return self._go_through(originals, _Counting(self._store, since), None)
 
     def run(
         self,
@@ -170,9 +162,14 @@ class TranscriptImport:
         since: datetime | None = None,
         progress: Progress | None = None,
     ) -> list[ClientImport]:
-        """Import what is new of these originals; the arguments are those of `plan`.
+        """Import what is new of these originals.
 
         What was imported before it is stopped stays, and is not read again.
+
+        Args:
+            originals: As `find` gives them.
+            since: As `plan` takes it.
+            progress: Called with (what a client is called, bytes read, bytes in all).
 
         Raises:
             Invalid, NotFound, Unavailable, Denied: The only original cannot be read, or the store
@@ -218,6 +215,21 @@ class TranscriptImport:
             return None
         into.failed.append((original.path, failed.message))
         return failed
+
+
+def _parser(client: str) -> LineClient | DocumentClient:
+    return line_client(client) if client in LINE_CLIENTS else document_client(client)
+
+
+def _originals(client: str, paths: Iterable[str], since: datetime | None) -> Iterator[Original]:
+    oldest = since.timestamp() if since else 0.0
+    for path in paths:
+        try:
+            state = os.stat(path)
+        except OSError:
+            continue  # it went while we looked
+        if state.st_mtime >= oldest:
+            yield Original(client=client, path=path, size=state.st_size)
 
 
 class _Counting:
