@@ -40,7 +40,8 @@ def test_variables_and_defaults_are_those_of_the_table():
         {"COMMONPLACE_HOME": "~/kept", "JOURNAL_PATH": "notes", "COMMONPLACE_OWNER": "ann"},
         {"COMMONPLACE_BRIEF_TOKENS": "300", "COMMONPLACE_BRIEF_PARTS": "open, last"},
         {"COMMONPLACE_BRIEF_PARTS": "none", "COMMONPLACE_BRIEF_PRIVATE": "all"},
-        {"COMMONPLACE_TIMEZONE": "Asia/Tokyo"},
+        {"COMMONPLACE_TIMEZONE": "Asia/Tokyo", "COMMONPLACE_TRANSCRIPTS_CAPTURE": "No"},
+        {"COMMONPLACE_TRANSCRIPTS_TOOLS": "ALL", "COMMONPLACE_TRANSCRIPTS_SUBAGENTS": "1"},
         {"PRIVATE_JOURNAL_PATH": "/x/../y", "CHRONICLE_DB_PATH": "db", "COMMONPLACE_LOG": "l"},
     ],
 )
@@ -113,6 +114,8 @@ def test_a_project_s_file_moves_nothing(text):
         ("COMMONPLACE_BRIEF_TOKENS", "-1"),
         ("COMMONPLACE_BRIEF_TOKENS", "100000"),
         ("COMMONPLACE_BRIEF_PRIVATE", "everything"),
+        ("COMMONPLACE_TRANSCRIPTS_TOOLS", "some"),
+        ("COMMONPLACE_TRANSCRIPTS_CAPTURE", "perhaps"),
     ],
 )
 def test_a_value_that_is_not_valid_is_refused(monkeypatch, name, value):

@@ -21,10 +21,14 @@ BRIEF_PARTS = ("lost", "last", "open", "decided", "preferred")
 BRIEF_REACH = ("notes", "all", "none")
 """What of the private journal a brief may hold."""
 
+KEPT_TOOLS = ("none", "names", "all")
+"""What of the tools that a model called is kept in transcripts."""
+
 MOST_BRIEF_TOKENS = 2400
 """Claude Code cuts what a hook says at 10,000 characters."""
 
 _FROM_PROJECT = ("timezone", "private.path")
+_BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _LARGEST = 1 << 20
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _LONGEST_DEVICE = 4  # names of Windows such as `com1`
@@ -43,6 +47,14 @@ def _path(value: Any, base: str, home: str) -> str:
     if home and (text == "~" or text.startswith(("~/", f"~{os.sep}"))):
         return os.path.abspath(os.path.join(home, text[2:]))
     return os.path.abspath(os.path.join(base, text))
+
+
+def _boolean(value: Any, _base: str, _home: str) -> bool:
+    return value if isinstance(value, bool) else _BOOLEANS[value.strip().lower()]
+
+
+def _kept_tools(value: Any, _base: str, _home: str) -> str:
+    return KEPT_TOOLS[KEPT_TOOLS.index(value.strip().lower())]
 
 
 def _tokens(value: Any, _base: str, _home: str) -> float:
@@ -74,6 +86,9 @@ QUICK: dict[str, tuple[str, Callable[[Any, str, str], Any], Any]] = {
     "private.both_path": ("PRIVATE_JOURNAL_PATH", _path, None),
     "chronicle.path": ("CHRONICLE_DB_PATH", _path, None),
     "database.url": ("COMMONPLACE_DATABASE_URL", _text, None),
+    "transcripts.capture": ("COMMONPLACE_TRANSCRIPTS_CAPTURE", _boolean, True),
+    "transcripts.tools": ("COMMONPLACE_TRANSCRIPTS_TOOLS", _kept_tools, "names"),
+    "transcripts.subagents": ("COMMONPLACE_TRANSCRIPTS_SUBAGENTS", _boolean, False),
     "brief.tokens": ("COMMONPLACE_BRIEF_TOKENS", _tokens, 1500),
     "brief.private": ("COMMONPLACE_BRIEF_PRIVATE", _reach, "notes"),
     "brief.parts": ("COMMONPLACE_BRIEF_PARTS", _parts, BRIEF_PARTS),

@@ -8,7 +8,13 @@ from __future__ import annotations
 from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from commonplace.config.quick import BRIEF_PARTS, BRIEF_REACH, MOST_BRIEF_TOKENS, QUICK
+from commonplace.config.quick import (
+    BRIEF_PARTS,
+    BRIEF_REACH,
+    KEPT_TOOLS,
+    MOST_BRIEF_TOKENS,
+    QUICK,
+)
 from commonplace.config.values import (
     Place,
     Start,
@@ -222,6 +228,30 @@ class MemorySettings:
         "WB_RECENCY_ALPHA",
         number_of(0, 10),
         "What newness adds to a memory's score, as a share of it.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptsSettings:
+    """What is kept of what was said in sessions."""
+
+    capture: bool = row(
+        "COMMONPLACE_TRANSCRIPTS_CAPTURE",
+        parse_boolean,
+        "Let the hooks of clients copy what is said in their sessions.",
+        default=QUICK["transcripts.capture"][2],
+    )
+    tools: str = row(
+        "COMMONPLACE_TRANSCRIPTS_TOOLS",
+        one_of(*KEPT_TOOLS),
+        "What is kept of the tools that a model called: none, names, or all (input and output).",
+        default=QUICK["transcripts.tools"][2],
+    )
+    subagents: bool = row(
+        "COMMONPLACE_TRANSCRIPTS_SUBAGENTS",
+        parse_boolean,
+        "Keep what sub-agents said as well.",
+        default=QUICK["transcripts.subagents"][2],
     )
 
 
@@ -458,6 +488,7 @@ class Settings:
     notebook: NotebookSettings
     timeline: TimelineSettings
     memory: MemorySettings
+    transcripts: TranscriptsSettings
     database: DatabaseSettings
     debug: bool = row(
         "COMMONPLACE_DEBUG",
@@ -481,6 +512,7 @@ SECTIONS: Mapping[str, type] = {
     "notebook": NotebookSettings,
     "timeline": TimelineSettings,
     "memory": MemorySettings,
+    "transcripts": TranscriptsSettings,
     "database": DatabaseSettings,
     "serve": ServeSettings,
     "index": IndexSettings,

@@ -79,27 +79,35 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
         call = parse_call(event, client, sent, _working_folder())
         settings = read_quick(environ, call.cwd)
         context = _context(call, settings)
+        _capture(call, settings)
     except BaseException as exc:  # noqa: BLE001  a hook must not disturb the user's work
         _log(settings, environ, f"{event} {client}: {_place_of(exc)}")
     return render_answer(call, context) if call else ""
 
 
 def _context(call: HookCall, settings: QuickSettings) -> str:
-    """Do what the event is for; what the client's model is to be given."""
-    if call.event == "session-start":
-        from commonplace.services.brief.project import find_folders
-        from commonplace.services.brief.service import BriefQuestion, make_brief
+    """What the client's model is to be given."""
+    if call.event != "session-start":
+        return ""
+    from commonplace.services.brief.project import find_folders
+    from commonplace.services.brief.service import BriefQuestion, make_brief
 
-        project, folders = find_folders(settings, call.cwd)
-        question = BriefQuestion(
-            project,
-            folders,
-            session=call.session,
-            client=call.client,
-            is_cut=call.source in CUTS,
-        )
-        return make_brief(settings, question).text
-    return ""
+    project, folders = find_folders(settings, call.cwd)
+    question = BriefQuestion(
+        project,
+        folders,
+        session=call.session,
+        client=call.client,
+        is_cut=call.source in CUTS,
+    )
+    return make_brief(settings, question).text
+
+
+def _capture(call: HookCall, settings: QuickSettings) -> None:
+    if call.transcript and call.event != "prompt":
+        from commonplace.doors.hooks.capture import capture
+
+        capture(call, settings)
 
 
 def _set_alarm() -> None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Copied", "Kept", "copy_new"]
 
 _HEAD = 1024
+_FIRST_PIECE = 16 * 1024
 _LONGEST_FIRST_LINE = 1024 * 1024
 _BATCH, _BATCH_CHARACTERS = 2000, 4 * 1024 * 1024
 
@@ -109,8 +110,7 @@ def _copy_lines(
 ) -> Copied:
     parser = line_client(client)
     with open_regular(path) as file:
-        head = file.read(_LONGEST_FIRST_LINE)
-        first = head.partition(b"\n")[0]
+        first = _first_line(file)
         mark = f"{min(len(first), _HEAD)}-{zlib.crc32(first[:_HEAD]):08x}"
         origin = _origin(path)
         start, before = store.copied_to(origin)
@@ -143,6 +143,14 @@ def _copy_lines(
             client, conversation.session, batch, origin=origin, offset=done.offset, fingerprint=mark
         )
     return done
+
+
+def _first_line(file: IO[bytes]) -> bytes:
+    """The first line, or the beginning of a long one; reads little where that is short."""
+    head = file.read(_FIRST_PIECE)
+    if b"\n" not in head:
+        head += file.read(_LONGEST_FIRST_LINE - len(head))
+    return head.partition(b"\n")[0]
 
 
 def _origin(path: str) -> str:

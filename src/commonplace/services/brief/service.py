@@ -13,6 +13,7 @@ import time
 from commonplace.journals.chronicle import recent as chronicle
 from commonplace.journals.memory import recent as memory
 from commonplace.journals.private import recent as private
+from commonplace.journals.transcripts import recent as transcripts
 from commonplace.services.brief.parts import find_decided, find_distinct, find_open, without
 from commonplace.services.brief.render import render_brief
 
@@ -29,6 +30,8 @@ MOST_ITEMS = 12
 MOST_EVENTS = 300
 MOST_FILES = 40
 MOST_TODOS = 10
+MOST_SESSIONS = 3
+MOST_TURNS = 6
 
 
 class BriefQuestion:
@@ -87,8 +90,10 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
     events = _list_events(settings, question)
     notes, preferred = _list_private(settings, question)
     written = sorted([*events, *notes], key=lambda item: -item.at)
+    sessions, turns = _list_sessions(settings, question)
     todos = _list_todos(settings)
     found = {
+        "lost": turns,
         "open": [*find_open(written), *find_open(todos)],
         "decided": find_decided(written),
         "preferred": preferred,
@@ -99,7 +104,9 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
     }
     if "last" in offered:
         shown = [item for items in chosen.values() for item in items]
-        chosen["last"] = find_distinct(without(written, shown))[:MOST_ITEMS]
+        chosen["last"] = find_distinct(
+            sorted([*without(written, shown), *sessions], key=lambda item: -item.at)
+        )[:MOST_ITEMS]
     text = render_brief(
         chosen,
         _head(question),
@@ -171,3 +178,22 @@ def _list_todos(settings: QuickSettings) -> list[BriefItem]:
         return []
     database = os.path.join(settings.owner_folder, "memory", "memory.db")
     return memory.list_open_todos(database, settings["owner"], limit=MOST_TODOS)
+
+
+def _list_sessions(
+    settings: QuickSettings, question: BriefQuestion
+) -> tuple[list[BriefItem], list[BriefItem]]:
+    """The project's newest sessions, and the turns of this one where its context was cut."""
+    if not question.folders:
+        return [], []
+    folder = os.path.join(settings.owner_folder, "transcripts")
+    this = (question.client, question.session)
+    turns = (
+        transcripts.list_turns(folder, question.folders, session=this, limit=MOST_TURNS)
+        if question.is_cut
+        else []
+    )
+    sessions = transcripts.list_sessions(
+        folder, question.folders, without=this, limit=MOST_SESSIONS
+    )
+    return sessions, turns

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 16 * 1024 * 1024
 """The most bytes of one line; a longer one is skipped, and counted as broken."""
 
-_PIECE = 1024 * 1024
+_PIECE = 128 * 1024  # a hook has no megabytes to spare
 
 
 def open_regular(path: str) -> IO[bytes]:

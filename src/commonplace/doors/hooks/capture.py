@@ -1,0 +1,65 @@
+"""Copying what is new of the session that a client speaks of, as far as a hook has time for it.
+
+Never reads an original that the settings or the client do not allow, and never writes to one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from commonplace.config.quick import QuickSettings
+    from commonplace.doors.hooks.forms import HookCall
+
+MOST_BYTES = 512 * 1024
+"""How much of an original one event copies, 15 ms; the rest waits for the next, or for a server."""
+
+BUSY_S = 0.5
+"""How long another process that writes is waited for; then the spool alone has the session."""
+
+ENDINGS = (".jsonl", ".json")
+
+
+def capture(call: HookCall, settings: QuickSettings) -> None:
+    """Note that a session goes on, and copy what is new of it unless it only starts.
+
+    A session that is killed before it pauses once is in the spool as well.
+
+    Args:
+        call: Names the transcript.
+        settings: Say where the copies are, and what of it may be kept.
+
+    Raises:
+        OSError: The original, or the spool, cannot be read or written.
+        CommonplaceError: The store cannot be written.
+    """
+    from commonplace.journals.transcripts.clients import CLIENTS
+
+    if not settings["transcripts.capture"] or call.client not in CLIENTS:
+        return
+    if not call.transcript.endswith(ENDINGS):
+        return
+    from commonplace.core.files import make_folder
+    from commonplace.journals.transcripts.spool import Spool, Spooled
+
+    folder = os.path.join(settings.owner_folder, "transcripts")
+    make_folder(folder)
+    Spool(folder).add(Spooled(call.client, call.transcript, call.session, time.time()))
+    if call.event != "session-start" and os.path.isfile(call.transcript):
+        _copy(call, settings, folder)
+
+
+def _copy(call: HookCall, settings: QuickSettings, folder: str) -> None:
+    from commonplace.journals.transcripts.clients import LINE_CLIENTS
+
+    if call.client not in LINE_CLIENTS and os.path.getsize(call.transcript) > MOST_BYTES:
+        return  # a document is read whole or not at all
+    from commonplace.journals.transcripts.copying import Kept, copy_new
+    from commonplace.journals.transcripts.store import TranscriptStore
+
+    store = TranscriptStore(folder, busy_s=BUSY_S)
+    kept = Kept(tools=settings["transcripts.tools"], subagents=settings["transcripts.subagents"])
+    copy_new(store, call.client, call.transcript, kept=kept, limit_bytes=MOST_BYTES)
+    store.close()

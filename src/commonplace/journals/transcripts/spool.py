@@ -1,0 +1,146 @@
+"""The spool: which originals a hook saw go on, until what is new of them was copied whole.
+
+Holds paths, no word of a session. Never loses a line that was added, whoever is killed meanwhile: a
+line goes only once its original was copied. Imports next to nothing: a hook adds to it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAME = "spool.jsonl"
+
+MOST_BYTES = 4 << 20
+"""A spool that nobody emptied grows no further: an import finds the originals as well."""
+
+_LOCK = "spool.lock"
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Spooled:
+    """An original that may hold more than was copied.
+
+    Args:
+        client: Whose it is.
+        path: Where it lies.
+        session: The client's id of the session.
+        at: When a hook saw it, in seconds since 1970.
+    """
+
+    __slots__ = ("at", "client", "path", "session")
+
+    def __init__(self, client: str, path: str, session: str, at: float) -> None:
+        self.client = client
+        self.path = path
+        self.session = session
+        self.at = at
+
+
+class Spool:
+    """The spool in the folder of an owner's transcripts, which must be there before an addition."""
+
+    def __init__(self, folder: str) -> None:
+        self._path = os.path.join(folder, NAME)
+        self._lock_path = os.path.join(folder, _LOCK)
+
+    def add(self, spooled: Spooled) -> None:
+        """Add an original, in one write that no other can come into. Raises: OSError."""
+        fields = {name: getattr(spooled, name) for name in Spooled.__slots__}
+        line = json.dumps(fields).encode() + b"\n"
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS, 0o600)
+        try:
+            _lock(descriptor, "LOCK_SH")
+            if os.fstat(descriptor).st_size < MOST_BYTES:
+                os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+
+    def empty(self, copy: Callable[[Spooled], bool]) -> int:
+        """Have each original copied, and forget those that were; how many there were.
+
+        Does nothing while another process does it.
+
+        Args:
+            copy: Copies what is new of an original; False where it is to be tried again later.
+
+        Raises:
+            OSError: The spool cannot be read or written.
+        """
+        if not self._has_lines():
+            return 0
+        lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
+        try:
+            return self._empty(copy) if _lock(lock, "LOCK_EX", "LOCK_NB") else 0
+        finally:
+            os.close(lock)
+
+    def _has_lines(self) -> bool:
+        try:
+            return os.path.getsize(self._path) > 0
+        except OSError:
+            return False
+
+    def _empty(self, copy: Callable[[Spooled], bool]) -> int:
+        with open(self._path, "rb") as file:
+            content = file.read()
+        content = content[: content.rfind(b"\n") + 1]
+        found: dict[tuple[str, str], tuple[Spooled, bytes]] = {}
+        for line in content.splitlines(keepends=True):
+            spooled = _parse(line)
+            if spooled is not None:
+                found[spooled.client, spooled.path] = spooled, line
+        left = [line for spooled, line in found.values() if not copy(spooled)]
+        self._replace(len(content), b"".join(left))
+        return len(found)
+
+    def _replace(self, length: int, left: bytes) -> None:
+        """Put what is left in the place of the first bytes of the file.
+
+        Written from the start and cut after: whoever is killed in between leaves lines twice.
+        """
+        descriptor = os.open(self._path, os.O_RDWR | _FLAGS)
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            _lock(descriptor, "LOCK_EX")
+            file.seek(length)
+            content = left + file.read()
+            file.seek(0)
+            file.write(content)
+            file.truncate(len(content))
+
+
+def _lock(descriptor: int, *kinds: str) -> bool:
+    """Lock a file until it is closed; False where another has it, True where nothing can be locked.
+
+    Args:
+        descriptor: The file's.
+        kinds: The names of the flags that say how.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    flags = 0
+    for kind in kinds:
+        flags |= getattr(fcntl, kind)
+    try:
+        fcntl.flock(descriptor, flags)
+    except BlockingIOError:
+        return False
+    except OSError:  # a network share that knows no locks
+        return True
+    return True
+
+
+def _parse(line: bytes) -> Spooled | None:
+    try:
+        found = json.loads(line)
+        client, path, session, at = (found[name] for name in ("client", "path", "session", "at"))
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    words = isinstance(client, str) and isinstance(path, str) and isinstance(session, str)
+    return Spooled(client, path, session, float(at)) if words and os.path.isabs(path) else None

@@ -1,0 +1,234 @@
+"""What hooks copy of a session: all of it, once, whoever is killed and whatever vanishes."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from tests.doors.hooks.hook_process import brief_of, run_hook, start_hook
+from tests.doors.hooks.transcripts import (
+    ids_of,
+    kept_ids,
+    our_folder,
+    spooled,
+    whole_lines,
+    write_transcript,
+)
+from tests.patience import until
+
+from commonplace.journals.transcripts.catching_up import FOLLOWED_S, copy_spooled
+from commonplace.journals.transcripts.clients.original import Kept
+from commonplace.journals.transcripts.spool import Spool, Spooled
+from commonplace.journals.transcripts.store import TranscriptStore
+
+
+def catch_up(now=None):
+    store = TranscriptStore(str(our_folder()))
+    try:
+        return copy_spooled(store, kept=Kept(), now=now or time.time())
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("event", ["stop", "pre-compact", "session-end"])
+def test_what_was_said_is_copied(event):
+    """What is there now, then what came since; the original is left as it is."""
+    path = write_transcript("s-1", 3)
+    run_hook(event, transcript_path=str(path))
+    assert kept_ids("s-1") == ids_of("s-1", 3)
+    write_transcript("s-1", 2, first=3)
+    content = path.read_bytes()
+    run_hook(event, transcript_path=str(path))
+    assert kept_ids("s-1") == ids_of("s-1", 5)
+    assert path.read_bytes() == content
+    assert oct(our_folder().stat().st_mode)[-3:] == "700"
+    assert {oct(x.stat().st_mode)[-3:] for x in our_folder().rglob("*.jsonl")} == {"600"}
+
+
+@pytest.mark.parametrize("event", ["session-start", "prompt"])
+def test_these_copy_nothing(event):
+    """A session that starts is only noted; a prompt not even that."""
+    path = write_transcript("s-1", 3)
+    run_hook(event, transcript_path=str(path))
+    assert kept_ids("s-1") == []
+    assert spooled() == ([str(path)] if event == "session-start" else [])
+
+
+def test_it_can_be_switched_off(monkeypatch):
+    """Then nothing is made, and nothing noted."""
+    monkeypatch.setenv("COMMONPLACE_TRANSCRIPTS_CAPTURE", "false")
+    run_hook("stop", transcript_path=str(write_transcript("s-1", 3)))
+    assert not our_folder().exists()
+
+
+@pytest.mark.parametrize("client", ["cursor", "copilot", "no-such-client"])
+def test_a_client_whose_transcripts_are_not_known_is_left_alone(client):
+    """Nothing is guessed."""
+    run_hook("stop", client=client, transcript_path=str(write_transcript("s-1", 3)))
+    assert not our_folder().exists()
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "relative.jsonl", "", "/dev/zero", "/tmp"])
+def test_a_path_that_is_no_transcript_is_not_read(path):
+    """Whatever a client says."""
+    run_hook("stop", transcript_path=path)
+    assert not our_folder().exists()
+
+
+def test_a_long_session_is_copied_bit_by_bit_and_the_rest_by_who_comes_next():
+    """One event takes no more than it has time for; the spool has the session until all is copied."""
+    path = write_transcript("s-1", 3000, text="wind " * 100)
+    run_hook("stop", transcript_path=str(path))
+    before = len(kept_ids("s-1"))
+    assert 0 < before < 3000
+    assert catch_up() == 3000 - before
+    assert kept_ids("s-1") == ids_of("s-1", 3000)
+
+
+def test_a_vanished_transcript_loses_nothing_that_was_copied():
+    """It is followed for a day, then forgotten."""
+    path = write_transcript("s-1", 3)
+    run_hook("stop", transcript_path=str(path))
+    path.unlink()
+    run_hook("stop", transcript_path=str(path))
+    assert catch_up() == 0
+    assert kept_ids("s-1") == ids_of("s-1", 3)
+    assert spooled() == [str(path)]
+    assert catch_up(time.time() + FOLLOWED_S + 1) == 0
+    assert spooled() == []
+
+
+def test_two_sessions_at_once_are_both_whole():
+    """Several hooks of each run at the same time: nothing is lost, nothing stands twice."""
+    paths = {name: write_transcript(name, 400) for name in ("s-1", "s-2")}
+    running = [
+        start_hook("stop", sent={"session_id": name, "transcript_path": str(path), "cwd": "/"})
+        for _ in range(3)
+        for name, path in paths.items()
+    ]
+    for process in running:
+        out, err = process.communicate()
+        assert (process.returncode, out, err) == (0, b"", b"")
+    catch_up()
+    for name in paths:
+        assert kept_ids(name) == ids_of(name, 400)
+
+
+def noted():
+    return bool(spooled())
+
+
+def written():
+    return any(x.stat().st_size for x in our_folder().glob("claude-code/*/*.jsonl"))
+
+
+def catalogued():
+    return (our_folder() / "catalog.db").exists()
+
+
+@pytest.mark.parametrize("is_so", [lambda: True, noted, catalogued, written])
+def test_a_hook_that_is_killed_loses_nothing_and_doubles_nothing(is_so):
+    """Wherever SIGKILL strikes it: at once, once it noted the session, while it copies."""
+    count = 0
+    for _ in range(6):
+        path = write_transcript("s-1", 200, first=count, text="wind " * 50)
+        count += 200
+        process = start_hook(
+            "stop", sent={"session_id": "s-1", "transcript_path": str(path), "cwd": "/"}
+        )
+        until(lambda process=process: is_so() or process.poll() is not None)
+        process.kill()
+        process.communicate()
+        ids = whole_lines("s-1")
+        assert ids == ids_of("s-1", len(ids))
+    run_hook("stop", transcript_path=str(path))
+    catch_up()
+    assert kept_ids("s-1") == ids_of("s-1", count)
+
+
+def test_a_session_that_was_killed_before_it_paused_is_copied_by_who_comes_next():
+    """No hook but the one of its start was ever called."""
+    path = write_transcript("s-1", 0)
+    run_hook("session-start", transcript_path=str(path))
+    assert catch_up() == 0
+    write_transcript("s-1", 5)
+    assert catch_up() == 5
+    assert kept_ids("s-1") == ids_of("s-1", 5)
+
+
+def test_the_next_session_knows_what_the_last_one_was_about():
+    """How it began and what was asked last; not the session itself."""
+    path = write_transcript("s-1", 5, text="caulk the hull")
+    run_hook("session-end", transcript_path=str(path))
+    said = brief_of(run_hook("session-start", session_id="s-2", source="startup"))
+    assert (
+        "session of 5 messages, began with: caulk the hull 0 | asked last: caulk the hull 4" in said
+    )
+    assert "[transcripts:claude-code/s-1]" in said
+    assert brief_of(run_hook("session-start", session_id="s-1", source="resume")) == ""
+
+
+@pytest.mark.parametrize(("source", "session"), [("compact", "s-1"), ("clear", "s-9")])
+def test_after_a_cut_it_says_what_was_lost_sight_of(source, session):
+    """What the session began with, what was asked last and answered; a cleared one has another id."""
+    path = write_transcript("s-1", 30, text="caulk the hull")
+    run_hook("pre-compact", transcript_path=str(path))
+    said = brief_of(run_hook("session-start", session_id=session, source=source))
+    lost = said.partition("before its context was cut:\n")[2].partition("\n\n")[0]
+    lost = lost.partition("\n</")[0].splitlines()
+    assert [line.partition(" user: ")[2].partition(" [")[0] for line in lost[:-1]] == [
+        f"caulk the hull {number}" for number in (0, 18, 20, 22, 24, 26, 28)
+    ]
+    assert "assistant: caulk the hull 29 [transcripts:claude-code/s-1#30]" in lost[-1]
+
+
+def test_a_session_of_another_project_is_not_said(tmp_path):
+    """Its folder begins with the same letters."""
+    run_hook("stop", transcript_path=str(write_transcript("s-1", 3)))
+    other = tmp_path / "proj"
+    other.mkdir()
+    assert run_hook("session-start", session_id="s-2", cwd=other) == ""
+
+
+def test_the_spool_keeps_what_was_added_while_it_was_emptied():
+    """An addition in the middle of it, a broken line and a line that is not to be forgotten."""
+    our_folder().mkdir(parents=True)
+    spool = Spool(str(our_folder()))
+    for name in ("a", "b", "a"):
+        spool.add(Spooled("codex", f"/{name}.jsonl", name, 1.0))
+    with (our_folder() / "spool.jsonl").open("a") as file:
+        file.write('{"client": "codex", "path"\n')
+    seen = []
+
+    def copy(spooled):
+        seen.append(spooled.path)
+        spool.add(Spooled("codex", "/late.jsonl", "late", 2.0))
+        assert spool.empty(copy) == 0  # another one is at it
+        return spooled.path != "/b.jsonl"
+
+    assert spool.empty(copy) == 2
+    assert sorted(seen) == ["/a.jsonl", "/b.jsonl"]
+    assert spooled() == ["/b.jsonl", "/late.jsonl", "/late.jsonl"]
+
+
+def test_what_we_said_ourselves_is_not_captured():
+    """The brief that a session began with comes back in its transcript, and is cut out."""
+    path = write_transcript("s-1", 2, text="caulk the hull")
+    run_hook("session-end", transcript_path=str(path))
+    said = brief_of(run_hook("session-start", session_id="s-2"))
+    line = {
+        "type": "user",
+        "uuid": "x",
+        "sessionId": "s-2",
+        "timestamp": "2026-11-22T11:00:00.000Z",
+        "message": {"role": "user", "content": f"{said}\nGood morning."},
+    }
+    other = path.with_name("s-2.jsonl")
+    other.write_text(json.dumps(line) + "\n")
+    run_hook("stop", session_id="s-2", transcript_path=str(other))
+    (copy,) = our_folder().glob("claude-code/*/s-2.jsonl")
+    assert json.loads(copy.read_text())["text"].strip() == "Good morning."
+    assert os.path.isdir(Path.home())
