@@ -1,13 +1,14 @@
-"""Writes the parts of the docs that come from the code: commands, tools, settings, clients.
+"""Writes the parts of the docs that come from the code, and the plugins with their version.
 
-`--check` only compares, and ends with 1 where the docs say something else than the code. A link
-from a page to a file that is not there ends with 1 either way.
+`--check` only compares, and ends with 1 where a page or a plugin says something else than the code.
+A link from a page to a file that is not there ends with 1 either way.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args, get_type_hints
@@ -18,7 +19,10 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.config.table import SETTINGS
 from commonplace.doors.cli import main as cli
-from commonplace.doors.setup.clients import CLIENTS, Machine, render_block
+from commonplace.doors.setup.clients import CLIENTS, Machine
+from commonplace.doors.setup.files import list_files
+from commonplace.doors.setup.hooks import HOOKS
+from commonplace.doors.setup.plugins import ProjectFacts, render_plugins
 from commonplace.journals.table import JOURNALS, TOOLSETS
 
 if TYPE_CHECKING:
@@ -37,7 +41,7 @@ BLOCK = re.compile(r"(<!-- begin (\w+)( [\w -]+)? -->\n).*?(<!-- end -->)", re.D
 
 
 def main() -> int:
-    """Rewrite or check every page."""
+    """Rewrite or check every page and every file of the plugins."""
     stale = []
     for page in PAGES:
         text = page.read_text("utf-8")
@@ -46,12 +50,22 @@ def main() -> int:
             stale.append(page)
             if "--check" not in sys.argv:
                 page.write_text(made, "utf-8")
+    for file, text in plugins().items():
+        if not file.is_file() or file.read_text("utf-8") != text:
+            stale.append(file)
+            if "--check" not in sys.argv:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, "utf-8")
     for page in stale:
         print(f"{page.relative_to(ROOT)} differs from the code; `make docs` writes it.")
     lost = [f"{page.relative_to(ROOT)}: {link}" for page in LINKING for link in lost_links(page)]
     for line in lost:
         print(f"{line} is not there.")
-    return 1 if lost or (stale and "--check" in sys.argv) else 0
+    known = plugins()
+    unknown = [x for x in (ROOT / "plugins").rglob("*") if x.is_file() and x not in known]
+    for file in unknown:
+        print(f"{file.relative_to(ROOT)} comes from nowhere: remove it.")
+    return 1 if lost or unknown or (stale and "--check" in sys.argv) else 0
 
 
 def render(kind: str, words: list[str]) -> str:
@@ -97,22 +111,42 @@ def journals_table() -> str:
     return f"| journal | what it keeps | command |\n|---|---|---|\n{rows}"
 
 
+def plugins() -> dict[Path, str]:
+    """Every file of the plugins, with the version that `pyproject.toml` has."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    facts = ProjectFacts(
+        version=project["version"],
+        description=project["description"],
+        license=project["license"],
+        keywords=project["keywords"],
+    )
+    return {ROOT / path: text for path, text in render_plugins(facts).items()}
+
+
 def clients_table() -> str:
-    """How each MCP client is set up, in a line."""
+    """What each MCP client gets, and how, in a line."""
     rows = "".join(
-        f"| {client.title} | `commonplace setup {name}` | {client.afterwards} |\n"
+        f"| {client.title} | `commonplace setup {name}` | {', '.join(gets(name))} "
+        f"| {client.afterwards} |\n"
         for name, client in CLIENTS.items()
     )
-    return f"| client | set up by | then |\n|---|---|---|\n{rows}"
+    return f"| client | set up by | gets | then |\n|---|---|---|---|\n{rows}"
+
+
+def gets(name: str) -> list[str]:
+    """What of ours a client can use."""
+    client = CLIENTS[name]
+    hooks = "brief" if len(HOOKS.get(name, HOOKS["cursor"]).events) == 1 else "brief, transcripts"
+    has_hooks = client.hooks_file or client.module
+    return ["tools", *([hooks] if has_hooks else []), *(["skills"] if client.skills else [])]
 
 
 def client_text(name: str) -> str:
     """What a client's own configuration must hold, to be written by hand."""
-    client = CLIENTS[name]
-    kind = "toml" if client.toml else "json"
-    machine = Machine(platform="linux", home=Path("/"), environ={})
-    block = render_block(client, ["commonplace", "mcp"], machine)
-    return f"```{kind}\n{block}\n```\n"
+    machine = Machine(platform="linux", home=Path("/home/you"), environ={})
+    first = list_files(name, ["commonplace"], [], machine)[0]
+    kind = "toml" if CLIENTS[name].is_toml else "json"
+    return f"```{kind}\n{first.block()}\n```\n"
 
 
 def help_text(words: list[str]) -> str:

@@ -79,14 +79,39 @@ def unset_toml_value(text: str, path: Sequence[str], *, name: str) -> str:
     Raises:
         Invalid: the value is in a form that cannot be edited.
     """
+    return _cut(text, path, [_without(parse_toml(text, name=name), path)], name=name)
+
+
+def cut_toml_table(text: str, path: Sequence[str], *, name: str) -> str:
+    """Take the table at a path out, and what holds nothing else than that.
+
+    Args:
+        text: a whole TOML file that has the table.
+        path: the keys that lead to the table, at least two.
+        name: what errors call the file.
+
+    Returns:
+        The edited text. Comments, order, spacing and line ends of the rest are as they were.
+
+    Raises:
+        Invalid: the table is in a form that cannot be edited.
+    """
+    expected = [_without(parse_toml(text, name=name), path)]
+    expected += [
+        _without(expected[0], path[:end])
+        for end in range(len(path) - 1, 0, -1)
+        if _is_empty(expected[0], path[:end])
+    ]
+    return _cut(text, path, expected, name=name)
+
+
+def _cut(
+    text: str, path: Sequence[str], expected: Sequence[Mapping[str, Any]], *, name: str
+) -> str:
+    """The text without what is at a path; Invalid unless it then holds what is expected."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    expected = deepcopy(dict(parse_toml(text, name=name)))
-    level = expected
-    for key in path[:-1]:
-        level = level[key]
-    del level[path[-1]]
     try:
         document = tomlkit.parse(text)
         table: Any = document
@@ -96,12 +121,28 @@ def unset_toml_value(text: str, path: Sequence[str], *, name: str) -> str:
         edited = tomlkit.dumps(document)
     except (TOMLKitError, TypeError, ValueError, KeyError):
         edited = text
-    if tomllib.loads(edited) != expected:
+    if tomllib.loads(edited) not in expected:
         raise Invalid(
             f"{name} holds {'.'.join(path)} in a form that cannot be edited.",
             hint=f"Take {'.'.join(path)} out by hand.",
         )
     return edited
+
+
+def _without(tables: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    changed = deepcopy(dict(tables))
+    level = changed
+    for key in path[:-1]:
+        level = level[key]
+    del level[path[-1]]
+    return changed
+
+
+def _is_empty(tables: Mapping[str, Any], path: Sequence[str]) -> bool:
+    level: Any = tables
+    for key in path:
+        level = level[key]
+    return bool(level == {})
 
 
 def _with_value(

@@ -26,7 +26,9 @@ _ENTRY_POINTS = {
     "doctor": "commonplace.doors.doctor.checks:Doctor",
     "clients": "commonplace.doors.setup.clients:CLIENTS",
     "set_up_client": "commonplace.doors.setup.set_up:set_up_client",
-    "show_client_block": "commonplace.doors.setup.set_up:show_block",
+    "show_client_blocks": "commonplace.doors.setup.set_up:show_blocks",
+    "remove_from_client": "commonplace.doors.setup.set_up:remove_from_client",
+    "list_clients": "commonplace.doors.setup.set_up:list_clients",
     "parse_mcp_options": "commonplace.doors.cli.mcp:parse_options",
     "timeline_demo": "commonplace.doors.demos.timeline:run",
 }

@@ -1,4 +1,4 @@
-"""`commonplace setup`: put Commonplace into an MCP client's configuration, or show how."""
+"""`commonplace setup`: put server, hooks and skills into an MCP client, or take them out."""
 
 from __future__ import annotations
 
@@ -10,19 +10,43 @@ from commonplace.doors.cli.frame import home_folder, json_option, show
 
 
 @click.command()
-@click.argument("client", type=click.Choice([*entry_point("clients")]))
+@click.argument("client", required=False, type=click.Choice([*entry_point("clients")]))
 @click.option(
     "--print", "only_print", is_flag=True, help="Show what to add and where; write nothing."
 )
+@click.option("--remove", is_flag=True, help="Take all of it out again.")
+@click.option("--list", "list_all", is_flag=True, help="Say what is set up, and where.")
 @click.option("--toolsets", metavar="A,B|all", help="Which tools the client is offered.")
 @json_option
-def setup(client: str, only_print: bool, toolsets: str | None, as_json: bool) -> None:
-    """Add Commonplace to an MCP client.
+def setup(
+    client: str | None,
+    *,
+    only_print: bool,
+    remove: bool,
+    list_all: bool,
+    toolsets: str | None,
+    as_json: bool,
+) -> None:
+    """Add Commonplace to an MCP client: its server, its hooks and its skills.
 
-    Other servers in the client's file stay as they are, and a backup of the file is kept beside it.
+    What else is in the client's files stays as it is, and a backup is kept beside each. Hooks give
+    each session a brief and keep its transcript; skills say when to write and how to recall. A
+    client that has no hooks or reads no skills gets what it can use.
     """
     home = home_folder()
     if home is None:
         raise Unavailable("You have no home folder.", hint="Set HOME, then try again.")
-    run = entry_point("show_client_block" if only_print else "set_up_client")
+    if only_print + remove + list_all > 1 or (toolsets and (remove or list_all)):
+        raise click.UsageError(
+            "Use one of --print, --remove, --list; --toolsets with none of the last two."
+        )
+    if list_all and client is None:
+        show(entry_point("list_clients")(home=home), as_json)
+        return
+    if client is None or list_all:
+        raise click.UsageError("Name a CLIENT, or use --list alone.")
+    if remove:
+        show(entry_point("remove_from_client")(client, home=home), as_json)
+        return
+    run = entry_point("show_client_blocks" if only_print else "set_up_client")
     show(run(client, toolsets=toolsets, home=home), as_json)

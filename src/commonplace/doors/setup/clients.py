@@ -1,32 +1,23 @@
-"""Where each MCP client keeps its list of servers, and how Commonplace is added to it.
+"""Where each MCP client keeps its servers, hooks and skills: the table of clients.
 
-Never changes a file it cannot parse, never drops another entry, and never writes without a backup.
+Never reads or writes a file: `files` does.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.config.table import SETTINGS
-from commonplace.config.toml_edit import render_toml_value, set_toml_value
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid
-from commonplace.core.files import make_folder, replace_file, translated, write_new
 from commonplace.core.programs import find_program
-from commonplace.core.toml import parse_toml
-from commonplace.doors.setup.json_text import parse_json_object, set_json_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
 
 SERVER = "commonplace"
-_FOLDER_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA")
+"""Our name among a client's servers, and of our plugins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,128 +57,42 @@ class Client:
         file: Where a machine has its list of servers.
         table: The key of that list in the file.
         afterwards: What the user does next, a sentence.
-        extra: What an entry holds besides command and args.
-        toml: Whether the file is TOML; else it is JSON.
-        variables: Where an entry lists the names of the variables that the client hands on; empty
-            where it hands on all it has.
+        extra: What an entry holds besides the command.
+        is_toml: Whether the file is TOML; else it is JSON.
+        is_one_list: Whether an entry has the program and its arguments in one list.
+        hooks_file: Where a machine has its hooks; None for a client without hooks in a file.
+        skills: The folder of the user's skills; None for a client that reads none of its own.
+        module: Where a module of ours goes that the client loads; None where it loads none.
+        plugin: The file in which our plugin is named where it is installed, and the keys that lead
+            to it there; None for a client without plugins of ours.
     """
 
     title: str
     file: Callable[[Machine], Path]
     table: str
     afterwards: str
-    extra: Mapping[str, str]
-    toml: bool = False
-    variables: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    is_toml: bool = False
+    is_one_list: bool = False
+    hooks_file: Callable[[Machine], Path] | None = None
+    skills: Callable[[Machine], Path] | None = None
+    module: Callable[[Machine], Path] | None = None
+    plugin: Callable[[Machine], tuple[Path, Sequence[str]]] | None = None
 
+    def entry(self, command: Sequence[str]) -> dict[str, Any]:
+        """The entry of our server among the client's, started by this command."""
+        if self.is_one_list:
+            return {**self.extra, "command": list(command)}
+        return {**self.extra, "command": command[0], "args": list(command[1:])}
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A planned change of a client's file.
-
-    Args:
-        file: The file.
-        before: Its content; None where there is no file yet.
-        after: What is to be written.
-    """
-
-    file: Path
-    before: bytes | None
-    after: bytes
-
-
-def read_text(client: Client, machine: Machine) -> str:
-    """The text of the client's file; empty where there is none, or it cannot be read."""
-    try:
-        return (_content(client.file(machine)) or b"").decode("utf-8-sig")
-    except (UnicodeDecodeError, CommonplaceError):
-        return ""
-
-
-def find_options(client: Client, machine: Machine) -> list[str]:
-    """The words after `mcp` in our entry in the client's file; empty where there are none."""
-    parse = parse_toml if client.toml else parse_json_object
-    try:
-        servers = parse(read_text(client, machine), name="").get(client.table)
-    except Invalid:
-        return []
-    entry = servers.get(SERVER) if isinstance(servers, dict) else None
-    args = entry.get("args") if isinstance(entry, dict) else None
-    if not isinstance(args, list) or "mcp" not in args:
-        return []
-    return [str(word) for word in args[args.index("mcp") + 1 :]]
-
-
-def render_block(
-    client: Client, command: Sequence[str], machine: Machine, *, beside: str = ""
-) -> str:
-    """The lines that a user adds to a client's file.
-
-    Args:
-        client: The client.
-        command: What starts our server.
-        machine: Whose variables the server is to see.
-        beside: The text of the file, which decides the form of TOML: a table that is written in
-            braces takes no header of its own.
-    """
-    if client.toml:
-        entry = _entry(client, command, machine)
-        lines = [f"{key} = {render_toml_value(value)}" for key, value in entry]
-        header = f"[{client.table}.{SERVER}]"
-        if _is_toml(beside) and not _is_toml(f"{beside}\n[{client.table}.{SERVER}-]\n"):
-            inside = f"{SERVER} = {{ {', '.join(lines)} }}"
-            return f"# inside the braces of {client.table}, after a comma:\n{inside}"
-        return "\n".join([header, *lines])
-    block = {client.table: {SERVER: dict(_entry(client, command, machine))}}
-    return json.dumps(block, ensure_ascii=False, indent=2)
-
-
-def plan_setup(client: Client, command: Sequence[str], machine: Machine) -> Change | None:
-    """The change that puts our server into the client's file; None where it is there already.
-
-    Other servers, keys, comments and what the user added to our entry stay. Raises Invalid, with
-    the block to paste, for a file that cannot be edited safely.
-    """
-    file = client.file(machine)
-    before = _content(file)
-    text = ""
-    try:
-        text = (before or b"").decode("utf-8-sig")
-        after = (_with_toml if client.toml else _with_json)(text, client, command, machine)
-    except UnicodeDecodeError as exc:
-        raise _not_editable(f"{file} is not UTF-8 text.", client, command, machine, text) from exc
-    except Invalid as exc:
-        raise _not_editable(exc.message, client, command, machine, text) from exc
-    if after == text:
-        return None
-    mark = b"\xef\xbb\xbf" if (before or b"").startswith(b"\xef\xbb\xbf") else b""
-    return Change(file=file, before=before, after=mark + after.encode())
-
-
-def write_change(change: Change, *, now: datetime) -> Path | None:
-    """Write a planned change; a link stays a link, and a mode stays as it was.
-
-    Args:
-        change: From `plan_setup`.
-        now: Aware UTC; names the backup.
-
-    Returns:
-        The backup of the file as it was; None for a new file.
-
-    Raises:
-        Conflict: The file has changed since it was read.
-    """
-    if _content(change.file) != change.before:
-        raise Conflict(f"{change.file} has just been changed by another.", hint="Try again.")
-    target = Path(os.path.realpath(change.file))
-    make_folder(target.parent)
-    backup = None
-    if change.before is not None:
-        stamp = f"{now:%Y%m%dT%H%M%S%fZ}"
-        backup = change.file.with_name(f"{change.file.name}.backup-{stamp}")
-        write_new(backup, change.before, mode=target.stat().st_mode & 0o777)
-    replace_file(target, change.after)
-    return backup
+    def command(self, entry: object) -> list[str]:
+        """The command of an entry, word by word; empty where it has none."""
+        if not isinstance(entry, dict):
+            return []
+        command, args = entry.get("command"), entry.get("args", [])
+        words = command if isinstance(command, list) else [command]
+        words = [*words, *args] if isinstance(args, list) else words
+        return [word for word in words if isinstance(word, str)]
 
 
 def own_command(argv0: str, executable: str) -> list[str]:
@@ -205,70 +110,6 @@ def own_command(argv0: str, executable: str) -> list[str]:
     return [os.path.abspath(found)] if found else [executable, "-P", "-m", "commonplace"]
 
 
-def _entry(
-    client: Client,
-    command: Sequence[str],
-    machine: Machine,
-    present: Mapping[str, Any] | None = None,
-) -> list[tuple[str, Any]]:
-    """What our entry holds. present: what it holds already."""
-    entry = [*client.extra.items(), ("command", command[0]), ("args", list(command[1:]))]
-    if not client.variables:
-        return entry
-    listed = (present or {}).get(client.variables, [])
-    kept = listed if isinstance(listed, list) else []
-    named = [*kept, *(name for name in _own_variables(machine.environ) if name not in kept)]
-    return [*entry, *([(client.variables, named)] if named else [])]
-
-
-def _own_variables(environ: Mapping[str, str]) -> list[str]:
-    """The names of the variables that are set, and that decide how the server works."""
-    known = {*_FOLDER_VARIABLES, *(setting.env for setting in SETTINGS)}
-    return sorted(name for name, value in environ.items() if value and name in known)
-
-
-def _content(file: Path) -> bytes | None:
-    with translated(file):
-        return file.read_bytes() if file.exists() else None
-
-
-def _with_json(text: str, client: Client, command: Sequence[str], machine: Machine) -> str:
-    name = str(client.file(machine))
-    servers = parse_json_object(text, name=name).get(client.table, {})
-    present = servers.get(SERVER) if isinstance(servers, dict) else None
-    present = present if isinstance(present, dict) else {}
-    wanted = {**present, **dict(_entry(client, command, machine, present))}
-    return (
-        text if wanted == present else set_json_entry(text, client.table, SERVER, wanted, name=name)
-    )
-
-
-def _with_toml(text: str, client: Client, command: Sequence[str], machine: Machine) -> str:
-    name = str(client.file(machine))
-    servers = parse_toml(text, name=name).get(client.table, {})
-    found = servers.get(SERVER) if isinstance(servers, dict) else None
-    present = found if isinstance(found, dict) else {}
-    for key, value in _entry(client, command, machine, present):
-        if present.get(key) != value:
-            text = set_toml_value(text, (client.table, SERVER, key), value, name=name)
-    return text
-
-
-def _is_toml(text: str) -> bool:
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    return True
-
-
-def _not_editable(
-    message: str, client: Client, command: Sequence[str], machine: Machine, text: str
-) -> Invalid:
-    block = render_block(client, command, machine, beside=text)
-    return Invalid(message, hint=f"Add this to it yourself:\n{block}")
-
-
 def _claude_desktop(machine: Machine) -> Path:
     name = "claude_desktop_config.json"
     if machine.platform == "win32":
@@ -279,6 +120,45 @@ def _claude_desktop(machine: Machine) -> Path:
     return machine.application_folder("Claude", name)
 
 
+def _claude(machine: Machine, *names: str) -> Path:
+    return machine.folder("CLAUDE_CONFIG_DIR", ".claude").joinpath(*names)
+
+
+def _codex(machine: Machine, *names: str) -> Path:
+    return machine.folder("CODEX_HOME", ".codex").joinpath(*names)
+
+
+def _gemini(machine: Machine, *names: str) -> Path:
+    return machine.folder("GEMINI_CLI_HOME").joinpath(".gemini", *names)
+
+
+def _opencode(machine: Machine, *names: str) -> Path:
+    return machine.folder("XDG_CONFIG_HOME", ".config").joinpath("opencode", *names)
+
+
+def _opencode_settings(machine: Machine) -> Path:
+    with_comments = _opencode(machine, "opencode.jsonc")
+    return with_comments if with_comments.exists() else with_comments.with_suffix(".json")
+
+
+def _zed(machine: Machine) -> Path:
+    if machine.platform == "darwin":
+        return machine.home / ".config" / "zed" / "settings.json"
+    return machine.application_folder(
+        "Zed" if machine.platform == "win32" else "zed", "settings.json"
+    )
+
+
+def _copilot(machine: Machine, *names: str) -> Path:
+    return machine.folder("COPILOT_HOME", ".copilot").joinpath(*names)
+
+
+def _windsurf(machine: Machine, *names: str) -> Path:
+    return machine.home.joinpath(".codeium", "windsurf", *names)
+
+
+_OUR_PLUGIN = f"{SERVER}@{SERVER}"
+
 CLIENTS: dict[str, Client] = {
     "claude-code": Client(
         title="Claude Code",
@@ -286,20 +166,26 @@ CLIENTS: dict[str, Client] = {
         table="mcpServers",
         extra={"type": "stdio"},
         afterwards="Start a new session; /mcp lists it.",
+        hooks_file=lambda machine: _claude(machine, "settings.json"),
+        skills=lambda machine: _claude(machine, "skills"),
+        plugin=lambda machine: (
+            _claude(machine, "settings.json"),
+            ("enabledPlugins", _OUR_PLUGIN),
+        ),
     ),
     "claude-desktop": Client(
         title="Claude Desktop",
         file=_claude_desktop,
         table="mcpServers",
-        extra={},
         afterwards="Quit Claude Desktop and start it again.",
     ),
     "cursor": Client(
         title="Cursor",
         file=lambda machine: machine.home / ".cursor" / "mcp.json",
         table="mcpServers",
-        extra={},
         afterwards="Look for it in Cursor's settings, under MCP.",
+        hooks_file=lambda machine: machine.home / ".cursor" / "hooks.json",
+        skills=lambda machine: machine.home / ".cursor" / "skills",
     ),
     "vscode": Client(
         title="VS Code",
@@ -310,12 +196,56 @@ CLIENTS: dict[str, Client] = {
     ),
     "codex": Client(
         title="Codex",
-        file=lambda machine: machine.folder("CODEX_HOME", ".codex") / "config.toml",
+        file=lambda machine: _codex(machine, "config.toml"),
         table="mcp_servers",
-        extra={},
-        afterwards="Start Codex again; /mcp lists it.",
-        toml=True,
-        # Of all others it hands on a few, such as HOME and PATH: COMMONPLACE_HOME would be lost.
-        variables="env_vars",
+        afterwards="Start Codex again; /mcp lists it. Trust its hooks in /hooks, else none runs.",
+        is_toml=True,
+        hooks_file=lambda machine: _codex(machine, "hooks.json"),
+        skills=lambda machine: _codex(machine, "skills"),
+        plugin=lambda machine: (_codex(machine, "config.toml"), ("plugins", _OUR_PLUGIN)),
+    ),
+    "gemini": Client(
+        title="Gemini CLI",
+        file=lambda machine: _gemini(machine, "settings.json"),
+        table="mcpServers",
+        afterwards="Start Gemini again; /mcp list shows it, in folders that you trust.",
+        hooks_file=lambda machine: _gemini(machine, "settings.json"),
+        skills=lambda machine: _gemini(machine, "skills"),
+        plugin=lambda machine: (
+            _gemini(machine, "extensions", SERVER, "gemini-extension.json"),
+            ("name",),
+        ),
+    ),
+    "opencode": Client(
+        title="OpenCode",
+        file=_opencode_settings,
+        table="mcp",
+        extra={"type": "local", "enabled": True},
+        afterwards="Start OpenCode again; `opencode mcp list` shows it.",
+        is_one_list=True,
+        skills=lambda machine: _opencode(machine, "skills"),
+        module=lambda machine: _opencode(machine, "plugins", f"{SERVER}.js"),
+    ),
+    "zed": Client(
+        title="Zed",
+        file=_zed,
+        table="context_servers",
+        afterwards="Look for it in the settings of Zed's agent panel.",
+    ),
+    "windsurf": Client(
+        title="Windsurf",
+        file=lambda machine: _windsurf(machine, "mcp_config.json"),
+        table="mcpServers",
+        afterwards="Refresh the list of MCP servers in Windsurf's settings.",
+        skills=lambda machine: _windsurf(machine, "skills"),
+    ),
+    "copilot": Client(
+        title="Copilot CLI",
+        file=lambda machine: _copilot(machine, "mcp-config.json"),
+        table="mcpServers",
+        extra={"type": "local", "tools": ["*"]},
+        afterwards="Start Copilot again; /mcp show lists it.",
+        hooks_file=lambda machine: _copilot(machine, "hooks", f"{SERVER}.json"),
+        skills=lambda machine: _copilot(machine, "skills"),
     ),
 }

@@ -1,37 +1,58 @@
-"""Sets one value two levels deep in a JSON text, with every other byte kept.
+"""Edits a JSON text at a path of keys and numbers, with every other byte kept.
 
-Never edits a text that is not plain JSON (comments, trailing commas, a key twice).
+Never edits a text that is not plain JSON (comments, trailing commas, a key twice); reads one.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from commonplace.core.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    JsonPath: TypeAlias = Sequence[str | int]
+    """Keys of objects and numbers of items, from the outermost object down."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _INDENT = re.compile(r'\n([ \t]+)"')
 _DECODER = json.JSONDecoder()
 _JSON_KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+_STRING = r'"(?:[^"\\]|\\.)*+"'
+_COMMENT = re.compile(rf"({_STRING})|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA = re.compile(rf"({_STRING})|,(?=[ \t\r\n]*[}}\]])", re.DOTALL)
 
 
-class _Object(NamedTuple):
-    """The positions of an object in the text, and of the value of each of its members.
+class _Child(NamedTuple):
+    """The positions of a member or an item in the text.
 
     Args:
-        start: Of the object's opening brace.
-        end: After its closing brace.
-        values: `[start, end)` of each value, by key.
+        start: Of its key, or of the item itself.
+        value: Of its value.
+        end: After its value.
+    """
+
+    start: int
+    value: int
+    end: int
+
+
+class _JsonContainer(NamedTuple):
+    """The positions of an object or a list in the text, and of its members or items.
+
+    Args:
+        start: Of its opening brace or bracket.
+        end: After the closing one.
+        children: By key or number, in their order.
     """
 
     start: int
     end: int
-    values: Mapping[str, tuple[int, int]]
+    children: Mapping[str | int, _Child]
 
 
 def parse_json_object(text: str, *, name: str) -> dict[str, Any]:
@@ -60,59 +81,165 @@ def parse_json_object(text: str, *, name: str) -> dict[str, Any]:
     raise Invalid(f"{name} cannot be edited: {why}.", hint="Edit it yourself.")
 
 
-def set_json_entry(text: str, table: str, key: str, value: Mapping[str, Any], *, name: str) -> str:
-    """Set `table` > `key` in a JSON text, in the indentation and line ends that the text has.
+def read_json_object(text: str) -> dict[str, Any]:
+    """The object of a text that may have comments and trailing commas; empty where there is none.
+
+    For looking only: what is read so is never written back.
+    """
+    plain = _LAST_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text))
+    try:
+        return parse_json_object(plain, name="")
+    except Invalid:
+        return {}
+
+
+def set_json_value(text: str, path: JsonPath, value: Any, *, name: str) -> str:
+    """Set the value at a path, in the indentation and line ends that the text has.
 
     Args:
         text: The text; blank for a new file.
-        table: A key of the outermost object.
-        key: A key of the object at `table`.
+        path: Where; objects that are missing on the way are made. A number is of an item that is
+            there already.
         value: What to set there.
         name: What errors call the file.
 
-    Returns:
-        The edited text.
-
     Raises:
-        Invalid: The text is not plain JSON, or `table` is not an object in it.
+        Invalid: The text is not plain JSON, or the path leads through something else.
     """
     old = parse_json_object(text, name=name)
-    entries = old.get(table, {})
-    if not isinstance(entries, dict):
-        raise Invalid(
-            f"{name} cannot be edited: {table} is not an object.", hint="Edit it yourself."
-        )
-    expected = {**old, table: {**entries, key: dict(value)}}
-    edited = _edited(text, table, key, value) if old else _rendered(expected, "\n", 0) + "\n"
+    expected = deepcopy(old)
+    level: Any = expected
+    for at, step in enumerate(path[:-1]):
+        if isinstance(step, str) and isinstance(level, dict):
+            level.setdefault(step, {})
+        level = _down(level, step, path[: at + 1], name)
+    if isinstance(path[-1], int):
+        _down(level, path[-1], path, name)
+    elif not isinstance(level, dict):
+        raise _in_the_way(path[:-1], "an object", name)
+    level[path[-1]] = value
+    return _checked(_put(text, path, value) if old else _new(expected), expected, name)
+
+
+def append_json_item(text: str, path: JsonPath, item: Any, *, name: str) -> str:
+    """Append an item to the list at a path of keys, which is made where there is none.
+
+    Args:
+        text: The text; blank for a new file.
+        path: The keys that lead to the list.
+        item: What to append.
+        name: What errors call the file.
+
+    Raises:
+        Invalid: The text is not plain JSON, or the path leads to something else than a list.
+    """
+    old = parse_json_object(text, name=name)
+    level: Any = old
+    for at, step in enumerate(path):
+        if isinstance(level, dict) and step not in level:
+            return set_json_value(text, path, [item], name=name)
+        level = _down(level, step, path[: at + 1], name)
+    if not isinstance(level, list):
+        raise _in_the_way(path, "a list", name)
+    expected = deepcopy(old)
+    _at(expected, path).append(item)
+    edited = _with_child(text, _container(text, path), _rendered(item, text, len(path) + 1), path)
+    return _checked(edited, expected, name)
+
+
+def cut_json_value(text: str, path: JsonPath, *, name: str) -> str:
+    """Take out what is at a path, and what holds nothing else than that.
+
+    Args:
+        text: The text.
+        path: Where the value is.
+        name: What errors call the file.
+
+    Raises:
+        Invalid: The text is not plain JSON, or its form is unusual.
+    """
+    expected = parse_json_object(text, name=name)
+    while len(path) > 1 and len(_at(expected, path[:-1])) == 1:
+        path = path[:-1]
+    del _at(expected, path[:-1])[path[-1]]
+    found = _container(text, path[:-1])
+    spans = list(found.children.values())
+    number = list(found.children).index(path[-1])
+    if len(spans) == 1:
+        edited = text[: found.start + 1] + text[found.end - 1 :]
+    elif number == len(spans) - 1:
+        edited = text[: spans[number - 1].end] + text[spans[number].end :]
+    else:
+        edited = text[: spans[number].start] + text[spans[number + 1].start :]
+    return _checked(edited, expected, name)
+
+
+def _down(level: Any, step: str | int, path: JsonPath, name: str) -> Any:
+    """The value one step down; Invalid where the path leads through something else."""
+    if isinstance(step, str) and isinstance(level, dict):
+        return level[step]
+    if isinstance(step, int) and isinstance(level, list) and step < len(level):
+        return level[step]
+    raise _in_the_way(path[:-1], "an object" if isinstance(step, str) else "a list", name)
+
+
+def _in_the_way(path: JsonPath, kind: str, name: str) -> Invalid:
+    where = ".".join(map(str, path))
+    return Invalid(f"{name} cannot be edited: {where} is not {kind}.", hint="Edit it yourself.")
+
+
+def _at(level: Any, path: JsonPath) -> Any:
+    for step in path:
+        level = level[step]
+    return level
+
+
+def _checked(edited: str, expected: Mapping[str, Any], name: str) -> str:
     if json.loads(edited) != expected:
         raise Invalid(f"{name} cannot be edited: its form is unusual.", hint="Edit it yourself.")
     return edited
 
 
-def _edited(text: str, table: str, key: str, value: Mapping[str, Any]) -> str:
-    root = _object(text, _after_space(text, 0))
-    if table not in root.values:
-        return _with_member(text, root, table, {key: value}, depth=1)
-    entries = _object(text, root.values[table][0])
-    if key not in entries.values:
-        return _with_member(text, entries, key, value, depth=2)
-    start, end = entries.values[key]
-    return text[:start] + _rendered(value, text, 2) + text[end:]
+def _new(value: Mapping[str, Any]) -> str:
+    return _rendered(value, "\n", 0) + "\n"
 
 
-def _object(text: str, start: int) -> _Object:
-    """The object that begins here, in a text known to be valid."""
-    values: dict[str, tuple[int, int]] = {}
+def _put(text: str, path: JsonPath, value: Any) -> str:
+    """The text with the value at a path whose last known step is an object or an item."""
+    for depth, step in enumerate(path):
+        found = _container(text, path[:depth])
+        if step not in found.children:
+            for key in reversed(path[depth + 1 :]):
+                value = {key: value}
+            member = f"{json.dumps(step)}: {_rendered(value, text, depth + 1)}"
+            return _with_child(text, found, member, path[:depth])
+    _, start, end = _container(text, path[:-1]).children[path[-1]]
+    return text[:start] + _rendered(value, text, len(path)) + text[end:]
+
+
+def _container(text: str, path: JsonPath) -> _JsonContainer:
+    """The object or list at a path that is known to be there, in a text known to be valid."""
+    start = _after_space(text, 0)
+    for step in path:
+        start = _children(text, start).children[step].value
+    return _children(text, start)
+
+
+def _children(text: str, start: int) -> _JsonContainer:
+    children: dict[str | int, _Child] = {}
     at = _after_space(text, start + 1)
-    while text[at] != "}":
-        key, at = _DECODER.raw_decode(text, at)
-        begin = _after_space(text, _after_space(text, at) + 1)
-        _, end = _DECODER.raw_decode(text, begin)
-        values[key] = (begin, end)
+    while text[at] not in "}]":
+        begin = value = at
+        key: str | int = len(children)
+        if text[start] == "{":
+            key, at = _DECODER.raw_decode(text, begin)
+            value = _after_space(text, _after_space(text, at) + 1)
+        _, end = _DECODER.raw_decode(text, value)
+        children[key] = _Child(begin, value, end)
         at = _after_space(text, end)
         if text[at] == ",":
             at = _after_space(text, at + 1)
-    return _Object(start, at + 1, values)
+    return _JsonContainer(start, at + 1, children)
 
 
 def _after_space(text: str, at: int) -> int:
@@ -121,21 +248,19 @@ def _after_space(text: str, at: int) -> int:
     return match.end()
 
 
-def _with_member(
-    text: str, found: _Object, key: str, value: Mapping[str, Any], *, depth: int
-) -> str:
-    """The text with a member added behind the last of an object."""
-    member = f"{json.dumps(key)}: {_rendered(value, text, depth)}"
+def _with_child(text: str, found: _JsonContainer, child: str, path: JsonPath) -> str:
+    """The text with a member or an item added behind the last of the container at a path."""
+    depth = len(path) + 1
     newline, indent = _style(text)
-    if not found.values:
-        inside = f"{newline}{indent * depth}{member}{newline}{indent * (depth - 1)}"
-        return f"{text[: found.start]}{{{inside}}}{text[found.end :]}"
-    last = max(end for _, end in found.values.values())
+    if not found.children:
+        inside = f"{newline}{indent * depth}{child}{newline}{indent * (depth - 1)}"
+        return f"{text[: found.start + 1]}{inside}{text[found.end - 1 :]}"
+    last = max(each.end for each in found.children.values())
     gap = f"{newline}{indent * depth}" if newline else " "
-    return f"{text[:last]},{gap}{member}{text[last:]}"
+    return f"{text[:last]},{gap}{child}{text[last:]}"
 
 
-def _rendered(value: Mapping[str, Any], text: str, depth: int) -> str:
+def _rendered(value: Any, text: str, depth: int) -> str:
     newline, indent = _style(text)
     if not newline:
         return json.dumps(value, ensure_ascii=False)

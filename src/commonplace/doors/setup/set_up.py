@@ -1,6 +1,6 @@
-"""What `commonplace setup` does: plans the change of a client's file, makes it, and says so.
+"""What `commonplace setup` does: plans the changes of a client's files, makes them, and says so.
 
-Never decides how a client's file is edited: `clients` does.
+Never decides how a client's file is edited: `files` and `changes` do.
 """
 
 from __future__ import annotations
@@ -8,30 +8,31 @@ from __future__ import annotations
 import os
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from commonplace.config.settings import parse_setting
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Conflict
+from commonplace.core.programs import find_program
+from commonplace.core.toml import parse_toml
 from commonplace.core.values import Answer
 from commonplace.doors import entry_point
-from commonplace.doors.setup.clients import (
-    CLIENTS,
-    Machine,
-    find_options,
-    own_command,
-    plan_setup,
-    read_text,
-    render_block,
-    write_change,
-)
+from commonplace.doors.setup.changes import plan_removal, plan_setup, read_text, write_change
+from commonplace.doors.setup.clients import CLIENTS, Machine, own_command
+from commonplace.doors.setup.files import JsonServer, SetupPart, TomlServer, list_files
+from commonplace.doors.setup.json_text import read_json_object
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.doors.setup.changes import Change
+    from commonplace.doors.setup.files import ClientFile
+
+_KINDS = {"server": "server", "hook": "hooks", "skill": "skills", "module": "module"}
 
 
 def set_up_client(client: str, *, toolsets: str | None, home: Path) -> Answer:
-    """Put our server into a client's file, with a backup of the file beside it.
+    """Put our server, hooks and skills into a client's files, with backups beside them.
 
     The options of an entry that is there already are kept.
 
@@ -41,32 +42,30 @@ def set_up_client(client: str, *, toolsets: str | None, home: Path) -> Answer:
         home: The user's home folder, below which clients keep their files.
 
     Raises:
-        Invalid: The file cannot be edited safely, or the toolsets are unknown.
-        Conflict: Another program changed the file meanwhile.
+        Invalid: A file cannot be edited safely, or the toolsets are unknown.
+        Conflict: Our plugin is installed in the client, or another program changed a file.
     """
-    chosen = CLIENTS[client]
-    machine = Machine(platform=sys.platform, home=home, environ=os.environ)
-    options = _options(find_options(chosen, machine), toolsets)
-    command = [*own_command(sys.argv[0], sys.executable), "mcp", *options]
-    file = chosen.file(machine)
-    change = plan_setup(chosen, command, machine)
-    facts: dict[str, object] = {"client": client, "file": str(file), "command": command}
-    if change is None:
-        facts |= {"changed": False, "backup": None, "primed": _keep_snapshot(options, home)}
-        return Answer(text=f"{chosen.title} is already set up in {file}.", facts=facts)
-    backup = write_change(change, now=datetime.now(UTC))
-    facts |= {
-        "changed": True,
-        "backup": str(backup) if backup else None,
-        "primed": _keep_snapshot(options, home),
-    }
-    kept = f"\nThe file as it was: {backup}" if backup else ""
-    text = f"Commonplace is set up for {chosen.title} in {file}.{kept}\n{chosen.afterwards}"
-    return Answer(text=text, facts=facts)
+    chosen, machine = CLIENTS[client], _machine(home)
+    if _has_plugin(client, machine):
+        raise Conflict(
+            f"{chosen.title} has Commonplace as a plugin, which brings the same.",
+            hint="Uninstall the plugin first, or leave it at that.",
+        )
+    options = _options(_kept_options(client, machine), toolsets)
+    files = _files(client, options, machine)
+    changes = plan_setup(files)
+    backups = _write(changes)
+    facts = _facts(client, options, files, changes, backups)
+    facts["primed"] = _keep_snapshot(options, home)
+    places = _places(files)
+    if not changes:
+        return Answer(text=f"{chosen.title} is already set up in {places}.", facts=facts)
+    text = f"Commonplace is set up for {chosen.title} in {places}."
+    return Answer(text="\n".join([text, *_kept_lines(backups), chosen.afterwards]), facts=facts)
 
 
-def show_block(client: str, *, toolsets: str | None, home: Path) -> Answer:
-    """What a user adds to a client's file by hand, and where; writes nothing.
+def show_blocks(client: str, *, toolsets: str | None, home: Path) -> Answer:
+    """What a user puts into a client's files by hand, and where; writes nothing.
 
     Args:
         client: A key of `CLIENTS`.
@@ -76,14 +75,183 @@ def show_block(client: str, *, toolsets: str | None, home: Path) -> Answer:
     Raises:
         Invalid: The toolsets are unknown.
     """
-    chosen = CLIENTS[client]
-    machine = Machine(platform=sys.platform, home=home, environ=os.environ)
-    options = _options(find_options(chosen, machine), toolsets)
-    command = [*own_command(sys.argv[0], sys.executable), "mcp", *options]
-    file = chosen.file(machine)
-    block = render_block(chosen, command, machine, beside=read_text(chosen, machine))
-    facts = {"client": client, "file": str(file), "command": command, "block": block}
-    return Answer(text=f"# {file}\n{block}", facts=facts)
+    machine = _machine(home)
+    options = _options(_kept_options(client, machine), toolsets)
+    files = _files(client, options, machine)
+    blocks = [{"file": str(each.path), "block": each.block(read_text(each.path))} for each in files]
+    facts = {"client": client, "command": _command(options), "blocks": blocks}
+    text = "\n\n".join(f"# {each['file']}\n{each['block']}" for each in blocks)
+    return Answer(text=text, facts=facts)
+
+
+def remove_from_client(client: str, *, home: Path) -> Answer:
+    """Take our server, hooks and skills out of a client's files.
+
+    Args:
+        client: A key of `CLIENTS`.
+        home: The user's home folder, below which clients keep their files.
+
+    Raises:
+        Invalid: A file cannot be edited safely.
+        Conflict: Another program changed a file meanwhile.
+    """
+    chosen, machine = CLIENTS[client], _machine(home)
+    files = _files(client, [], machine)
+    changes = plan_removal(files)
+    backups = _write(changes)
+    facts = _facts(client, None, files, changes, backups)
+    if not changes:
+        return Answer(
+            text=f"Nothing of Commonplace is in the files of {chosen.title}.", facts=facts
+        )
+    changed = {change.file for change in changes}
+    places = _places([each for each in files if each.path in changed])
+    text = f"Commonplace is taken out of {chosen.title}: {places}."
+    return Answer(text="\n".join([text, *_kept_lines(backups)]), facts=facts)
+
+
+def list_clients(*, home: Path) -> Answer:
+    """What of ours is in the files of every client.
+
+    Args:
+        home: The user's home folder, below which clients keep their files.
+    """
+    machine = _machine(home)
+    rows = [_state(client, machine) for client in CLIENTS]
+    lines = [line for row in rows for line in _state_lines(row)]
+    return Answer(text="\n".join(lines), facts={"clients": rows})
+
+
+def _state(client: str, machine: Machine) -> dict[str, Any]:
+    """What of ours a client has: facts."""
+    found: dict[str, list[dict[str, str]]] = {kind: [] for kind in _KINDS}
+    missing = []
+    command: list[str] = []
+    for each in _files(client, [], machine):
+        text = read_text(each.path)
+        present = each.present(text)
+        for part in present:
+            found[part.kind].append({"file": str(each.path), "name": part.label})
+            if isinstance(part, (JsonServer, TomlServer)):
+                command = CLIENTS[client].command(part.entry)
+        held = {(part.kind, part.label) for part in present}
+        missing += [part for part in each.parts if (part.kind, part.label) not in held]
+    is_there = any(found.values())
+    plugin = _has_plugin(client, machine)
+    return {
+        "client": client,
+        "title": CLIENTS[client].title,
+        **{name: found[kind] for kind, name in _KINDS.items()},
+        "plugin": plugin,
+        "problem": _problem(client, command, missing, has_plugin=plugin) if is_there else None,
+    }
+
+
+def _problem(
+    client: str, command: Sequence[str], missing: Sequence[SetupPart], *, has_plugin: bool
+) -> str | None:
+    """What is wrong with a client that has something of ours; None where nothing is."""
+    again = f"Run `commonplace setup {client}`."
+    if has_plugin:
+        return f"The plugin brings the same again. Run `commonplace setup {client} --remove`."
+    if missing:
+        kinds = ", ".join(dict.fromkeys(_KINDS[part.kind] for part in missing))
+        return f"Not all is there: {kinds}. {again}"
+    if command and not (find_program(command[0]) or os.path.exists(command[0])):
+        return f"It starts {command[0]}, which is not there. {again}"
+    return None
+
+
+def _state_lines(row: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for name in _KINDS.values():
+        files = list(dict.fromkeys(part["file"] for part in row[name]))
+        if not files:
+            continue
+        count = len(row[name])
+        what = f"{count} {name if count > 1 else name.removesuffix('s')}"
+        where = files[0] if len(files) == 1 else str(Path(files[0]).parent.parent)
+        lines.append(f"{what if name in ('hooks', 'skills') else name} in {where}")
+    if row["plugin"]:
+        lines.append("plugin")
+    if row["problem"]:
+        lines.append(row["problem"])
+    heads = [row["client"], *[""] * len(lines)]
+    return [f"{head:<15} {line}" for head, line in zip(heads, lines or ["-"], strict=False)]
+
+
+def _machine(home: Path) -> Machine:
+    return Machine(platform=sys.platform, home=home, environ=os.environ)
+
+
+def _files(client: str, options: Sequence[str], machine: Machine) -> list[ClientFile]:
+    return list_files(client, own_command(sys.argv[0], sys.executable), options, machine)
+
+
+def _command(options: Sequence[str]) -> list[str]:
+    return [*own_command(sys.argv[0], sys.executable), "mcp", *options]
+
+
+def _write(changes: Sequence[Change]) -> list[Path]:
+    now = datetime.now(UTC)
+    backups = [write_change(change, now=now) for change in changes]
+    return [backup for backup in backups if backup is not None]
+
+
+def _facts(
+    client: str,
+    options: Sequence[str] | None,
+    files: Sequence[ClientFile],
+    changes: Sequence[Change],
+    backups: Sequence[Path],
+) -> dict[str, Any]:
+    return {
+        "client": client,
+        "files": [str(each.path) for each in files],
+        **({} if options is None else {"command": _command(options)}),
+        "changed": bool(changes),
+        "changed_files": [str(change.file) for change in changes],
+        "backups": [str(backup) for backup in backups],
+    }
+
+
+def _places(files: Sequence[ClientFile]) -> str:
+    """The files, in a line; skills by their folder."""
+    named = [
+        each.path.parent.parent if each.parts[0].kind == "skill" else each.path for each in files
+    ]
+    *first, last = dict.fromkeys(map(str, named))
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _kept_lines(backups: Sequence[Path]) -> list[str]:
+    return [f"As it was: {backup}" for backup in backups]
+
+
+def _has_plugin(client: str, machine: Machine) -> bool:
+    """Whether our plugin is installed in a client and switched on."""
+    named = CLIENTS[client].plugin
+    if named is None:
+        return False
+    file, path = named(machine)
+    text = read_text(file)
+    try:
+        level: Any = parse_toml(text, name="") if file.suffix == ".toml" else read_json_object(text)
+    except CommonplaceError:
+        return False
+    for key in path:
+        level = level.get(key) if isinstance(level, dict) else None
+    return bool(level.get("enabled", True) if isinstance(level, dict) else level)
+
+
+def _kept_options(client: str, machine: Machine) -> list[str]:
+    """The words after `mcp` in our entry among a client's servers; empty where there are none."""
+    servers = _files(client, [], machine)[0]
+    for part in servers.present(read_text(servers.path)):
+        if isinstance(part, (JsonServer, TomlServer)):
+            words = CLIENTS[client].command(part.entry)
+            return words[words.index("mcp") + 1 :] if "mcp" in words else []
+    return []
 
 
 def _options(kept: Sequence[str], toolsets: str | None) -> list[str]:

@@ -1,0 +1,323 @@
+"""What of ours goes into each file of a client, and how it is put in and taken out again.
+
+Never changes a file it cannot parse, never drops what is not ours, and never writes without a
+backup where something else could be lost.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from commonplace.config.toml_edit import cut_toml_table, render_toml_value, set_toml_value
+from commonplace.core.errors import Conflict
+from commonplace.core.toml import parse_toml
+from commonplace.doors.setup.clients import CLIENTS, SERVER, Client, Machine
+from commonplace.doors.setup.hooks import HOOKS, HookTable, is_ours, render_hook, with_group
+from commonplace.doors.setup.json_text import (
+    append_json_item,
+    cut_json_value,
+    parse_json_object,
+    read_json_object,
+    set_json_value,
+)
+from commonplace.doors.setup.packaged import MARK, list_skills, render_module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from commonplace.doors.setup.json_text import JsonPath
+
+
+class SetupPart(Protocol):
+    """One thing of ours in a file of a client."""
+
+    @property
+    def kind(self) -> str:
+        """One of `server`, `hook`, `skill`, `module`."""
+
+    @property
+    def label(self) -> str:
+        """Which one, where there are several of its kind."""
+
+    def find(self, text: str) -> Self | None:
+        """The part as it stands in a text; None where it is not there. Never raises."""
+
+    def put(self, text: str, *, name: str) -> str:
+        """The text with the part in it; what the user added to the part stays. Raises: Invalid."""
+
+    def cut(self, text: str, *, name: str) -> str | None:
+        """The text without the part, which is in it; None for no file. Raises: Invalid."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonServer:
+    """Our server among a client's, in JSON.
+
+    Args:
+        client: The client.
+        entry: What the list holds under our name.
+    """
+
+    client: Client
+    entry: dict[str, Any]
+    kind: str = "server"
+    label: str = SERVER
+
+    @property
+    def _path(self) -> tuple[str, str]:
+        return self.client.table, SERVER
+
+    def find(self, text: str) -> JsonServer | None:
+        """See `SetupPart`."""
+        servers = read_json_object(text).get(self.client.table)
+        present = servers.get(SERVER) if isinstance(servers, dict) else None
+        return replace(self, entry=present) if isinstance(present, dict) else None
+
+    def put(self, text: str, *, name: str) -> str:
+        """See `SetupPart`."""
+        present = self.find(text)
+        entry = _merged(present.entry if present else {}, self.entry)
+        if present and entry == present.entry:
+            return text
+        return set_json_value(text, self._path, entry, name=name)
+
+    def cut(self, text: str, *, name: str) -> str:
+        """See `SetupPart`."""
+        return cut_json_value(text, self._path, name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonHook:
+    """One hook in a client's file.
+
+    Args:
+        client: A key of `HOOKS`.
+        label: The event of `commonplace hook`.
+        hook: What the client's list holds.
+    """
+
+    client: str
+    label: str
+    hook: dict[str, Any]
+    kind: str = "hook"
+
+    @property
+    def _table(self) -> HookTable:
+        return HOOKS[self.client]
+
+    def _where(self, text: str) -> JsonPath | None:
+        """The path of our hook in a text; None where it is not there."""
+        event = self._table.events[self.label]
+        hooks = read_json_object(text).get("hooks")
+        items = hooks.get(event) if isinstance(hooks, dict) else None
+        for number, item in enumerate(items if isinstance(items, list) else []):
+            if is_ours(item, self.label, self.client):
+                return "hooks", event, number
+            inner = item.get("hooks") if isinstance(item, dict) else None
+            for place, hook in enumerate(inner if isinstance(inner, list) else []):
+                if is_ours(hook, self.label, self.client):
+                    return "hooks", event, number, "hooks", place
+        return None
+
+    def find(self, text: str) -> JsonHook | None:
+        """See `SetupPart`."""
+        where = self._where(text)
+        if where is None:
+            return None
+        hook: Any = read_json_object(text)
+        for step in where:
+            hook = hook[step]
+        return replace(self, hook=hook)
+
+    def put(self, text: str, *, name: str) -> str:
+        """See `SetupPart`."""
+        where, present = self._where(text), self.find(text)
+        if where is not None and present is not None:
+            hook = _merged(present.hook, self.hook)
+            return text if hook == present.hook else set_json_value(text, where, hook, name=name)
+        held = parse_json_object(text, name=name)
+        for key, value in self._table.top.items():
+            if key not in held:
+                text = set_json_value(text, (key,), value, name=name)
+        path = ("hooks", self._table.events[self.label])
+        return append_json_item(text, path, with_group(self.hook, self._table), name=name)
+
+    def cut(self, text: str, *, name: str) -> str:
+        """See `SetupPart`."""
+        where = self._where(text)
+        assert where is not None
+        group: Any = parse_json_object(text, name=name)
+        for step in where[:3]:
+            group = group[step]
+        is_alone = len(where) == 3 or len(group["hooks"]) == 1  # noqa: PLR2004  hooks, event, number
+        return cut_json_value(text, where[:3] if is_alone else where, name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TomlServer:
+    """Our server among a client's, in TOML.
+
+    Args:
+        client: The client.
+        entry: What its table holds.
+    """
+
+    client: Client
+    entry: dict[str, Any]
+    kind: str = "server"
+    label: str = SERVER
+
+    def find(self, text: str) -> TomlServer | None:
+        """See `SetupPart`."""
+        try:
+            servers = tomllib.loads(text).get(self.client.table)
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return None
+        present = servers.get(SERVER) if isinstance(servers, dict) else None
+        return replace(self, entry=present) if isinstance(present, dict) else None
+
+    def put(self, text: str, *, name: str) -> str:
+        """See `SetupPart`."""
+        parse_toml(text, name=name)
+        present = self.find(text)
+        for key, value in self.entry.items():
+            if present is None or present.entry.get(key) != value:
+                text = set_toml_value(text, (self.client.table, SERVER, key), value, name=name)
+        return text
+
+    def cut(self, text: str, *, name: str) -> str:
+        """See `SetupPart`."""
+        return cut_toml_table(text, (self.client.table, SERVER), name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFile:
+    """A file that is ours from its first line to its last.
+
+    Args:
+        kind: `skill` or `module`.
+        label: Its name.
+        text: What stands in it.
+    """
+
+    kind: str
+    label: str
+    text: str
+
+    def find(self, text: str) -> OwnFile | None:
+        """See `SetupPart`."""
+        return replace(self, text=text) if MARK in text else None
+
+    def put(self, text: str, *, name: str) -> str:
+        """See `SetupPart`. Raises Conflict for a file of the user's own under our name."""
+        if text.strip() and self.find(text) is None:
+            raise Conflict(f"{name} is not ours.", hint="Move it away, then run setup again.")
+        return self.text
+
+    def cut(self, text: str, *, name: str) -> None:
+        """See `SetupPart`."""
+        return
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFile:
+    """A file of a client, and what of ours goes into it.
+
+    Args:
+        path: The file.
+        parts: What goes into it.
+    """
+
+    path: Path
+    parts: tuple[SetupPart, ...]
+
+    def with_ours(self, text: str) -> str:
+        """The text with every part in it. Raises: Invalid, Conflict."""
+        for part in self.parts:
+            text = part.put(text, name=str(self.path))
+        return text
+
+    def without_ours(self, text: str) -> str | None:
+        """The text with no part in it; None where nothing of a file is left. Raises: Invalid."""
+        left: str | None = text
+        for part in self.parts:
+            if left is not None and part.find(left):
+                left = part.cut(left, name=str(self.path))
+        return left
+
+    def present(self, text: str) -> list[SetupPart]:
+        """The parts that stand in a text, as they stand there."""
+        found = [part.find(text) for part in self.parts]
+        return [part for part in found if part is not None]
+
+    def block(self, beside: str = "") -> str:
+        """What a user adds to the file by hand.
+
+        Args:
+            beside: The text of the file, which decides the form of TOML: a table that is written
+                in braces takes no header of its own.
+        """
+        first = self.parts[0]
+        if isinstance(first, TomlServer):
+            return _toml_block(first, beside)
+        return self.with_ours("").rstrip("\n")
+
+
+def list_files(
+    client: str, program: Sequence[str], options: Sequence[str], machine: Machine
+) -> list[ClientFile]:
+    """Every file of a client that something of ours goes into, the list of servers first.
+
+    Args:
+        client: A key of `CLIENTS`.
+        program: What starts Commonplace, word by word.
+        options: What follows `mcp`.
+        machine: Where the files are.
+    """
+    chosen = CLIENTS[client]
+    entry = chosen.entry([*program, "mcp", *options])
+    make = TomlServer if chosen.is_toml else JsonServer
+    files: dict[Path, list[SetupPart]] = {chosen.file(machine): [make(client=chosen, entry=entry)]}
+    if chosen.hooks_file is not None:
+        files.setdefault(chosen.hooks_file(machine), []).extend(
+            JsonHook(
+                client=client,
+                label=event,
+                hook=render_hook(program, event, client, platform=machine.platform),
+            )
+            for event in HOOKS[client].events
+        )
+    if chosen.module is not None:
+        path = chosen.module(machine)
+        files[path] = [OwnFile(kind="module", label=path.name, text=render_module(program))]
+    if chosen.skills is not None:
+        for name, text in list_skills():
+            path = chosen.skills(machine) / name / "SKILL.md"
+            files[path] = [OwnFile(kind="skill", label=name, text=text)]
+    return [ClientFile(path=path, parts=tuple(parts)) for path, parts in files.items()]
+
+
+def _merged(present: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    """Ours with what the user added or chose; what starts us is ours alone."""
+    started = {"type", "command", "args", "bash", "powershell"}
+    return {**wanted, **present} | {key: wanted[key] for key in wanted if key in started}
+
+
+def _toml_block(part: TomlServer, beside: str) -> str:
+    table = part.client.table
+    lines = [f"{key} = {render_toml_value(value)}" for key, value in part.entry.items()]
+    if _is_toml(beside) and not _is_toml(f"{beside}\n[{table}.{SERVER}-]\n"):
+        inside = f"{SERVER} = {{ {', '.join(lines)} }}"
+        return f"# inside the braces of {table}, after a comma:\n{inside}"
+    return "\n".join([f"[{table}.{SERVER}]", *lines])
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True

@@ -1,0 +1,140 @@
+"""Which events of each client run `commonplace hook`: the one table, for plugins and setup alike.
+
+Never decides what a hook does: `doors/hooks` does.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TIMEOUT_S = 10
+"""When a client gives up on a hook; the hook itself ends after two seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookTable:
+    """The hooks of one client.
+
+    Args:
+        events: The client's name of each event that we answer, by the event of `commonplace hook`.
+        timeout: The key of the time limit, and the limit in the unit of the client.
+        shorter: The limits of events for which the client takes no longer one.
+        is_grouped: Whether an event has a list of groups, each with a list of hooks under `hooks`;
+            else it has a list of hooks.
+        fields: What a hook holds besides its command and time limit.
+        top: What the file holds besides `hooks`.
+        command_key: The key of the command.
+    """
+
+    events: Mapping[str, str]
+    timeout: tuple[str, int] = ("timeout", TIMEOUT_S)
+    shorter: Mapping[str, int] = field(default_factory=dict)
+    is_grouped: bool = True
+    fields: Mapping[str, str] = field(default_factory=lambda: {"type": "command"})
+    top: Mapping[str, int] = field(default_factory=dict)
+    command_key: str = "command"
+
+
+_CLAUDE_EVENTS = {
+    "session-start": "SessionStart",
+    "prompt": "UserPromptSubmit",
+    "stop": "Stop",
+    "pre-compact": "PreCompact",
+    "session-end": "SessionEnd",
+}
+
+HOOKS: dict[str, HookTable] = {
+    "claude-code": HookTable(events=_CLAUDE_EVENTS),
+    "codex": HookTable(events=_CLAUDE_EVENTS, shorter={"session-end": 3}),
+    "gemini": HookTable(
+        events={
+            "session-start": "SessionStart",
+            "prompt": "BeforeAgent",
+            "stop": "AfterAgent",
+            "pre-compact": "PreCompress",
+            "session-end": "SessionEnd",
+        },
+        timeout=("timeout", TIMEOUT_S * 1000),
+    ),
+    # Their transcripts are not read, so only the beginning of a session is of use.
+    "cursor": HookTable(
+        events={"session-start": "sessionStart"}, is_grouped=False, fields={}, top={"version": 1}
+    ),
+    "copilot": HookTable(
+        events={"session-start": "sessionStart"},
+        timeout=("timeoutSec", TIMEOUT_S),
+        is_grouped=False,
+        top={"version": 1},
+        command_key="bash",
+    ),
+}
+
+
+def hook_words(program: Sequence[str], event: str, client: str) -> list[str]:
+    """The command of one hook, word by word.
+
+    Args:
+        program: What starts Commonplace.
+        event: A key of the events of the client's table.
+        client: A key of `HOOKS`.
+    """
+    return [*program, "hook", event, "--client", client]
+
+
+def render_hook(
+    program: Sequence[str], event: str, client: str, *, platform: str
+) -> dict[str, Any]:
+    """One hook as the client's file holds it.
+
+    Args:
+        program: What starts Commonplace.
+        event: A key of the events of the client's table.
+        client: A key of `HOOKS`.
+        platform: As `sys.platform`.
+    """
+    table = HOOKS[client]
+    key, limit = table.timeout
+    line = shell_line(hook_words(program, event, client), platform=platform)
+    command_key = table.command_key
+    if command_key == "bash" and platform == "win32":
+        command_key, line = "powershell", f"& {line}"
+    return {**table.fields, command_key: line, key: table.shorter.get(event, limit)}
+
+
+def render_hooks(program: Sequence[str], client: str, *, platform: str) -> dict[str, Any]:
+    """All hooks of a client as a file of their own holds them; arguments as for `render_hook`."""
+    table = HOOKS[client]
+    made = {
+        name: [with_group(render_hook(program, event, client, platform=platform), table)]
+        for event, name in table.events.items()
+    }
+    return {**table.top, "hooks": made}
+
+
+def with_group(hook: Mapping[str, Any], table: HookTable) -> dict[str, Any]:
+    """A hook as an item of an event's list."""
+    return {"hooks": [dict(hook)]} if table.is_grouped else dict(hook)
+
+
+def is_ours(hook: object, event: str, client: str) -> bool:
+    """Whether a hook of a client's file runs `commonplace hook` for this event."""
+    if not isinstance(hook, dict):
+        return False
+    ends = re.compile(rf"commonplace\S* hook {event} --client {client}\Z")
+    commands = [hook.get(key) for key in ("command", "bash", "powershell")]
+    return any(isinstance(line, str) and ends.search(line) for line in commands)
+
+
+def shell_line(words: Sequence[str], *, platform: str) -> str:
+    """A command as one line that the shells which run hooks on this platform all read alike."""
+    if platform != "win32":
+        return shlex.join(words)
+    # Git's bash, cmd and PowerShell all take slashes in a path, and double quotes around it.
+    plain = [word.replace("\\", "/") for word in words]
+    return " ".join(f'"{word}"' if " " in word else word for word in plain)

@@ -1,0 +1,323 @@
+"""Server, hooks and skills go into a client's files together, and all of it comes out again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from commonplace.doors.cli import main
+from commonplace.doors.setup.clients import CLIENTS, Machine
+from commonplace.doors.setup.hooks import HOOKS, render_hooks
+from commonplace.doors.setup.packaged import list_skills
+
+WITH_HOOKS = [name for name, client in CLIENTS.items() if client.hooks_file]
+WITH_SKILLS = [name for name, client in CLIENTS.items() if client.skills]
+SETTINGS = """\
+{
+    // kept as they are
+    "theme": "dark",
+}
+"""
+
+
+@pytest.fixture
+def home(tmp_path):
+    """The user's home."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def machine(home):
+    """This machine, as `setup` sees it."""
+    return Machine(platform="linux", home=home, environ=os.environ)
+
+
+def setup(*words, code=0):
+    """Run `commonplace setup`; what it says, as facts."""
+    run = CliRunner().invoke(main, ["setup", *words, "--json"])
+    assert run.exit_code == code, run.output
+    return json.loads(run.stdout) if run.stdout else {}
+
+
+def snapshot(folder):
+    """Every file of the clients below a folder, with its content."""
+    return {
+        path: path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and ".local" not in path.parts
+    }
+
+
+def hook_lines(name, machine):
+    """The commands of our hooks in a client's file, by the client's event."""
+    hooks = json.loads(CLIENTS[name].hooks_file(machine).read_text())["hooks"]
+    lines = {}
+    for event, items in hooks.items():
+        for item in items:
+            for hook in item.get("hooks", [item]):
+                lines[event] = hook.get("command") or hook["bash"]
+    return lines
+
+
+@pytest.mark.parametrize("name", WITH_HOOKS)
+def test_hooks_start_the_program_that_set_them_up(name, machine):
+    """One for each event of the table, by its absolute path, with the client's own name for it."""
+    setup(name)
+    lines = hook_lines(name, machine)
+    assert [*lines] == [*HOOKS[name].events.values()]
+    for event, line in zip(HOOKS[name].events, lines.values(), strict=True):
+        *program, word, asked, option, client = shlex.split(line)
+        assert (word, asked, option, client) == ("hook", event, "--client", name)
+        assert Path(program[0]).exists()
+
+
+@pytest.mark.parametrize("name", WITH_SKILLS)
+def test_skills_lie_where_the_client_reads_them(name, machine):
+    """Two of them, each in a folder of its name."""
+    setup(name)
+    found = sorted(CLIENTS[name].skills(machine).glob("*/SKILL.md"))
+    assert [path.parent.name for path in found] == ["commonplace-recall", "commonplace-write"]
+
+
+@pytest.mark.parametrize(("name", "text"), list_skills())
+def test_a_skill_is_one_by_the_specification(name, text):
+    """Name as the folder, a description of at most 1,024 characters that says when; a short body.
+
+    Source: the Agent Skills specification, November 2026.
+    """
+    _, head, body = text.split("---\n", 2)
+    fields = yaml.safe_load(head)
+    assert fields["name"] == name
+    assert len(fields["description"]) <= 1024
+    assert "Use this" in fields["description"]
+    assert set(fields) <= {"name", "description", "license", "metadata"}
+    assert all(isinstance(value, str) for value in fields["metadata"].values())
+    assert len(body.splitlines()) < 100
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_second_run_of_all_changes_nothing(name, home):
+    """No file, no backup."""
+    assert setup(name)["changed"] is True
+    before = snapshot(home)
+    again = setup(name)
+    assert (again["changed"], again["backups"]) == (False, [])
+    assert snapshot(home) == before
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_all_of_it_comes_out_where_nothing_was(name, home):
+    """No file is left of what setup made."""
+    setup(name)
+    assert setup(name, "--remove")["changed"] is True
+    assert snapshot(home) == {}
+    assert setup(name, "--remove")["changed"] is False
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("text", ["{}", '{"a":1}', '{\r\n\t"b": [ ]\r\n}', "  \n"])
+def test_a_file_is_left_byte_for_byte_as_it_was(name, text, home, machine):
+    """Whatever its form was, after two runs with other options too; no backup is left."""
+    client = CLIENTS[name]
+    text = text if not client.is_toml else "a = 1 # mine\n[mcp_servers.x]\ncommand='y'"
+    for file in {client.file(machine), (client.hooks_file or client.file)(machine)}:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"" if file.suffix != ".toml" and client.is_toml else text.encode())
+    before = snapshot(home)
+    setup(name)
+    setup(name, "--toolsets", "all")
+    setup(name, "--remove")
+    assert snapshot(home) == before
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_what_came_in_since_stays(name, home, machine):
+    """Another server and another hook beside ours; the file as it was before is in a backup."""
+    client = CLIENTS[name]
+    setup(name)
+    file = client.file(machine)
+    if client.is_toml:
+        file.write_text(f'{file.read_text()}[mcp_servers.other]\ncommand = "x"\n')
+    else:
+        held = json.loads(file.read_text())
+        held[client.table]["other"] = {"command": "x"}
+        file.write_text(json.dumps(held))
+    if client.hooks_file is not None:
+        hooks = client.hooks_file(machine)
+        held = json.loads(hooks.read_text())
+        event = next(iter(held["hooks"]))
+        held["hooks"][event].append({"command": "mine"})
+        hooks.write_text(json.dumps(held))
+    backups = setup(name, "--remove")["backups"]
+    left = (tomllib.loads if client.is_toml else json.loads)(file.read_text())
+    assert left[client.table] == {"other": {"command": "x"}}
+    if client.hooks_file is not None:
+        left = json.loads(client.hooks_file(machine).read_text())
+        assert left["hooks"] == {event: [{"command": "mine"}]}
+    assert str(file) in {backup.partition(".backup-")[0] for backup in backups}
+    assert not [path for path in snapshot(home) if path.name == "SKILL.md"]
+
+
+def test_our_hook_among_others_of_a_group_is_cut_alone(machine):
+    """A user put it there: the group stays, with what else is in it."""
+    setup("claude-code")
+    file = CLIENTS["claude-code"].hooks_file(machine)
+    held = json.loads(file.read_text())
+    held["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "mine"})
+    held["hooks"]["Stop"][0]["hooks"][0]["timeout"] = 3
+    file.write_text(json.dumps(held))
+    assert setup("claude-code")["changed"] is False
+    setup("claude-code", "--remove")
+    left = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}}
+    assert json.loads(file.read_text()) == left
+
+
+def test_a_hook_of_a_program_that_moved_is_set_where_it_stands(machine):
+    """Not a second time beside it."""
+    setup("cursor")
+    file = CLIENTS["cursor"].hooks_file(machine)
+    moved = file.read_text()
+    file.write_text(
+        moved.replace(
+            shlex.split(hook_lines("cursor", machine)["sessionStart"])[0], "/old/commonplace"
+        )
+    )
+    assert "/old/" in file.read_text()
+    setup("cursor")
+    assert file.read_text() == moved
+
+
+def test_json_with_comments_is_shown_and_once_pasted_left_alone(home):
+    """Nothing of the client is written before the user has added what was shown."""
+    file = home / ".gemini" / "settings.json"
+    file.parent.mkdir()
+    file.write_text(SETTINGS)
+    refused = CliRunner().invoke(main, ["setup", "gemini"])
+    assert refused.exit_code == 2
+    shown = refused.output.partition("Add this to it yourself:\n")[2]
+    assert [*snapshot(home)] == [file]
+    file.write_text(shown.rstrip().removesuffix("}") + ",\n" + SETTINGS.partition("{")[2])
+    pasted = file.read_text()
+    assert setup("gemini")["changed_files"] == [
+        str(home / ".gemini" / "skills" / name / "SKILL.md") for name, _ in list_skills()
+    ]
+    assert file.read_text() == pasted
+    out = CliRunner().invoke(main, ["setup", "gemini", "--remove"])
+    assert out.exit_code == 2
+    assert "Take out of it yourself: commonplace, session-start, prompt," in out.output
+    assert file.read_text() == pasted
+
+
+def test_a_skill_of_the_user_under_our_name_is_refused(home):
+    """And nothing else is written."""
+    file = home / ".claude" / "skills" / "commonplace-recall" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("mine")
+    refused = CliRunner().invoke(main, ["setup", "claude-code"])
+    assert refused.exit_code == 4
+    assert str(file) in refused.output
+    assert snapshot(home) == {file: b"mine"}
+    assert setup("claude-code", "--remove")["changed"] is False
+
+
+def test_a_skill_that_was_edited_is_found_in_a_backup(home):
+    """Taken out, but not lost."""
+    setup("claude-code")
+    file = home / ".claude" / "skills" / "commonplace-recall" / "SKILL.md"
+    file.write_text(file.read_text() + "mine\n")
+    (backup,) = setup("claude-code", "--remove")["backups"]
+    assert Path(backup).read_text().endswith("mine\n")
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "text"),
+    [
+        (
+            "claude-code",
+            ".claude/settings.json",
+            '{"enabledPlugins": {"commonplace@commonplace": true}}',
+        ),
+        ("codex", ".codex/config.toml", '[plugins."commonplace@commonplace"]\nenabled = true\n'),
+        (
+            "gemini",
+            ".gemini/extensions/commonplace/gemini-extension.json",
+            '{"name": "commonplace"}',
+        ),
+    ],
+)
+def test_a_client_with_the_plugin_is_not_set_up_twice(name, file, text, home):
+    """Each session would get two briefs; the list names the plugin."""
+    path = home / file
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    refused = CliRunner().invoke(main, ["setup", name])
+    assert refused.exit_code == 4
+    assert "as a plugin" in refused.output
+    (row,) = [row for row in setup("--list")["clients"] if row["client"] == name]
+    assert (row["plugin"], row["problem"]) == (True, None)
+    path.write_text(text.replace("true", "false").replace('"name": "commonplace"', ""))
+    assert setup(name)["changed"] is True
+
+
+def test_the_list_says_what_is_where_and_what_is_wrong(home):
+    """In the order of the table; a part that is gone, a program that is gone."""
+    setup("cursor")
+    setup("codex")
+    rows = {row["client"]: row for row in setup("--list")["clients"]}
+    assert [*rows] == [*CLIENTS]
+    assert rows["zed"] == {
+        "client": "zed",
+        "title": "Zed",
+        **{key: [] for key in ("server", "hooks", "skills", "module")},
+        "plugin": False,
+        "problem": None,
+    }
+    assert rows["cursor"]["problem"] is None
+    assert [hook["name"] for hook in rows["codex"]["hooks"]] == [*HOOKS["codex"].events]
+    text = CliRunner().invoke(main, ["setup", "--list"]).output
+    assert f"cursor          server in {home}/.cursor/mcp.json\n" in text
+    assert f"1 hook in {home}/.cursor/hooks.json\n" in text
+    assert f"2 skills in {home}/.codex/skills\n" in text
+    assert "\nzed             -\n" in text
+    (home / ".codex" / "hooks.json").unlink()
+    file = home / ".cursor" / "mcp.json"
+    held = json.loads(file.read_text())
+    held["mcpServers"]["commonplace"]["command"] = "/gone/commonplace"
+    file.write_text(json.dumps(held))
+    rows = {row["client"]: row for row in setup("--list")["clients"]}
+    again = "Run `commonplace setup {}`."
+    assert rows["codex"]["problem"] == f"Not all is there: hooks. {again.format('codex')}"
+    wrong = f"It starts /gone/commonplace, which is not there. {again.format('cursor')}"
+    assert rows["cursor"]["problem"] == wrong
+
+
+@pytest.mark.parametrize(
+    ("platform", "program", "line"),
+    [
+        ("linux", ["/a b/commonplace"], "'/a b/commonplace' hook stop --client codex"),
+        (
+            "win32",
+            ["C:\\a b\\commonplace.EXE"],
+            '"C:/a b/commonplace.EXE" hook stop --client codex',
+        ),
+    ],
+)
+def test_a_path_with_a_space_is_one_word_to_the_shell(platform, program, line):
+    """On Windows in a form that every shell there reads alike."""
+    made = render_hooks(program, "codex", platform=platform)
+    assert made["hooks"]["Stop"][0]["hooks"][0]["command"] == line
+
+
+def test_powershell_calls_a_quoted_program():
+    """A quoted path alone would be a text to it."""
+    made = render_hooks(["C:\\a b\\c.exe"], "copilot", platform="win32")
+    (hook,) = made["hooks"]["sessionStart"]
+    assert hook["powershell"] == '& "C:/a b/c.exe" hook session-start --client copilot'
