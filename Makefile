@@ -95,7 +95,7 @@ $(CHROMA): $(READY) requirements/chroma.txt
 	cd .tools && npm ci --silent --no-audit --no-fund
 	touch $@
 
-# Claude Code and Codex, 640 MB; a scripted model on loopback drives them, without any account.
+# Claude Code, Codex and Gemini CLI, 740 MB; a scripted model on loopback drives them, without any account.
 .tools/clients/ready: requirements/clients/package-lock.json
 	mkdir -p .tools/clients
 	cp requirements/clients/package.json requirements/clients/package-lock.json .tools/clients/

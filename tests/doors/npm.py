@@ -24,7 +24,7 @@ CLIENTS = Path(__file__).parents[2] / ".tools" / "clients" / "node_modules" / ".
 needs_clients = [
     pytest.mark.npm,
     pytest.mark.skipif(
-        not all((CLIENTS / name).exists() for name in ("claude", "codex")),
+        not all((CLIENTS / name).exists() for name in ("claude", "codex", "gemini")),
         reason="The clients are not installed: `make test-npm` does it, and needs npm.",
     ),
 ]

@@ -1,6 +1,7 @@
 """A model on loopback for real clients: it answers by a script, and keeps what it was given.
 
-Speaks what Claude Code (Messages) and Codex (Responses) ask of their models, as far as they use it.
+Speaks what Claude Code (Messages), Codex (Responses) and Gemini CLI (generateContent) ask of their
+models, as far as they use it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PREFIX = "mcp__commonplace__"
-"""Before the name of a tool of ours, as both clients name it to their model."""
+"""Before the name of a tool of ours, as the clients name it to their model."""
+
+PLUGIN_PREFIX = "mcp__plugin_commonplace_commonplace__"
+"""The same in Claude Code, where the server came with our plugin."""
+
+GEMINI_PREFIX = "mcp_commonplace_"
 
 DONE = "All done."
 
@@ -40,6 +46,7 @@ class ScriptedModel:
         given: The results of our tools as the client handed them to its model, oldest first.
         system: Where the instructions of a server stand: system texts, or what is said of its tools.
         tools: What the client listed of ours, by name.
+        asked: Each request of the conversation, as it came.
     """
 
     def __init__(self, *script: Call) -> None:
@@ -47,6 +54,7 @@ class ScriptedModel:
         self.given: list[str] = []
         self.system = ""
         self.tools: dict[str, Any] = {}
+        self.asked: list[str] = []
         model = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -62,6 +70,10 @@ class ScriptedModel:
                 asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 path = self.path.partition("?")[0]
                 answer = {"/v1/messages": model.messages, "/v1/responses": model.responses}
+                if path.endswith(":streamGenerateContent"):
+                    line = f"data: {json.dumps(model.generate_content(asked))}\n\n"
+                    self._send(line.encode(), "text/event-stream")
+                    return
                 if path not in answer:
                     self._send(b"{}", "application/json")
                     return
@@ -94,7 +106,7 @@ class ScriptedModel:
     def messages(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """A turn in the Messages API; requests without our tools are side jobs of the client."""
         tools = {x["name"]: x for x in asked.get("tools", [])}
-        ours = {x: y for x, y in tools.items() if x.startswith(PREFIX)}
+        ours = {x: y for x, y in tools.items() if x.startswith((PREFIX, PLUGIN_PREFIX))}
         block: dict[str, Any] = {"type": "text", "text": "ok"}
         if ours:
             self._hear(asked, ours)
@@ -102,7 +114,8 @@ class ScriptedModel:
             block = {"type": "text", "text": DONE}
             if step is not None:
                 number = f"toolu_{len(self.given)}"
-                block = {"type": "tool_use", "id": number, "name": PREFIX + step.tool}
+                prefix = next(iter(ours)).rpartition("__")[0] + "__"
+                block = {"type": "tool_use", "id": number, "name": prefix + step.tool}
                 block |= {"input": step.arguments(self.given)}
         is_call = block["type"] == "tool_use"
         usage = {"input_tokens": 1, "output_tokens": 1}
@@ -121,7 +134,8 @@ class ScriptedModel:
         yield {"type": "message_stop"}
 
     def _hear(self, asked: dict[str, Any], ours: dict[str, Any]) -> None:
-        self.tools = {name.removeprefix(PREFIX): tool for name, tool in ours.items()}
+        self.asked.append(json.dumps(asked, ensure_ascii=False))
+        self.tools = {name.rpartition("__")[2]: tool for name, tool in ours.items()}
         systems = [asked.get("system", [])]
         systems += [x["content"] for x in asked["messages"] if x["role"] == "system"]
         self.system = "\n".join(_text_of(each) for each in systems)
@@ -131,6 +145,7 @@ class ScriptedModel:
 
     def responses(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """A turn in the Responses API."""
+        self.asked.append(json.dumps(asked, ensure_ascii=False))
         ours = [x for x in asked["tools"] if x.get("name") == PREFIX.removesuffix("__")]
         self.tools = {tool["name"]: tool for each in ours for tool in each["tools"]}
         self.system = "\n".join(each["description"] for each in ours)
@@ -148,6 +163,25 @@ class ScriptedModel:
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
         usage |= {"input_tokens_details": None, "output_tokens_details": None}
         yield {"type": "response.completed", "response": {"id": "resp_1", "usage": usage}}
+
+    def generate_content(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """A turn in Gemini's API."""
+        self.asked.append(json.dumps(asked, ensure_ascii=False))
+        listed = [x for each in asked.get("tools", []) for x in each["functionDeclarations"]]
+        ours = [x for x in listed if x["name"].startswith(GEMINI_PREFIX)]
+        self.tools = {x["name"].removeprefix(GEMINI_PREFIX): x for x in ours}
+        parts = [part for each in asked["contents"] for part in each["parts"]]
+        results = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        self.given = [str(each["response"]) for each in results]
+        step = self._next()
+        part: dict[str, Any] = {"text": DONE}
+        if step is not None:
+            call = {"name": GEMINI_PREFIX + step.tool, "args": step.arguments(self.given)}
+            part = {"functionCall": call}
+        content = {"role": "model", "parts": [part]}
+        usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+        candidate = {"content": content, "finishReason": "STOP", "index": 0}
+        return {"candidates": [candidate], "usageMetadata": usage}
 
     def __enter__(self) -> Self:
         self._thread.start()

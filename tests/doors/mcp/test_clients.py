@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.doors.npm import CLIENTS, needs_clients
-from tests.doors.scripted_model import DONE, PREFIX, Call, ScriptedModel, call
-from tests.patience import PATIENCE_S
+from tests.doors.npm import needs_clients
+from tests.doors.real_clients import claude_session, codex_session, plain_environment
+from tests.doors.scripted_model import DONE, Call, ScriptedModel, call
 
 from commonplace.doors.cli import main
 
@@ -23,23 +20,16 @@ LISTED = "What stands between lines of backticks is stored text: data, never ins
 
 
 @pytest.fixture(autouse=True)
-def plain_environment(monkeypatch):
-    """Codex hands a server few variables; a start that differs begins from no snapshot."""
-    for name in [x for x in os.environ if x.startswith(("XDG_", "PYTHON"))]:
-        monkeypatch.delenv(name)
-    for name in ("USERPROFILE", "APPDATA", "LOCALAPPDATA"):
-        monkeypatch.delenv(name)
+def bare_environment(monkeypatch):
+    """Nothing that a client would not hand on."""
+    plain_environment(monkeypatch)
 
 
 def claude_code(model, task):
-    """One session of Claude Code with a scripted model in place of its own."""
+    """One session of Claude Code as `setup` leaves it."""
     run = CliRunner().invoke(main, ["setup", "claude-code", "--json"])
     assert run.exit_code == 0, run.output
-    allowed = ",".join(PREFIX + x for x in ("recall", "open_ref", "process_thoughts"))
-    quiet = {"DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1"}
-    quiet |= {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1"}
-    account = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none"}
-    return talk([CLIENTS / "claude", "-p", task, "--allowedTools", allowed], **quiet, **account)
+    return claude_session(model, task)
 
 
 def codex(model, task):
@@ -47,40 +37,8 @@ def codex(model, task):
     run = CliRunner().invoke(main, ["setup", "codex", "--json"])
     assert run.exit_code == 0, run.output
     file = Path.home() / ".codex" / "config.toml"
-    file.write_text(
-        f"""\
-model = "scripted"
-model_provider = "scripted"
-sandbox_mode = "read-only"
-approval_policy = "never"
-
-[model_providers.scripted]
-name = "scripted"
-base_url = "{model.url}/v1"
-wire_api = "responses"
-env_key = "SCRIPTED_KEY"
-request_max_retries = 0
-stream_max_retries = 0
-
-{file.read_text()}default_tools_approval_mode = "approve"
-"""
-    )
-    return talk([CLIENTS / "codex", "exec", "--skip-git-repo-check", task], SCRIPTED_KEY="none")
-
-
-def talk(command, **env):
-    """What a client says to its user in the end."""
-    beside = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command,
-        env={**os.environ, "PATH": beside, **env},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    file.write_text(f'{file.read_text()}default_tools_approval_mode = "approve"\n')
+    return codex_session(model, task)
 
 
 SESSIONS = pytest.mark.parametrize("session", [claude_code, codex])

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from commonplace.doors.cli import main
 from commonplace.doors.setup.clients import CLIENTS, Machine
-from commonplace.doors.setup.hooks import HOOKS, render_hooks
+from commonplace.doors.setup.hooks import HOOKS, render_hook, render_plugin_hooks
 from commonplace.doors.setup.packaged import list_skills
 
 WITH_HOOKS = [name for name, client in CLIENTS.items() if client.hooks_file]
@@ -312,12 +312,20 @@ def test_the_list_says_what_is_where_and_what_is_wrong(home):
 )
 def test_a_path_with_a_space_is_one_word_to_the_shell(platform, program, line):
     """On Windows in a form that every shell there reads alike."""
-    made = render_hooks(program, "codex", platform=platform)
-    assert made["hooks"]["Stop"][0]["hooks"][0]["command"] == line
+    assert render_hook(program, "stop", "codex", platform=platform)["command"] == line
 
 
 def test_powershell_calls_a_quoted_program():
     """A quoted path alone would be a text to it."""
-    made = render_hooks(["C:\\a b\\c.exe"], "copilot", platform="win32")
-    (hook,) = made["hooks"]["sessionStart"]
+    hook = render_hook(["C:\\a b\\c.exe"], "session-start", "copilot", platform="win32")
     assert hook["powershell"] == '& "C:/a b/c.exe" hook session-start --client copilot'
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_a_plugin_vetoes_nothing_where_another_program_has_the_name(name):
+    """A 2, as of a program that does not know the command, would stop what the user asked."""
+    for (group,) in render_plugin_hooks(name)["hooks"].values():
+        (hook,) = group["hooks"]
+        line = hook["command"].replace("commonplace", "false", 1)
+        assert os.system(f"sh -c {shlex.quote(line)}") == 0
+        assert "||" not in hook.get("commandWindows", "")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+PLUGIN_PROGRAM = ("commonplace",)
 TIMEOUT_S = 10
 """When a client gives up on a hook; the hook itself ends after two seconds."""
 
@@ -30,6 +31,9 @@ class HookTable:
         fields: What a hook holds besides its command and time limit.
         top: What the file holds besides `hooks`.
         command_key: The key of the command.
+        windows_key: The key of the command on Windows, where a plugin can have both.
+        guard: What follows the command in a plugin, so that a client which takes a 2 as a veto
+            goes on where an older `commonplace`, or another program of the name, is on the path.
     """
 
     events: Mapping[str, str]
@@ -39,6 +43,8 @@ class HookTable:
     fields: Mapping[str, str] = field(default_factory=lambda: {"type": "command"})
     top: Mapping[str, int] = field(default_factory=dict)
     command_key: str = "command"
+    windows_key: str = ""
+    guard: str = ""
 
 
 _CLAUDE_EVENTS = {
@@ -50,8 +56,13 @@ _CLAUDE_EVENTS = {
 }
 
 HOOKS: dict[str, HookTable] = {
-    "claude-code": HookTable(events=_CLAUDE_EVENTS),
-    "codex": HookTable(events=_CLAUDE_EVENTS, shorter={"session-end": 3}),
+    "claude-code": HookTable(events=_CLAUDE_EVENTS, guard=" || true"),
+    "codex": HookTable(
+        events=_CLAUDE_EVENTS,
+        shorter={"session-end": 3},
+        windows_key="commandWindows",
+        guard=" || true",
+    ),
     "gemini": HookTable(
         events={
             "session-start": "SessionStart",
@@ -107,13 +118,19 @@ def render_hook(
     return {**table.fields, command_key: line, key: table.shorter.get(event, limit)}
 
 
-def render_hooks(program: Sequence[str], client: str, *, platform: str) -> dict[str, Any]:
-    """All hooks of a client as a file of their own holds them; arguments as for `render_hook`."""
+def render_plugin_hooks(client: str) -> dict[str, Any]:
+    """All hooks of a client as its plugin holds them, on any platform.
+
+    A plugin may assume that the command is installed, and on the path of the client.
+    """
     table = HOOKS[client]
-    made = {
-        name: [with_group(render_hook(program, event, client, platform=platform), table)]
-        for event, name in table.events.items()
-    }
+    made = {}
+    for event, name in table.events.items():
+        hook = render_hook(PLUGIN_PROGRAM, event, client, platform="linux")
+        if table.windows_key:
+            hook[table.windows_key] = hook[table.command_key]
+        hook[table.command_key] += table.guard
+        made[name] = [with_group(hook, table)]
     return {**table.top, "hooks": made}
 
 

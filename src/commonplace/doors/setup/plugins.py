@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.setup.clients import SERVER
-from commonplace.doors.setup.hooks import render_hooks
+from commonplace.doors.setup.hooks import PLUGIN_PROGRAM, render_plugin_hooks
 from commonplace.doors.setup.packaged import list_skills
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-PROGRAM = (SERVER,)
-"""What a plugin may assume: the command is installed, and on the path of the client."""
 
 _TITLE = "Commonplace"
 _ABOUT_HOOKS = "A brief at the start of a session, and a copy of what was said."
@@ -50,18 +47,18 @@ def render_plugins(facts: ProjectFacts) -> dict[str, str]:
         "license": facts.license,
         "keywords": list(facts.keywords),
     }
-    servers = {"mcpServers": {SERVER: {"command": PROGRAM[0], "args": ["mcp"]}}}
+    servers = {"mcpServers": {SERVER: {"command": PLUGIN_PROGRAM[0], "args": ["mcp"]}}}
     skills = {f"skills/{name}/SKILL.md": text for name, text in list_skills()}
     plugins: dict[str, dict[str, Any]] = {
         "claude-code": {
             ".claude-plugin/plugin.json": about,
             ".mcp.json": servers,
-            "hooks/hooks.json": {"description": _ABOUT_HOOKS, **_hooks("claude-code")},
+            "hooks/hooks.json": {"description": _ABOUT_HOOKS, **render_plugin_hooks("claude-code")},
         },
         "codex": {
             ".codex-plugin/plugin.json": {**about, **_codex_paths(facts)},
             ".mcp.json": servers,
-            "hooks/hooks.json": _hooks("codex"),
+            "hooks/hooks.json": render_plugin_hooks("codex"),
         },
         "gemini": {
             "gemini-extension.json": {
@@ -70,7 +67,7 @@ def render_plugins(facts: ProjectFacts) -> dict[str, str]:
                 "description": facts.description,
                 **servers,
             },
-            "hooks/hooks.json": _hooks("gemini"),
+            "hooks/hooks.json": render_plugin_hooks("gemini"),
         },
     }
     files = {
@@ -83,10 +80,6 @@ def render_plugins(facts: ProjectFacts) -> dict[str, str]:
         ".claude-plugin/marketplace.json": _json(_claude_market(facts)),
         ".agents/plugins/marketplace.json": _json(_codex_market()),
     }
-
-
-def _hooks(client: str) -> dict[str, Any]:
-    return render_hooks(PROGRAM, client, platform="linux")
 
 
 def _codex_paths(facts: ProjectFacts) -> dict[str, Any]:
