@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args, get_type_hints
@@ -145,6 +146,7 @@ def client_text(name: str) -> str:
     """What a client's own configuration must hold, to be written by hand."""
     machine = Machine(platform="linux", home=Path("/home/you"), environ={})
     first = list_files(name, ["commonplace"], [], machine)[0]
+    first = replace(first, parts=first.parts[:1])
     kind = "toml" if CLIENTS[name].is_toml else "json"
     return f"```{kind}\n{first.block()}\n```\n"
 

@@ -99,7 +99,7 @@ def _tree(home: Path) -> str:
 def _paste() -> str:
     command = shutil.which("commonplace", path=str(Path(sys.executable).parent)) or "commonplace"
     return f"""\
-  {command} setup claude-code      (or claude-desktop, cursor, vscode, codex)
+  {command} setup claude-code      (or cursor, codex, gemini, …: setup --help)
 
 or paste this into any MCP client's configuration:
 
