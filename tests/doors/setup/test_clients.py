@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tomllib
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def block(name, beside=""):
 
 def wanted(name):
     """Our entry among a client's servers."""
-    return CLIENTS[name].entry(COMMAND)
+    return CLIENTS[name].entry(COMMAND, {})
 
 
 def entry(name, machine):
@@ -136,6 +137,24 @@ def test_what_is_printed_is_what_is_written(name, machine):
     """The block to paste and the new file are the same lines."""
     set_up(name, machine)
     assert CLIENTS[name].file(machine).read_text() == block(name) + "\n"
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_that_drops_variables_is_told_which_to_hand_on(name, machine):
+    """By name, so that no value is written; Codex hands on no other, the others hand on all."""
+    own = {"XDG_DATA_HOME": "/data", "COMMONPLACE_HOME": "/home", "COMMONPLACE_OWNER": ""}
+    here = replace(machine, environ={**own, "HOME": "/h", "GITHUB_TOKEN": "x"})
+    set_up(name, here)
+    named = ["COMMONPLACE_HOME", "XDG_DATA_HOME"]
+    assert entry(name, here).get("env_vars") == (named if name == "codex" else None)
+    written = CLIENTS[name].file(here).read_text()
+    assert written == servers(name, here).block() + "\n"
+    later = replace(machine, environ={"XDG_DATA_HOME": "/data", "JOURNAL_PATH": "/j"})
+    set_up(name, later)
+    assert entry(name, later).get("env_vars", [])[2:] == (
+        ["JOURNAL_PATH"] if name == "codex" else []
+    )
+    assert set_up(name, machine) == (None, None)
 
 
 @pytest.mark.parametrize("name", CLIENTS)

@@ -27,11 +27,12 @@ def setup(
     toolsets: str | None,
     as_json: bool,
 ) -> None:
-    """Add Commonplace to an MCP client: its server, its hooks and its skills.
+    """Add Commonplace to an MCP client.
+
+    A client gets the server, hooks and skills, as far as it can use them.
 
     What else is in the client's files stays as it is, and a backup is kept beside each. Hooks give
-    each session a brief and keep its transcript; skills say when to write and how to recall. A
-    client that has no hooks or reads no skills gets what it can use.
+    each session a brief and keep its transcript; skills say when to write and how to recall.
     """
     home = home_folder()
     if home is None:

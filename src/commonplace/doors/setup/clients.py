@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from commonplace.config.table import SETTINGS
 from commonplace.core.programs import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+_FOLDER_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA")
 
 SERVER = "commonplace"
 """Our name among a client's servers, and of our plugins."""
@@ -59,6 +62,8 @@ class Client:
         afterwards: What the user does next, a sentence.
         extra: What an entry holds besides the command.
         is_toml: Whether the file is TOML; else it is JSON.
+        variables: Where an entry lists the names of the variables that the client hands on; empty
+            where it hands on all it has.
         is_one_list: Whether an entry has the program and its arguments in one list.
         hooks_file: Where a machine has its hooks; None for a client without hooks in a file.
         skills: The folder of the user's skills; None for a client that reads none of its own.
@@ -73,17 +78,25 @@ class Client:
     afterwards: str
     extra: Mapping[str, Any] = field(default_factory=dict)
     is_toml: bool = False
+    variables: str = ""
     is_one_list: bool = False
     hooks_file: Callable[[Machine], Path] | None = None
     skills: Callable[[Machine], Path] | None = None
     module: Callable[[Machine], Path] | None = None
     plugin: Callable[[Machine], tuple[Path, Sequence[str]]] | None = None
 
-    def entry(self, command: Sequence[str]) -> dict[str, Any]:
-        """The entry of our server among the client's, started by this command."""
+    def entry(self, command: Sequence[str], environ: Mapping[str, str]) -> dict[str, Any]:
+        """The entry of our server among the client's.
+
+        Args:
+            command: What starts the server.
+            environ: The variables that the server is to see.
+        """
         if self.is_one_list:
             return {**self.extra, "command": list(command)}
-        return {**self.extra, "command": command[0], "args": list(command[1:])}
+        entry = {**self.extra, "command": command[0], "args": list(command[1:])}
+        named = [name for name in own_variables() if environ.get(name)] if self.variables else []
+        return {**entry, self.variables: named} if named else entry
 
     def command(self, entry: object) -> list[str]:
         """The command of an entry, word by word; empty where it has none."""
@@ -93,6 +106,11 @@ class Client:
         words = command if isinstance(command, list) else [command]
         words = [*words, *args] if isinstance(args, list) else words
         return [word for word in words if isinstance(word, str)]
+
+
+def own_variables() -> list[str]:
+    """The names of all variables that decide how the server works."""
+    return sorted({*_FOLDER_VARIABLES, *(setting.env for setting in SETTINGS)})
 
 
 def own_command(argv0: str, executable: str) -> list[str]:
@@ -200,6 +218,8 @@ CLIENTS: dict[str, Client] = {
         table="mcp_servers",
         afterwards="Start Codex again; /mcp lists it. Trust its hooks in /hooks, else none runs.",
         is_toml=True,
+        # Of all others it hands on a few, such as HOME and PATH: COMMONPLACE_HOME would be lost.
+        variables="env_vars",
         hooks_file=lambda machine: _codex(machine, "hooks.json"),
         skills=lambda machine: _codex(machine, "skills"),
         plugin=lambda machine: (_codex(machine, "config.toml"), ("plugins", _OUR_PLUGIN)),

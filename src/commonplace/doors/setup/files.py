@@ -182,9 +182,15 @@ class TomlServer:
     def put(self, text: str, *, name: str) -> str:
         """See `SetupPart`."""
         parse_toml(text, name=name)
-        present = self.find(text)
-        for key, value in self.entry.items():
-            if present is None or present.entry.get(key) != value:
+        found = self.find(text)
+        present = found.entry if found else {}
+        listed = self.client.variables
+        kept = present.get(listed, []) if listed in self.entry else []
+        for key, wanted in self.entry.items():
+            value = wanted
+            if key == listed and isinstance(kept, list):
+                value = [*kept, *(name for name in wanted if name not in kept)]
+            if present.get(key) != value:
                 text = set_toml_value(text, (self.client.table, SERVER, key), value, name=name)
         return text
 
@@ -278,7 +284,7 @@ def list_files(
         machine: Where the files are.
     """
     chosen = CLIENTS[client]
-    entry = chosen.entry([*program, "mcp", *options])
+    entry = chosen.entry([*program, "mcp", *options], machine.environ)
     make = TomlServer if chosen.is_toml else JsonServer
     files: dict[Path, list[SetupPart]] = {chosen.file(machine): [make(client=chosen, entry=entry)]}
     if chosen.hooks_file is not None:

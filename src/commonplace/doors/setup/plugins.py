@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from commonplace.doors.setup.clients import SERVER
+from commonplace.doors.setup.clients import SERVER, own_variables
 from commonplace.doors.setup.hooks import PLUGIN_PROGRAM, render_plugin_hooks
 from commonplace.doors.setup.packaged import list_skills
 
@@ -47,7 +47,8 @@ def render_plugins(facts: ProjectFacts) -> dict[str, str]:
         "license": facts.license,
         "keywords": list(facts.keywords),
     }
-    servers = {"mcpServers": {SERVER: {"command": PLUGIN_PROGRAM[0], "args": ["mcp"]}}}
+    server = {"command": PLUGIN_PROGRAM[0], "args": ["mcp"]}
+    servers = {"mcpServers": {SERVER: server}}
     skills = {f"skills/{name}/SKILL.md": text for name, text in list_skills()}
     plugins: dict[str, dict[str, Any]] = {
         "claude-code": {
@@ -57,7 +58,7 @@ def render_plugins(facts: ProjectFacts) -> dict[str, str]:
         },
         "codex": {
             ".codex-plugin/plugin.json": {**about, **_codex_paths(facts)},
-            ".mcp.json": servers,
+            ".mcp.json": {"mcpServers": {SERVER: {**server, "env_vars": own_variables()}}},
             "hooks/hooks.json": render_plugin_hooks("codex"),
         },
         "gemini": {
