@@ -320,7 +320,7 @@ def test_summaries_are_found_by_meaning(monkeypatch):
     add("Planted an oak", "2020-10-02 10:00")
     run("timeline", "show", "2020-10")
     monkeypatch.delenv("COMMONPLACE_ENCODER_FOLDER")
-    found = facts("timeline", "search", "gardening a tree", "--type", "monthly_rollup")
+    found = facts("timeline", "search", "gardening a tree", "--type", "monthly_rollup", "--explain")
     assert [x["ref"] for x in found["items"]] == ["timeline:rollup_monthly_202010"]
     assert (found["items"][0]["by"], found["notes"]) == ("meaning", [])
     counts = facts("status")["journals"]

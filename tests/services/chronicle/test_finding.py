@@ -121,7 +121,9 @@ def test_what_is_near_in_meaning_counts_and_is_told_apart(world):
         ("2026-11-02 10:00", "watered balcony"),
         ("2026-11-03 10:00", "painted the fence in the cold wind"),
     )
-    count = world("find_when_i", what="how often have I watered garden")
+    plain = world("find_when_i", what="how often have I watered garden")
+    assert not {"by", "score", "similarity", "legs"} & plain.facts["entries"][0].keys()
+    count = world("find_when_i", what="how often have I watered garden", explain=True)
     assert count.text.splitlines()[0] == "2 entries match, 1 of them by meaning alone."
     assert (count.facts["matching"], count.facts["by_meaning_alone"]) == (2, 1)
     assert messages(count) == ["watered garden", "watered balcony"]

@@ -167,8 +167,11 @@ def test_a_search_with_text_goes_by_relevance_without_by_time(world):
         ("2026-11-20 10:00", "redis looked at while the long build of everything else went on"),
         ("2026-11-21 10:00", "lunch with Bo"),
     )
-    best = world("search_entries", text="redis restarted")
+    plain = world("search_entries", text="redis restarted")
+    assert not {"by", "score", "similarity", "legs"} & plain.facts["entries"][0].keys()
+    best = world("search_entries", text="redis restarted", explain=True)
     assert messages(best)[0] == "redis redis restarted"
+    assert best.text.splitlines()[1].startswith("  By both: ")
     scores = [entry["score"] for entry in best.facts["entries"]]
     assert scores == sorted(scores, reverse=True)
     assert messages(world("search_entries"))[0] == "lunch with Bo"

@@ -270,7 +270,9 @@ def test_open_todos_are_labelled(world):
     """A line says what is listed, and each hit that it is there for its kind."""
     call = tools_of(world.open("ann"))
     call("memory_save", kind="todo", title="Buy cables for the lab")
-    found = call("memory_search", query="what is left to do")
+    (plain,) = call("memory_search", query="what is left to do").facts["payload"]["results"]
+    assert not {"by", "similarity", "legs"} & plain.keys()
+    found = call("memory_search", query="what is left to do", explain=True)
     assert found.text.startswith("Open to-dos, newest first.\n")
     (hit,) = found.facts["payload"]["results"]
     assert (hit["by"], hit["score"], hit["similarity"]) == ("kind", 1.0, None)

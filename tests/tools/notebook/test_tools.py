@@ -61,6 +61,7 @@ def test_the_six_tools_have_the_names_and_arguments_of_the_design(world):
             "min_score",
             "when",
             "limit",
+            "explain",
         ],
         "journal_synthesize_conflict": ["section", "version_a", "version_b", "work_context"],
     }
@@ -214,9 +215,11 @@ def test_search_by_work_and_by_content(world):
     """Each question has its own score; both sides equal to it are cosine 1."""
     world.write("a", "postgres partial indexes", work_context="choosing storage", summary="db")
     world.write("b", "bread with caraway", work_context="baking", summary="food")
-    (hit, *_) = world(
-        "search", content="postgres partial indexes", work_context="choosing storage db"
-    ).facts["results"]
+    asked = {"content": "postgres partial indexes", "work_context": "choosing storage db"}
+    assert "by" not in world("search", **asked).facts["results"][0]
+    explained = world("search", **asked, explain=True)
+    assert "   By both, salience 1.000" in explained.text.splitlines()
+    (hit, *_) = explained.facts["results"]
     assert hit["id"].startswith("a#")
     assert (hit["work_context_score"], hit["content_score"], hit["combined_score"]) == (1, 1, 1)
     assert (hit["salience"], hit["by"], hit["work_context"]) == (1, "both", "choosing storage")

@@ -118,7 +118,7 @@ def test_a_question_about_a_time_alone_is_answered_by_how_it_went(world):
     app = world.open(COMMONPLACE_TOOLSETS="timeline")
     for at in ("2026-11-11 09:00", "2026-11-18 09:00"):
         ask(app, "timeline_add", content="I was on the phone", at=at)
-    last = ask(app, "timeline_search", query="what was I working on last week")
+    last = ask(app, "timeline_search", query="what was I working on last week", explain=True)
     assert refs(last)[0] == "timeline:rollup_weekly_2026W46"
     assert len(refs(last)) > 1
     assert {x["by"] for x in last.facts["results"]} == {None, "meaning"}
@@ -130,10 +130,14 @@ def test_a_question_about_a_time_alone_is_answered_by_how_it_went(world):
     since = ask(app, "timeline_search", query="what was I working on since monday")
     assert refs(since)[0] == "timeline:rollup_daily_20261118"  # five days and a half are days
     ask(app, "timeline_add", content="Sorted the work_log", at="2026-11-12 09:00")
-    again = ask(app, "timeline_search", query="what was I working on last week")
+    again = ask(app, "timeline_search", query="what was I working on last week", explain=True)
     assert refs(again)[0] == "timeline:rollup_weekly_2026W46"
     assert "both" in {x["by"] for x in again.facts["results"]}  # a work_log is no answer to it
-    by_word = ask(app, "timeline_search", query="phone last week", entry_types=["raw"])
+    phone = {"query": "phone last week", "entry_types": ["raw"]}
+    (plain,) = ask(app, "timeline_search", **phone).facts["results"]
+    assert not {"by", "similarity", "legs"} & plain.keys()
+    by_word = ask(app, "timeline_search", **phone, explain=True)
+    assert "\nBy both: " in by_word.text
     assert [x["by"] for x in by_word.facts["results"]] == ["both"]
     raw = ask(
         app, "timeline_search", query="what was I working on last week", entry_types=["raw"]

@@ -28,6 +28,7 @@ from commonplace.doors.cli.editor import edited_text
 from commonplace.doors.cli.frame import (
     common_options,
     confirm,
+    explain_option,
     file_text,
     list_options,
     show,
@@ -139,26 +140,30 @@ def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any)
 @tool_option(ChronicleTools.search_entries, "limit", "-n", "--limit", type=int)
 @filter_options
 @tool_option(ChronicleTools.list_entries, "cursor", "--cursor", metavar="CURSOR")
+@explain_option
 @list_options
 def search(text: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Find entries by words and meaning, best first; without TEXT the newest first."""
     words = " ".join(text)
     arguments = {**given, "text": words, "tags": list(tags)}
     after = file_everything if words.strip() else None
-    show_list(call("search_entries", arguments, after=after), as_json, about=words)
+    answer = call("search_entries", arguments, after=after)
+    show_list(answer, as_json, about=words, explain=given["explain"])
 
 
 @click.command(short_help="Find when you last, first or ever did something.")
 @click.argument("what", nargs=-1, required=True)
+@explain_option
 @list_options
-def when(what: tuple[str, ...], as_json: bool) -> None:
+def when(what: tuple[str, ...], explain: bool, as_json: bool) -> None:
     """Find when you did something, in the log of what was done.
 
     WHAT is what you did, or a question: `last deploy`, `when did I first use rust`, `how often did
     I deploy this month`.
     """
-    answer = call("find_when_i", {"what": " ".join(what)}, after=file_everything)
-    show_list(answer, as_json, about=answer.facts["about"])
+    arguments = {"what": " ".join(what), "explain": explain}
+    answer = call("find_when_i", arguments, after=file_everything)
+    show_list(answer, as_json, about=answer.facts["about"], explain=explain)
 
 
 @chronicle.command(cls=ShortRefCommand)

@@ -179,7 +179,9 @@ def list_form() -> str:
     return form
 
 
-def show_list(answer: Answer, as_json: bool, *, about: str = "", journal: str = "") -> None:
+def show_list(
+    answer: Answer, as_json: bool, *, about: str = "", journal: str = "", explain: bool = False
+) -> None:
     """Print a list in the form that was asked for; see `list_options`.
 
     Args:
@@ -187,6 +189,7 @@ def show_list(answer: Answer, as_json: bool, *, about: str = "", journal: str = 
         as_json: Whether --json was given.
         about: The question, whose words are marked on a terminal.
         journal: Whose ids the answer has, where it has ids in place of refs.
+        explain: Whether --explain was given: the tool says it best.
     """
     from commonplace.doors.cli.json_output import VERSION, shaped
 
@@ -202,7 +205,7 @@ def show_list(answer: Answer, as_json: bool, *, about: str = "", journal: str = 
     from commonplace.doors.cli.short_refs import remember
 
     remember((item["ref"] for item in facts["items"] if "ref" in item), settings())
-    if form == "model" or not facts["items"]:  # the tool says best what it did not find
+    if form == "model" or explain or not facts["items"]:  # the tool says best what it did not find
         show(answer, as_json)
         return
     from commonplace.doors.cli.people import ListLook, print_list, render_list
@@ -333,6 +336,8 @@ def confirm(question: str, *, yes: bool) -> None:
 
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+
+explain_option = click.option("--explain", is_flag=True, help="Show how each score was made.")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Output as JSON.")
 

@@ -19,6 +19,7 @@ from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.calls import load_encoder, opened, tool_option
 from commonplace.doors.cli.frame import (
     confirm,
+    explain_option,
     form_options,
     json_option,
     settings,
@@ -141,6 +142,7 @@ def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
     "--intent",
     type=click.Choice(["auto", "none", "planning", "journaling"]),
 )
+@explain_option
 @click.option("--diverse", is_flag=True, help="At most 5 of one kind.")
 @click.option(
     "--debug", is_flag=True, help="With --json a diagnostic card too, where COMMONPLACE_DEBUG is 1."
@@ -154,7 +156,7 @@ def search(
     with tools_of(user) as tools:
         tool = tools.toolset.tool("memory_search")
         answer = tool.call({"query": " ".join(query), "kinds": list(kinds), **given})
-        show_list(answer, as_json, about=" ".join(query))
+        show_list(answer, as_json, about=" ".join(query), explain=given["explain"])
 
 
 @memory.command(name="list")

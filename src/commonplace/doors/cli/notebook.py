@@ -25,6 +25,7 @@ from commonplace.doors.cli.calls import (
 from commonplace.doors.cli.editor import kept_if_refused
 from commonplace.doors.cli.frame import (
     common_options,
+    explain_option,
     file_text,
     flag_of,
     home_folder,
@@ -219,12 +220,19 @@ def toc(section: str, as_json: bool, **given: Any) -> None:
 @tool_option(NotebookTools.journal_search, "min_score", "--min-score", type=float)
 @tool_option(NotebookTools.journal_search, "salience_threshold", "--salience-threshold", type=float)
 @tool_option(NotebookTools.journal_search, "limit", "-n", "--limit", type=int)
+@explain_option
 @list_options
 def search(content: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Find entries and overviews by what they say, by the work they came from, or by both."""
     arguments = {**given, "content": " ".join(content)}
     answer = call("journal_search", arguments, after=file_everything)
-    show_list(answer, as_json, about=" ".join(content), journal="notebook")
+    show_list(
+        answer,
+        as_json,
+        about=arguments["content"],
+        journal="notebook",
+        explain=given["explain"],
+    )
 
 
 @notebook.command(short_help="Give a section, or a folder of them, another name.")

@@ -25,6 +25,7 @@ from commonplace.doors.cli.editor import edited_text
 from commonplace.doors.cli.frame import (
     common_options,
     confirm,
+    explain_option,
     list_options,
     show,
     show_list,
@@ -147,7 +148,7 @@ def _edited_thoughts(category: str) -> dict[str, str]:
 @tool_option(PrivateTools.search_journal, "since", "--since", metavar="TIME")
 @tool_option(PrivateTools.search_journal, "until", "--until", metavar="TIME")
 @tool_option(PrivateTools.search_journal, "floor", "--floor", type=float)
-@click.option("--explain", is_flag=True, help="Show how each score was made.")
+@explain_option
 @list_options
 def search(
     query: tuple[str, ...],
@@ -170,10 +171,7 @@ def search(
         "explain": explain,
     }
     answer = call("search_journal", arguments, after=file_everything)
-    if explain:
-        show(answer, as_json)
-        return
-    show_list(answer, as_json, about=" ".join(query))
+    show_list(answer, as_json, about=" ".join(query), explain=explain)
 
 
 @private.command(name="list")

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.doors.cli.calls import call_tool, load_encoder, opened
-from commonplace.doors.cli.frame import common_options, list_options, show, show_list, show_page
+from commonplace.doors.cli.frame import (
+    common_options,
+    explain_option,
+    list_options,
+    show,
+    show_list,
+    show_page,
+)
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 
 if TYPE_CHECKING:
@@ -45,7 +52,7 @@ def file_quickly(app: App) -> None:
     metavar="TOKENS",
     help="Maximum length of the answer (default: 1500); a token is 4 bytes of UTF-8.",
 )
-@click.option("--explain", is_flag=True, help="Show how each score was made.")
+@explain_option
 @list_options
 def recall(question: tuple[str, ...], explain: bool, as_json: bool, **given: Any) -> None:
     """Ask all journals one question, in words and time.
@@ -61,10 +68,7 @@ def recall(question: tuple[str, ...], explain: bool, as_json: bool, **given: Any
         "explain": explain,
     }
     answer = call("recall", arguments, after=file_quickly)
-    if explain:
-        show(answer, as_json)
-        return
-    show_list(answer, as_json, about=" ".join(question))
+    show_list(answer, as_json, about=" ".join(question), explain=explain)
 
 
 search = copy.copy(recall)

@@ -24,6 +24,7 @@ from commonplace.doors.cli.calls import (
 from commonplace.doors.cli.frame import (
     common_options,
     confirm,
+    explain_option,
     file_text,
     json_option,
     list_options,
@@ -150,6 +151,7 @@ def _object(text: str) -> dict[str, Any]:
     "--type", "entry_types", multiple=True, metavar="TYPE", help="Only this type; may be repeated."
 )
 @tool_option(TimelineTools.timeline_search, "limit", "-n", "--limit", type=int)
+@explain_option
 @list_options
 def search(
     query: tuple[str, ...], entry_types: tuple[str, ...], as_json: bool, **given: Any
@@ -161,7 +163,8 @@ def search(
     words = " ".join(query)
     arguments = {**given, "query": words, "entry_types": list(entry_types)}
     after = file_timeline if words.strip() else None
-    show_list(call("timeline_search", arguments, after=after), as_json, about=words)
+    answer = call("timeline_search", arguments, after=after)
+    show_list(answer, as_json, about=words, explain=given["explain"])
 
 
 @timeline.command(name="range", short_help="List what lies in a time, newest first.")

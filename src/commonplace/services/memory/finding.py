@@ -6,7 +6,7 @@ Decides nothing about ranking: `search` does, with the numbers of its policy.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -28,7 +28,7 @@ from commonplace.search import policy
 from commonplace.services.memory.budget import count_tokens, within_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock
@@ -100,6 +100,7 @@ class MemoryHit:
     similarity: float | None
     by: By
     cut: bool = False
+    legs: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ref(self) -> str:
@@ -341,6 +342,7 @@ class MemorySearch:
                         score=hit.score,
                         similarity=hit.similarity,
                         by=hit.by,
+                        legs=hit.legs,
                     )
                 )
         return read

@@ -6,7 +6,7 @@ Decides nothing about ranking: `search` does, with the numbers of its policy.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from commonplace.journals.timeline.trends import recorded_span
 from commonplace.search import policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.values import By, Hit
@@ -56,7 +56,7 @@ _OF_A_TIME = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineHit:
-    """An entry that was found; score, similarity and by as in `Hit`, None where it was listed.
+    """An entry that was found; its figures are those of `Hit`, and none where it was listed.
 
     Attributes:
         also: Refs of what says the same, among them what it is a summary of, or what summarises it.
@@ -68,6 +68,7 @@ class TimelineHit:
     by: By | None = None
     excerpt: str = ""
     also: tuple[str, ...] = ()
+    legs: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ref(self) -> str:
@@ -208,6 +209,7 @@ class TimelineSearch:
             by=hit.by,
             excerpt=hit.excerpt,
             also=hit.also,
+            legs=hit.legs,
         )
 
 

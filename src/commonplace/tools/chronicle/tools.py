@@ -5,6 +5,7 @@ Decides nothing about files or ranking: it asks the service and renders.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from commonplace.core.values import Answer
@@ -14,8 +15,11 @@ from commonplace.tools.answers import (
     ago,
     answer_of,
     cursor_lines,
+    explanation_facts,
+    explanation_of,
     interval_facts,
     one_line,
+    rounded,
     time_lines,
     when_of,
 )
@@ -139,6 +143,7 @@ class ChronicleTools:
         until: Annotated[str, Arg("Only to the end of this time.")] = "",
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
         cursor: Annotated[str, Arg("From an earlier answer, for the next page.")] = "",
+        explain: Annotated[bool, Arg("With how each score came about.")] = False,
     ) -> Answer:
         """Chronicle: search what was done by words and meaning, tags and time.
 
@@ -157,7 +162,7 @@ class ChronicleTools:
             cursor=found.cursor,
             interval=interval,
             notes=found.notes,
-            ranks=[_rank(hit) for _, hit in found.entries],
+            explained=[_explained(hit) for _, hit in found.entries] if explain else [],
         )
 
     def remember_this(
@@ -196,7 +201,10 @@ class ChronicleTools:
         return answer_of([*lines, "", *story(page.events, service.zone)], facts, notes)
 
     def find_when_i(
-        self, *, what: Annotated[str, Arg("What the user did, or the question they asked.")]
+        self,
+        *,
+        what: Annotated[str, Arg("What the user did, or the question they asked.")],
+        explain: Annotated[bool, Arg("With how each score came about.")] = False,
     ) -> Answer:
         """Chronicle: find when the user did something.
 
@@ -211,10 +219,10 @@ class ChronicleTools:
         if same and same.count:
             notes += same_notes(same, wants, service.zone)
             events = [each.event for each in same.shown]
-            ranks = [_rank_same(each) for each in same.shown]
+            explained = [_explained_same(each) for each in same.shown]
         else:
             events = [event for event, _ in found.best]
-            ranks = [_rank(hit) for _, hit in found.best]
+            explained = [_explained(hit) for _, hit in found.best]
             if found.outside_time:
                 others = "; the best matches of other times are shown" if events else ""
                 notes.append(f"Nothing in that time{others}.")
@@ -226,7 +234,7 @@ class ChronicleTools:
             interval=found.question.within,
             notes=notes,
             extra={**_matching(found), "counted": counted},
-            ranks=ranks,
+            explained=explained if explain else [],
             shows_age=True,
         )
 
@@ -255,7 +263,7 @@ class ChronicleTools:
         cursor: str = "",
         interval: Interval | None = None,
         notes: Sequence[str] = (),
-        ranks: Sequence[dict[str, Any]] = (),
+        explained: Sequence[tuple[str, dict[str, Any]]] = (),
         extra: dict[str, Any] | None = None,
         shows_age: bool = False,
     ) -> Answer:
@@ -264,11 +272,13 @@ class ChronicleTools:
         if not events:
             lines.append(NOTHING)
         now = service.clock() if shows_age else None
-        lines += [event_line(event, service.zone, now=now) for event in events]
+        for place, event in enumerate(events):
+            lines.append(event_line(event, service.zone, now=now))
+            lines += [f"  {why}" for why, _ in explained[place : place + 1]]
         lines += cursor_lines(cursor)
         facts = {**_facts(events, interval), "cursor": cursor, **(extra or {})}
-        for entry, rank in zip(facts["entries"], ranks, strict=False):
-            entry.update(rank)
+        for entry, (_, why) in zip(facts["entries"], explained, strict=False):
+            entry.update(why)
         if now is not None:
             for entry, event in zip(facts["entries"], events, strict=True):
                 entry["age"] = ago(event.at, now)
@@ -283,15 +293,16 @@ def _facts(events: Sequence[Event], interval: Interval | None) -> dict[str, Any]
     }
 
 
-def _rank(hit: Hit) -> dict[str, Any]:
-    return {"score": round(hit.score, 3), "by": hit.by}
+def _explained(hit: Hit) -> tuple[str, dict[str, Any]]:
+    """How a score came about, in a line and as plain data."""
+    return explanation_of(hit), {"score": rounded(hit.score), **explanation_facts(hit)}
 
 
-def _rank_same(same: SameEvent) -> dict[str, Any]:
+def _explained_same(same: SameEvent) -> tuple[str, dict[str, Any]]:
     """How an entry came to be counted; its score, where it was ranked."""
     if same.hit is None:
-        return {"by": "words"}
-    return {"score": round(same.hit.score, 3), "by": "both" if same.worded else "meaning"}
+        return "By words.", {"by": "words"}
+    return _explained(replace(same.hit, by="both" if same.worded else "meaning"))
 
 
 def _matching(found: WhenFound) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from commonplace.tools.answers import (
     CAUTION,
     answer_of,
     cursor_lines,
+    explanation_facts,
+    explanation_of,
     interval_facts,
     time_lines,
 )
@@ -43,18 +45,25 @@ NOTHING = "No memories found."
 _LISTED = 1000
 
 
-def found_answer(found: MemoryFound, *, card: bool) -> Answer:
-    """What a search found; with its card for those who look into how it came about."""
+def found_answer(found: MemoryFound, *, explain: bool, card: bool) -> Answer:
+    """What a search found.
+
+    Args:
+        found: What it found.
+        explain: Whether each hit says how its score came about.
+        card: Whether a card for those who look into all of that is part of it.
+    """
     zone = found.zone
     lines = time_lines(found.interval, zone)
     lines += ["Open to-dos, newest first."] if found.todos else []
     lines += [CAUTION] if found.hits else [NOTHING]
     for number, hit in enumerate(found.hits, 1):
         head = f"{number}. [{hit.score:.3f}] {state_of(hit.entry, zone)}"
-        lines += ["", head, fenced(hit.snippet, hit.ref)]
+        lines += ["", head, *([explanation_of(hit)] if explain else [])]
+        lines.append(fenced(hit.snippet, hit.ref))
     if found.left_out:
         lines += ["", f"{found.left_out} more left out to stay within the budget of tokens."]
-    results = [hit_facts(hit) for hit in found.hits]
+    results = [hit_facts(hit, explain=explain) for hit in found.hits]
     payload: dict[str, Any] = {
         "status": "ok",
         "results": results,
@@ -88,8 +97,8 @@ def _card(found: MemoryFound, results: Sequence[Mapping[str, Any]]) -> dict[str,
     }
 
 
-def hit_facts(hit: MemoryHit) -> dict[str, Any]:
-    """A hit as the payload has it."""
+def hit_facts(hit: MemoryHit, *, explain: bool) -> dict[str, Any]:
+    """A hit as the payload has it. explain: whether it says how its score came about."""
     record = hit.entry
     facts = {
         "kind": record.kind,
@@ -97,8 +106,7 @@ def hit_facts(hit: MemoryHit) -> dict[str, Any]:
         "ref": hit.ref,
         "snippet": visible(hit.snippet),
         "score": round(hit.score, 3),
-        "similarity": None if hit.similarity is None else round(hit.similarity, 3),
-        "by": hit.by,
+        **(explanation_facts(hit) if explain else {}),
         "created_at": record.at.isoformat(),
         "cut": hit.cut,
     }

@@ -91,6 +91,7 @@ class MemoryTools:
             IntentAsked, Arg("planning prefers to-dos, journaling journals; auto: by the words.")
         ] = "auto",
         diverse: Annotated[bool, Arg("At most 5 of one kind.")] = False,
+        explain: Annotated[bool, Arg("With how each score came about.")] = False,
         debug: Annotated[bool, Arg("With a diagnostic card, where that is allowed.")] = False,
     ) -> Answer:
         """Memory: find what is known of this user, by meaning and by words.
@@ -110,7 +111,8 @@ class MemoryTools:
                     diverse=diverse,
                 )
             )
-        answer = found_answer(found, card=debug and service.shows_cards)
+        card = debug and service.shows_cards
+        answer = found_answer(found, explain=explain or card, card=card)
         if debug and not service.shows_cards:
             notes = [*answer.facts["notes"], _NO_CARD]
             return Answer(text=answer.text, facts={**answer.facts, "notes": notes})

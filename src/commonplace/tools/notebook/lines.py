@@ -141,9 +141,17 @@ def node_lines(nodes: Sequence[TocNode], zone: tzinfo, *, indent: int = 0) -> It
         yield from node_lines(node.subsections, zone, indent=indent + 1)
 
 
-def hit_facts(hit: TwoQuestionHit, line: EntryLine | None, section: str) -> dict[str, Any]:
-    """A hit as plain data. line: None for an overview."""
-    by = "words" if hit.combined_score is None else "both"
+def hit_facts(
+    hit: TwoQuestionHit, line: EntryLine | None, section: str, *, explain: bool
+) -> dict[str, Any]:
+    """A hit as plain data.
+
+    Args:
+        hit: The hit.
+        line: What the notebook says of the entry; None for an overview.
+        section: Where it is.
+        explain: Whether it says how it was found.
+    """
     where = (
         {"id": section, "type": "overview", "summary": ""}
         if line is None
@@ -159,8 +167,15 @@ def hit_facts(hit: TwoQuestionHit, line: EntryLine | None, section: str) -> dict
         "combined_score": rounded(hit.combined_score),
         "salience": round(hit.salience, 3),
         "score": round(hit.score, 3),
-        "by": by if hit.matched else "meaning",
+        **({"by": found_by(hit)} if explain else {}),
     }
+
+
+def found_by(hit: TwoQuestionHit) -> str:
+    """Whether its words or its meaning were found, or both."""
+    if not hit.matched:
+        return "meaning"
+    return "words" if hit.combined_score is None else "both"
 
 
 def hit_lines(
@@ -180,6 +195,8 @@ def hit_lines(
     cosine = f" ({', '.join(cosines)})" if cosines else " (by words alone)"
     what = f"{_ref(facts['id'])}{kind}{cosine}"
     lines = [f"{number}. [{hit.score:.3f}] {when_of(hit.compared.at, zone)} {what}"]
+    if "by" in facts:
+        lines.append(f"   By {facts['by']}, salience {facts['salience']:.3f}")
     if facts["work_context"]:
         lines.append(f"   Work context: {one_line(facts['work_context'])}")
     if facts["summary"]:

@@ -201,6 +201,7 @@ class NotebookTools:
         ] = None,
         when: Annotated[str, Arg("Only this time: 'last week', 'since monday', '2026-11'.")] = "",
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
+        explain: Annotated[bool, Arg("With how each score came about.")] = False,
     ) -> Answer:
         """Notebook: find entries and overviews by the work they came from and by what they say.
 
@@ -224,7 +225,7 @@ class NotebookTools:
             min_score=min_score,
             salience_threshold=salience_threshold,
         )
-        results = [hit_facts(each.hit, each.line, each.section) for each in hits]
+        results = [hit_facts(each.hit, each.line, each.section, explain=explain) for each in hits]
         asked = f"{content} {work_context}".strip()
         lines = time_lines(interval, service.zone)
         lines += [

@@ -23,6 +23,8 @@ from commonplace.tools.answers import (
     CAUTION,
     answer_of,
     cursor_lines,
+    explanation_facts,
+    explanation_of,
     first_refs,
     interval_facts,
     rounded,
@@ -109,21 +111,31 @@ def hit_text(hit: TimelineHit, query: str, share: int) -> str:
     return excerpt(hit.entry.content, query, share)
 
 
-def hit_facts(hit: TimelineHit, zone: tzinfo, text: str) -> dict[str, Any]:
-    """A hit as plain data; score, similarity and by are null where it was only listed."""
+def hit_facts(hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool) -> dict[str, Any]:
+    """A hit as plain data; its score is null where it was only listed.
+
+    Args:
+        hit: The hit.
+        zone: In which its time is shown.
+        text: As much of it as is shown.
+        explain: Whether it says how its score came about.
+    """
     return {
         **entry_facts(hit.entry, zone, text),
         "score": rounded(hit.score),
-        "similarity": rounded(hit.similarity),
-        "by": hit.by,
+        **(explanation_facts(hit) if explain else {}),
         "also": first_refs(hit.also),
     }
 
 
-def hit_lines(number: int, hit: TimelineHit, zone: tzinfo, text: str) -> list[str]:
-    """A hit in a few lines."""
+def hit_lines(
+    number: int, hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool
+) -> list[str]:
+    """A hit in a few lines; see `hit_facts`."""
     score = "" if hit.score is None else f" [{hit.score:.3f}]"
     lines = ["", f"{number}.{score} {when_of(hit.entry, zone)}"]
+    if explain:
+        lines.append(explanation_of(hit))
     lines.append(fenced(text, label_line(hit.entry, zone)))
     if hit.also:
         lines.append(f"Same: {', '.join(first_refs(hit.also))}")

@@ -131,6 +131,7 @@ class TimelineTools:
             list[str], Arg("Only these: raw, hourly_rollup … yearly_rollup, profile_snapshot.")
         ] = [],
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 10,
+        explain: Annotated[bool, Arg("With how each score came about.")] = False,
     ) -> Answer:
         """Timeline: find entries and summaries by words and meaning.
 
@@ -146,13 +147,13 @@ class TimelineTools:
         lines = time_lines(found.interval, service.zone, found.phrase)
         lines += [CAUTION] if found.hits else [NOTHING]
         for number, (hit, text) in enumerate(zip(found.hits, texts, strict=True), 1):
-            lines += hit_lines(number, hit, service.zone, text)
+            lines += hit_lines(number, hit, service.zone, text, explain=explain)
         facts = {
             "count": len(found.hits),
             "interval": interval_facts(found.interval),
             "read_from": opening(found.phrase, 120),
             "results": [
-                hit_facts(hit, service.zone, text)
+                hit_facts(hit, service.zone, text, explain=explain)
                 for hit, text in zip(found.hits, texts, strict=True)
             ],
         }
