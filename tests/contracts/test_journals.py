@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -26,6 +27,10 @@ from commonplace.journals.private.source import sources_of
 from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.source import TimelineSource
+from commonplace.journals.transcripts import message as transcript
+from commonplace.journals.transcripts.pages import TranscriptPages
+from commonplace.journals.transcripts.source import TranscriptSource
+from commonplace.journals.transcripts.store import TranscriptStore
 from commonplace.testing import FrozenClock, JournalTrial, PagesContract, SourceContract
 
 NOW = datetime(2026, 11, 21, 23, 19, 45, tzinfo=UTC)
@@ -197,4 +202,43 @@ class TestMemory(SourceContract, PagesContract):
             reopen=source,
             alter=alter,
             delete=lambda ref: mine.delete(*parse_ref(ref)),
+        )
+
+
+class TestTranscripts(SourceContract, PagesContract):
+    """A session that goes on; a person alters and deletes what was said in it."""
+
+    @pytest.fixture
+    def journal(self, tmp_path, clock, opened):
+        folder, numbers = tmp_path / "transcripts", itertools.count(1)
+
+        def open_store():
+            opened.append(TranscriptStore(str(folder)))
+            return opened[-1]
+
+        mine = open_store()
+
+        def add(text):
+            at = f"{later(clock):%Y-%m-%dT%H:%M:%S}.000Z"
+            number = next(numbers)
+            message = transcript.Message(
+                id=f"id-{number}", role="user", at=at, text=text, cwd="/srv"
+            )
+            mine.append("codex", "one", [message])
+            return transcript.ref_of("codex", "one", number)
+
+        def alter(ref, text):
+            file = folder / "codex" / "2026" / "one.jsonl"
+            lines = file.read_text().splitlines(keepends=True)
+            at = transcript.parse_ref(ref).n - 1
+            lines[at] = json.dumps({**json.loads(lines[at]), "text": text}) + "\n"
+            file.write_text("".join(lines))
+
+        return JournalTrial(
+            source=TranscriptSource(mine),
+            pages=TranscriptPages(mine),
+            add=add,
+            reopen=lambda: TranscriptSource(open_store()),
+            alter=alter,
+            delete=lambda ref: mine.delete("codex", "one", [transcript.parse_ref(ref).n]),
         )

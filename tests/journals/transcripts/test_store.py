@@ -131,6 +131,8 @@ def test_a_session_with_a_hostile_id_is_kept_under_its_hash(store, folder, sessi
     "message",
     [
         said(1, at="yesterday"),
+        said(1, at="2026-02-31T00:00:00.000Z"),
+        said(1, at="0000-01-01T00:00:00.000Z"),
         said(1, at="../../../2026"),
         said(1, role="system"),
         said(1, id=""),
@@ -168,7 +170,10 @@ def test_a_part_of_a_session_can_be_read(store):
     """By numbers, or as what came right before one; and how it began."""
     store.append(CLIENT, "one", [said(x) for x in range(2, 12)])
     assert [x.n for x in store.read(CLIENT, "one", first=3, last=5)] == [3, 4, 5]
-    assert [x.n for x in store.read_before(CLIENT, "one", 5, 2)] == [3, 4]
+    store.append(CLIENT, "one", [said(20, " "), said(21)])
+    assert [x.n for x in store.read_around(CLIENT, "one", 10)] == [9, 10, 12]
+    assert [x.n for x in store.read_around(CLIENT, "one", 11)] == [10, 11, 12]
+    assert store.read_around(CLIENT, "one", 99) == store.read(CLIENT, "one", first=12)
     assert store.read_opening(CLIENT, "one").text == "Words 3."
     assert store.read_opening(CLIENT, "two") is None
 

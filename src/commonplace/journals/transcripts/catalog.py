@@ -191,10 +191,9 @@ class Catalog:
         """Where the messages of a session from one number to another lie."""
         return [LineRow(*x) for x in self._all("list_rows", key=key, first=first, last=last)]
 
-    def list_last_rows(self, key: int, below: int, limit: int) -> list[LineRow]:
-        """Where the last messages before a number lie, in their order."""
-        found = self._all("list_last_rows", key=key, below=below, limit=limit)
-        return [LineRow(*x) for x in reversed(found)]
+    def list_around(self, key: int, n: int) -> list[LineRow]:
+        """Where a message and the nearest beside it that say something lie, in their order."""
+        return [LineRow(*x) for x in self._all("list_around", key=key, n=n)]
 
     def first_row_of_role(self, key: int, role: str) -> LineRow | None:
         """Where the first message of a role lies that says something."""

@@ -141,9 +141,18 @@ WHERE messages.client = :client AND messages.id = :id;
 SELECT n, start, length, crc FROM messages
 WHERE session = :key AND n BETWEEN :first AND :last ORDER BY n;
 
--- name: list_last_rows
--- Where the last messages before a number lie, the latest first.
-SELECT n, start, length, crc FROM messages WHERE session = :key AND n < :below ORDER BY n DESC LIMIT :limit;
+-- name: list_around
+-- Where a message lies, and the nearest before and after it that say something.
+SELECT n, start, length, crc FROM messages WHERE session = :key AND n = :n
+UNION ALL SELECT * FROM (
+    SELECT n, start, length, crc FROM messages
+    WHERE session = :key AND n < :n AND has_text ORDER BY n DESC LIMIT 1
+)
+UNION ALL SELECT * FROM (
+    SELECT n, start, length, crc FROM messages
+    WHERE session = :key AND n > :n AND has_text ORDER BY n LIMIT 1
+)
+ORDER BY n;
 
 -- name: first_row_of_role
 -- Where the first message of a role lies that says something.

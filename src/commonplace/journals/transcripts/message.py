@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from typing import NamedTuple
 
 TYPE_CHECKING = False
@@ -15,12 +16,11 @@ if TYPE_CHECKING:
 
 JOURNAL = "transcripts"
 KIND = "turn"
+SUB_AGENT = "sub-agent"
 USER = "user"
 ROLES = (USER, "assistant", "tool")
 
-_TIME = re.compile(
-    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3])(:[0-5]\d){2}\.\d{3}Z"
-)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _CLIENT = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _REF = re.compile(rf"{JOURNAL}:({_CLIENT.pattern})/({_NAME.pattern})(?:#([1-9]\d{{0,8}}))?")
@@ -53,6 +53,11 @@ class Message(NamedTuple):
     tools: tuple[str, ...] = ()
     sidechain: bool = False
     n: int = 0
+
+    @property
+    def author(self) -> str:
+        """Who said it, as entries are shown: a sub-agent's session has no user in it."""
+        return SUB_AGENT if self.sidechain else self.role
 
 
 class SessionSummary(NamedTuple):
@@ -98,7 +103,15 @@ def is_client(name: str) -> bool:
 
 def is_time(text: str) -> bool:
     """Whether a text is a time as messages have it."""
-    return _TIME.fullmatch(text) is not None
+    try:
+        return _TIME.fullmatch(text) is not None and bool(instant_of(text))
+    except ValueError:
+        return False
+
+
+def instant_of(text: str) -> datetime:
+    """The instant of a time as messages have it. Raises: ValueError for another text."""
+    return datetime.fromisoformat(text)
 
 
 def session_name(session: str) -> str:

@@ -166,11 +166,9 @@ class TranscriptStore:
             client, session, lambda catalog, key: catalog.list_rows(key, first, last)
         )
 
-    def read_before(self, client: str, session: str, n: int, limit: int) -> list[Message]:
-        """The last messages of a session before a number, in their order."""
-        return self._read_rows(
-            client, session, lambda catalog, key: catalog.list_last_rows(key, n, limit)
-        )
+    def read_around(self, client: str, session: str, n: int) -> list[Message]:
+        """The message of a number, with the nearest before and after it that say something."""
+        return self._read_rows(client, session, lambda catalog, key: catalog.list_around(key, n))
 
     def read_opening(self, client: str, session: str) -> Message | None:
         """The first thing that the user said in a session."""

@@ -1,0 +1,98 @@
+"""Owns how a ref of transcripts is opened: a message with what was said around it, or a session.
+
+Never writes, and never answers from anything but the files.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import NotFound
+from commonplace.core.text import first_words, opening
+from commonplace.core.values import Glimpse, Page
+from commonplace.journals.transcripts.message import (
+    JOURNAL,
+    KIND,
+    USER,
+    instant_of,
+    parse_ref,
+    ref_of,
+)
+
+if TYPE_CHECKING:
+    from commonplace.journals.transcripts.message import Message
+    from commonplace.journals.transcripts.store import TranscriptStore
+
+SESSION = "session"
+
+
+class TranscriptPages:
+    """What opens refs of transcripts; see `core.ports.OpensRefs`."""
+
+    journal = JOURNAL
+    kinds = (KIND,)
+    ref_form = f"{JOURNAL}:<client>/<session>#<number>"
+
+    def __init__(self, store: TranscriptStore) -> None:
+        self._store = store
+
+    def place_of(self, scope: str) -> str:
+        """The folder in which it was said."""
+        return scope
+
+    def read_ref(self, ref: str) -> Page:
+        """The message under a ref with its neighbours, or a session with its messages.
+
+        Raises: NotFound, Denied, Unavailable.
+        """
+        parts = parse_ref(ref)
+        if parts is None:
+            raise no_such(ref)
+        if not parts.n:
+            return self._read_session(parts.client, parts.session)
+        near = {x.n: x for x in self._store.read_around(parts.client, parts.session, parts.n)}
+        message = near.get(parts.n)
+        if message is None:
+            raise no_such(ref)
+        before = next((x for n, x in near.items() if n < parts.n), None)
+        after = next((x for n, x in near.items() if n > parts.n), None)
+        return Page(
+            ref=ref,
+            journal=JOURNAL,
+            scope=message.cwd,
+            kind=KIND,
+            at=instant_of(message.at),
+            text=message.text,
+            author=message.author,
+            before=before and _glimpse(parts.client, parts.session, before),
+            after=after and _glimpse(parts.client, parts.session, after),
+        )
+
+    def _read_session(self, client: str, session: str) -> Page:
+        messages = [x for x in self._store.read(client, session) if x.text.strip()]
+        if not messages:
+            raise no_such(ref_of(client, session))
+        first = next((x for x in messages if x.author == USER), messages[0])
+        return Page(
+            ref=ref_of(client, session),
+            journal=JOURNAL,
+            scope=first.cwd,
+            kind=SESSION,
+            at=instant_of(messages[0].at),
+            text=first.text,
+            author=first.author,
+            sources=tuple(_glimpse(client, session, x) for x in messages),
+        )
+
+
+def no_such(ref: str) -> NotFound:
+    """The error for a ref that names nothing that is kept."""
+    return NotFound(
+        f"No message or session {opening(ref, 100)!r}.",
+        hint="See `commonplace transcripts list`, or list_sessions.",
+    )
+
+
+def _glimpse(client: str, session: str, message: Message) -> Glimpse:
+    text = f"{message.author}: {first_words(message.text)}"
+    return Glimpse(ref=ref_of(client, session, message.n), at=instant_of(message.at), text=text)

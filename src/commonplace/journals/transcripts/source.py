@@ -1,0 +1,110 @@
+"""Owns how the index follows transcripts: what was kept, deleted, or altered by hand.
+
+Never writes to a file of messages, and never logs what was said.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from commonplace.core.values import Doc, Drop, Put
+from commonplace.journals.transcripts.message import (
+    JOURNAL,
+    KIND,
+    instant_of,
+    parse_ref,
+    ref_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from commonplace.core.values import Change, Since
+    from commonplace.journals.transcripts.message import Message
+    from commonplace.journals.transcripts.store import TranscriptStore
+
+_AT_ONCE = 200
+
+
+class TranscriptSource:
+    """The transcripts of one owner, there or not, as the index follows them."""
+
+    cheap_mark = True
+    exact_mark = False
+
+    def __init__(self, store: TranscriptStore) -> None:
+        self._store = store
+
+    @property
+    def name(self) -> str:
+        """`transcripts`."""
+        return JOURNAL
+
+    def mark(self) -> str:
+        """See `TranscriptStore.mark`: about 0.3 ms at 200,000 messages."""
+        return self._store.mark()
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts of what is new or altered, then drops, session by session, the oldest first.
+
+        Files are compared with the catalog by size and time where every entry is looked at, or one
+        came or went by hand; the text of what is known is not read again.
+        Raises: Denied, Unavailable where the files cannot be read.
+        """
+        now = self._store.mark()
+        is_same_folder = since.mark is not None and _folder_of(since.mark) == _folder_of(now)
+        if not is_same_folder:
+            self._store.follow_files()
+        changed = None if since.mark is None else self._store.changed_since(since.mark)
+        if changed is None:
+            yield from self._scan_all(since)
+            return
+        for client, session in changed:
+            known = since.stamps(f"{ref_of(client, session)}#")
+            yield from self._compare(client, session, known)
+
+    def _scan_all(self, since: Since) -> Iterator[Change]:
+        known: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+        for ref, stamp in since.stamps(f"{JOURNAL}:").items():
+            parts = parse_ref(ref)
+            if parts is None:
+                yield Drop(ref)
+            else:
+                known[parts.client, parts.session][ref] = stamp
+        for client, session in self._store.list_names():
+            yield from self._compare(client, session, known.pop((client, session), {}))
+        yield from (Drop(ref) for refs in known.values() for ref in sorted(refs))
+
+    def _compare(self, client: str, session: str, known: Mapping[str, str]) -> Iterator[Change]:
+        stamps = self._store.list_stamps(client, session)
+        refs = {n: ref_of(client, session, n) for n in stamps}
+        wanted = [n for n, stamp in stamps.items() if known.get(refs[n]) != stamp]
+        for start in range(0, len(wanted), _AT_ONCE):
+            some = wanted[start : start + _AT_ONCE]
+            for message in self._store.read(client, session, first=some[0], last=some[-1]):
+                # Read again since, it may be another line than its stamp was of: the next scan
+                # sees that.
+                if message.n in stamps and known.get(refs[message.n]) != stamps[message.n]:
+                    yield Put(doc_of(client, session, message, stamps[message.n]))
+        gone = known.keys() - set(refs.values())
+        yield from (Drop(ref) for ref in sorted(gone))
+
+
+def doc_of(client: str, session: str, message: Message, stamp: str) -> Doc:
+    """What the index holds of a message."""
+    return Doc(
+        ref=ref_of(client, session, message.n),
+        journal=JOURNAL,
+        kind=KIND,
+        scope=message.cwd,
+        at=instant_of(message.at),
+        text=message.text,
+        stamp=stamp,
+        session=f"{client}/{session}",
+        author=message.author,
+    )
+
+
+def _folder_of(mark: str) -> str:
+    return mark.partition(" ")[2]
