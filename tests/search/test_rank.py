@@ -254,3 +254,13 @@ def test_the_largest_level_that_fills_a_span_fits_it(days, kinds):
     within = Interval(start=start, end=start + timedelta(days=days))
     assert numbers.fitting_kinds(within) == kinds
     assert numbers.fitting_kinds(Interval(start=start)) == ()
+
+
+def test_a_kind_that_nobody_wrote_on_purpose_counts_for_less(made):
+    """Of two that fit alike the written one is first; without that kind nothing changes."""
+    rows = [one("a", words=2.0), one("b", words=1.0)]
+    turn = one("c", words=2.0, kind="turn")
+    lower = replace(EVEN, lower_kinds=(("turn", 0.75),))
+    assert scores(made(*rows, turn), policy=lower) == [(0, 1.0), (2, 0.75), (1, 0.5)]
+    assert scores(made(*rows), policy=lower) == scores(made(*rows))
+    assert dict(numbers.RECALL.lower_kinds) == {"turn": numbers.TURN_FACTOR}

@@ -196,6 +196,7 @@ class Policy:
         recent_days: Days in which that falls to 1/e.
         preferred_kinds: The kinds of entry that are preferred.
         per_kind: The most hits of one kind; 0 for no bound.
+        lower_kinds: Factor, in (0, 1], for entries of a kind that nobody wrote on purpose.
         weighing: How the index weighs words and context.
 
     Source: weights from the measured fusion (.55 meaning, .45 words), docs/retrieval.md.
@@ -217,6 +218,7 @@ class Policy:
     recent_days: float = 14.0
     preferred_kinds: tuple[PreferredKind, ...] = ()
     per_kind: int = 0
+    lower_kinds: tuple[tuple[str, float], ...] = ()
     weighing: Weighing = WEIGHING
 
     def max_score(self, *, names_time: bool) -> float:
@@ -235,6 +237,11 @@ class Policy:
         return max(100, limit, min(10 * limit, 1000))
 
 
+TURN_FACTOR = 0.75
+"""What was said in a session counts for so much of what was written on purpose and fits as well:
+it is evidence, and there is a hundred times as much of it.
+Why: docs/decisions/0060-what-was-said-is-kept-in-files.md."""
+
 RECALL = Policy(
     meaning=0.5,
     words=0.5,
@@ -244,6 +251,7 @@ RECALL = Policy(
     own=1.1,
     lent=True,
     diverse=0.5,
+    lower_kinds=(("turn", TURN_FACTOR),),
 )
 """One question to all journals. Source: configuration A, docs/retrieval.md."""
 

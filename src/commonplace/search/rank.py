@@ -95,6 +95,9 @@ def rank(
     if fitting and policy.fitting != 1.0:
         fits = [place for place, kind in enumerate(found.kinds) if kind in fitting]
         score = score * np.where(np.isin(found.kind, fits), policy.fitting, 1.0)
+    for kind, factor in policy.lower_kinds:
+        if kind in found.kinds:
+            score = score * np.where(found.kind == found.kinds.index(kind), factor, 1.0)
     if leaning is not None:
         score = score * np.where(_inside(found, leaning, policy), policy.inside, 1.0)
     if now is not None and (policy.recent or policy.preferred_kinds):
