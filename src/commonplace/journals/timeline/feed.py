@@ -10,11 +10,12 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
-from commonplace.core.text import body_of
+from commonplace.core.text import body_of, opening
 from commonplace.core.values import Put, Since
 from commonplace.journals.timeline.due_periods import note_change
 from commonplace.journals.timeline.entry import LATEST, is_within_calendar, ref_of, unpack_id
@@ -28,14 +29,20 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.ports import OpensRefs, Source
-    from commonplace.core.values import Change, Doc, Interval
+    from commonplace.core.values import Change, Doc, Interval, Page
     from commonplace.journals.timeline.journal import TimelineJournal
 
 KINDS = frozenset({"entry", "event"})
 """What of other journals is activity: an overview of a notebook's section is not."""
 
+_SAID, _BY = "turn", "user"
+"""Of what was said in sessions only what the user said is activity: it names what was asked for,
+and is a handful of entries a session, where the answers would be hundreds."""
+
 PRIVATE = "private"
 _AT_ONCE = 200
+_LONGEST_SAID = 2000
+"""Characters of something said that a rollup reads: what was pasted below is no activity."""
 
 _log = logging.getLogger(__name__)
 
@@ -147,9 +154,8 @@ class Feeding:
             with suppress(NotFound, Invalid, Denied):
                 if name in openers:
                     page = openers[name].read_ref(ref)
-                    metadata = {"tags": list(page.tags)} if page.tags else {}
                     found[ref] = FedEntry(
-                        text=body_of(page.text), metadata=metadata, is_private=name == PRIVATE
+                        text=_text_of(page), metadata=_metadata_of(page), is_private=name == PRIVATE
                     )
         return found
 
@@ -179,7 +185,7 @@ class Feeding:
                 elif not is_within_calendar(change.doc.at):
                     # What lies at an end of the calendar is in no period.
                     done.changed += self._drop(conn, change.doc.ref, done)
-                elif change.doc.kind in KINDS and change.doc.text.strip():
+                elif _is_activity(change.doc):
                     done.changed += self._put(conn, change.doc, done)
 
     def _put(self, conn: sqlite3.Connection, doc: Doc, done: _FeedChanges) -> bool:
@@ -228,6 +234,23 @@ class Feeding:
         if name not in self._reported:
             self._reported.add(name)
             _log.warning("%s does not feed the timeline: %s", name, exc)
+
+
+def _text_of(page: Page) -> str:
+    return opening(page.text, _LONGEST_SAID) if page.kind == _SAID else body_of(page.text)
+
+
+def _metadata_of(page: Page) -> dict[str, list[str]]:
+    """What figures count: tags, and of something said the project, which it cannot say itself."""
+    named = {"tags": list(page.tags)}
+    if page.kind == _SAID:
+        named["projects"] = [PurePath(page.scope).name]
+    return {name: found for name, names in named.items() if (found := [x for x in names if x])}
+
+
+def _is_activity(doc: Doc) -> bool:
+    counts = doc.kind in KINDS or (doc.kind == _SAID and doc.author == _BY)
+    return counts and bool(doc.text.strip())
 
 
 def _hash(doc: Doc) -> bytes:
