@@ -89,6 +89,7 @@ VALUES = {
     "transcripts.capture": ["true", "false", "true", "false"],
     "transcripts.tools": ["none", "names", "all", "none"],
     "transcripts.subagents": ["true", "false", "true", "false"],
+    "transcripts.retain_days": ["0", "30", "90.0", "365"],
     "database.url": ["a", "b", "c", "d"],
     "database.worker_url": ["a", "b", "c", "d"],
     "database.admin_url": ["a", "b", "c", "d"],
@@ -123,6 +124,7 @@ NUMBERS = {
 NUMBERS -= {"notebook.auto_gc"}
 WITH_DEFAULT = {"llm.timeout_s", "llm.tokens_per_run", "llm.tokens_per_day"}
 WITH_DEFAULT |= {"brief.tokens", "timeline.grace_minutes", "serve.per_second", "serve.at_once"}
+WITH_DEFAULT |= {"transcripts.retain_days"}
 NUMBERS |= WITH_DEFAULT
 
 

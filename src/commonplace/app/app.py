@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
     from commonplace.app.wiring.timeline import TimelineWiring
+    from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
@@ -77,6 +78,7 @@ class App(OwnerContext):
         self.notebook: NotebookWiring = made["notebook"]
         self.timeline: TimelineWiring = made["timeline"]
         self.memory: MemoryWiring = made["memory"]
+        self.transcripts: TranscriptWiring = made["transcripts"]
 
     def toolsets(self) -> list[Toolset]:
         """The toolsets that the settings ask for; making them opens nothing."""

@@ -233,7 +233,7 @@ class MemorySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptsSettings:
-    """What is kept of what was said in sessions."""
+    """What is kept of what was said in sessions, and for how long."""
 
     capture: bool = row(
         "COMMONPLACE_TRANSCRIPTS_CAPTURE",
@@ -252,6 +252,12 @@ class TranscriptsSettings:
         parse_boolean,
         "Keep what sub-agents said as well.",
         default=QUICK["transcripts.subagents"][2],
+    )
+    retain_days: float = row(
+        "COMMONPLACE_TRANSCRIPTS_RETAIN_DAYS",
+        number_of(0, 100_000),
+        "Days that a session is kept after its last message; 0 keeps all for ever.",
+        default=0.0,
     )
 
 

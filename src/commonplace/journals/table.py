@@ -1,4 +1,4 @@
-"""THE TABLE: a row for each journal, in strings; a sixth journal is one more row.
+"""THE TABLE: a row for each journal, in strings; one more journal is one more row.
 
 Imports nothing: settings, command line, app, doctor and docs read it before any journal is there.
 """
@@ -111,6 +111,15 @@ JOURNALS: tuple[JournalRow, ...] = (
         command="commonplace.doors.cli.memory:memory",
         toolsets=("memory", "memory-write"),
         original_tools=("memory_search",),
+    ),
+    JournalRow(
+        name="transcripts",
+        help="List, read and delete what was said in sessions.",
+        purpose="What you and your assistants said in each session, word for word, as it was said.",
+        wiring="commonplace.app.wiring.transcripts:TranscriptWiring",
+        command="commonplace.doors.cli.transcripts:transcripts",
+        toolsets=("transcripts",),
+        feeds=True,
     ),
 )
 

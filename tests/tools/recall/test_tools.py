@@ -421,7 +421,9 @@ def test_recall_is_offered_by_default_and_reads_alone(world):
     assert listed == ["recall", "list_by_time", "open_ref", "find_when_i"]
     assert not any(tool.effects.writes for tool in offered.tools)
     said = offered.tool("recall").description
-    assert said.startswith("Private journal, chronicle, notebook, timeline, memory: one search ")
+    assert said.startswith(
+        "Private journal, chronicle, notebook, timeline, memory, transcripts: one search "
+    )
 
 
 def test_a_list_of_a_time_is_newest_first(app):

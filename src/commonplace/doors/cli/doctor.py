@@ -54,7 +54,7 @@ def _facts(report: HealthReport, repairs: HealthRepairs) -> dict[str, object]:
 def _text(report: HealthReport, repairs: HealthRepairs) -> str:
     before = [None, *(part for part, _ in report.notes)]
     lines = [
-        f"{'' if part == last else part.capitalize():10}{note}"
+        f"{'' if part == last else part.capitalize():9} {note}"
         for last, (part, note) in zip(before, report.notes, strict=False)
     ]
     if repairs.done:

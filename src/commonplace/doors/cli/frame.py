@@ -180,7 +180,13 @@ def list_form() -> str:
 
 
 def show_list(
-    answer: Answer, as_json: bool, *, about: str = "", journal: str = "", explain: bool = False
+    answer: Answer,
+    as_json: bool,
+    *,
+    about: str = "",
+    journal: str = "",
+    explain: bool = False,
+    whole: bool = False,
 ) -> None:
     """Print a list in the form that was asked for; see `list_options`.
 
@@ -190,6 +196,7 @@ def show_list(
         about: The question, whose words are marked on a terminal.
         journal: Whose ids the answer has, where it has ids in place of refs.
         explain: Whether --explain was given: the tool says it best.
+        whole: Whether the text of each entry is shown whole, unless another form was asked for.
     """
     from commonplace.doors.cli.json_output import VERSION, shaped
 
@@ -217,7 +224,7 @@ def show_list(
         about=about,
         time_line=first if first.startswith("Time: ") else "",
         width=shutil.get_terminal_size().columns if on_terminal else None,
-        lines={"oneline": 1, "full": None}.get(form, 2),
+        lines={"oneline": 1, "full": None}.get(form, None if whole and on_terminal else 2),
     )
     text = render_list(facts, look)
     if on_terminal:

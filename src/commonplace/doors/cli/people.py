@@ -11,6 +11,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,6 +33,8 @@ _WORD = re.compile(r"\w+")
 _STEM, _ENDING = 4, 3
 """The shortest beginning and the longest ending of two forms of a word."""
 _LEAST = 20
+_SAID = {"turn", "session"}
+"""The kinds of entry that are what was said in a session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +139,7 @@ def _item_lines(
     age = item.get("age", "")
     journal = item.get("journal", "")
     ref = visible(item.get("ref", ""))
-    text = visible(" ".join(item.get("text", "").split()))
+    text = _said_where(item) + visible(" ".join(item.get("text", "").split()))
     tags = "".join(f" #{visible(tag)}" for tag in item.get("tags", ()) if isinstance(tag, str))
     if look.width is None:
         yield "  ".join(filter(None, [at, age, ref, text + tags]))
@@ -158,6 +161,15 @@ def _item_lines(
     left = (text + tags)[len(first) :].strip()
     if left and look.lines > 1:
         yield f"{indent}{_marked(cut(left, rest), look.about)}"
+
+
+def _said_where(item: Mapping[str, Any]) -> str:
+    """Of what was said in a session: the name of the project, and who said it."""
+    if item.get("kind") not in _SAID:
+        return ""
+    project = PurePath(item.get("where", "")).name
+    parts = [f"[{project}]" if project else "", f"{item['author']}:" if "author" in item else ""]
+    return visible("".join(f"{part} " for part in parts if part))
 
 
 def _near_line(name: str, glimpse: Mapping[str, Any], look: ListLook) -> str:

@@ -12,12 +12,14 @@ from commonplace.doors.cli.calls import file_everything, opened
 from commonplace.doors.cli.frame import common_options, show
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.timeline import keeping
+from commonplace.tools.answers import add_notes
 from commonplace.tools.timeline.for_people import (
     dry_run_answer,
     rebuilt_answer,
     rolled_up_answer,
     status_answer,
 )
+from commonplace.tools.transcripts.for_people import retained_notes
 
 
 @click.command(short_help="Roll the timeline up: what is due, or a period again.")
@@ -30,7 +32,8 @@ def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json:
     """Roll the timeline up, from hours to years.
 
     --due may run at any time, as often as you like, in several processes: the summaries are the
-    same. PERIOD is `2026`, `2026-10`, `2026-W41`, `2026-10-07` or `2026-10-07 14`.
+    same. It also deletes the sessions that transcripts.retain_days lets go of. PERIOD is `2026`,
+    `2026-10`, `2026-W41`, `2026-10-07` or `2026-10-07 14`.
     """
     if sum([due or dry_run, rebuild is not None, status]) != 1 or (dry_run and rebuild):
         is_any = due or dry_run or status or rebuild is not None
@@ -51,4 +54,6 @@ def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json:
                 done = keeper.roll_up(progress=progress)
             if done.made:
                 file_everything(app)
-            show(rolled_up_answer(done), as_json)
+            # What a server does as well: nobody else would keep to transcripts.retain_days.
+            let_go = app.transcripts.service().retain_as_set()
+            show(add_notes(rolled_up_answer(done), retained_notes(let_go)), as_json)

@@ -1,4 +1,4 @@
-"""The scheduler of a server: rolls up what is due, of every owner that has a timeline.
+"""The scheduler of a server: rolls up what is due, and deletes sessions that are kept no longer.
 
 Decides nothing about periods: rows of the timeline say what is due. Never holds up an answer for
 long.
@@ -71,14 +71,15 @@ class RollupScheduler(Background):
         return made
 
     def list_owners(self) -> Iterator[str]:
-        """The owners that have a timeline."""
+        """The owners that have a timeline or sessions."""
         try:
             folders = sorted(os.listdir(self._users))
         except FileNotFoundError:
             return
         for name in folders:
             folder = self._users / name
-            if os.path.isfile(folder / "journal" / "journal.db"):
+            is_there = os.path.isfile(folder / "journal" / "journal.db")
+            if is_there or os.path.isdir(folder / "transcripts"):
                 try:
                     yield folder_owner(folder)
                 except CommonplaceError as exc:
@@ -114,6 +115,7 @@ class RollupScheduler(Background):
 
 
 def _roll_up_some(app: App) -> tuple[int, bool]:
+    app.transcripts.service().retain_as_set()
     service = app.timeline.service()
     service.feed()
     made = service.rollups.catch_up(most=TURN_MOST, within_s=TURN_S)

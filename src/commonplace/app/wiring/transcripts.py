@@ -1,0 +1,135 @@
+"""The wiring of transcripts."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from commonplace.app.cached import locked_cached_property
+from commonplace.core.files import may_exist
+from commonplace.core.values import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from commonplace.app.context import OwnerContext
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
+    from commonplace.core.values import Finding
+    from commonplace.journals.transcripts.store import TranscriptStore
+    from commonplace.services.transcripts.service import TranscriptService
+    from commonplace.tools.toolset import Toolset
+
+
+class TranscriptWiring:
+    """The transcripts of one owner, their service and their tools."""
+
+    name = "transcripts"
+    title = "Transcripts"
+
+    def __init__(self, context: OwnerContext) -> None:
+        self._context = context
+        self.wiring = context.wiring
+        self._folder = context.folder / self.name
+
+    @locked_cached_property
+    def store(self) -> TranscriptStore:
+        """The files, there or not."""
+        from commonplace.journals.transcripts.store import TranscriptStore
+
+        return TranscriptStore(str(self._folder))
+
+    def service(self) -> TranscriptService:
+        """The verbs of transcripts."""
+        return self._service
+
+    @locked_cached_property
+    def _service(self) -> TranscriptService:
+        from commonplace.services.transcripts.service import TranscriptService
+
+        context = self._context
+        return TranscriptService(
+            store=self.store,
+            filing=context.service_filing,
+            clock=context.clock,
+            zone=context.settings.timezone,
+            retain_days=int(context.settings.transcripts.retain_days),
+            shows_paths=context.shows_paths,
+        )
+
+    def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
+        """Its toolset by name; making it opens nothing."""
+        from commonplace.tools.transcripts.tools import TranscriptTools
+
+        return {self.name: lambda: TranscriptTools(self.service).toolset}
+
+    def is_there(self) -> bool:
+        """Whether anything was kept."""
+        return may_exist(self._folder)
+
+    def pages(self) -> OpensRefs:
+        """What opens its refs."""
+        from commonplace.journals.transcripts.pages import TranscriptPages
+
+        return TranscriptPages(self.store)
+
+    def amender(self) -> AmendsRefs:
+        """What deletes by refs."""
+        from commonplace.services.transcripts.amend import TranscriptAmender
+
+        return TranscriptAmender(self.service())
+
+    def sources(self) -> Sequence[Source]:
+        """What the index follows, even if the first session is kept while a server runs."""
+        return [self._source]
+
+    @locked_cached_property
+    def _source(self) -> Source:
+        from commonplace.journals.transcripts.source import TranscriptSource
+
+        return TranscriptSource(self.store)
+
+    def problems(self) -> Iterator[Finding]:
+        """Where they lie, and what of the files is not as it should be; changes nothing."""
+        yield f"{self._folder}{'' if self.is_there() else ', not made yet'}"
+        if not self.is_there():
+            return
+        state = self.store.check()
+        for path, count in state.broken.items():
+            yield Problem(
+                what=f"{path} has {count} broken lines, which are passed over.",
+                hint="Correct them in an editor, or take them out.",
+            )
+        for path in state.twice:
+            yield Problem(
+                what=f"{path} is a second file of its session, and is passed over.",
+                hint="Move it away.",
+            )
+        if state.unread:
+            yield Problem(
+                what=f"{state.unread} sessions are other than their catalog knows them.",
+                hint="Run `commonplace doctor --repair`.",
+                repairable=True,
+            )
+        for path in state.open_to_others:
+            yield Problem(
+                what=f"{path} can be read by others.",
+                hint="Run `commonplace doctor --repair`.",
+                repairable=True,
+            )
+
+    def repair(self) -> Iterator[str]:
+        """Make the catalog again where it differs, and close what others can read."""
+        if not self.is_there():
+            return
+        state = self.store.check()
+        for path in state.open_to_others:
+            os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
+            yield f"Closed {path} to others."
+        if state.unread:
+            self.store.remake_catalog()
+            yield "Made the catalog of transcripts again from its files."
+
+    def close(self) -> None:
+        """Close the catalog."""
+        if "store" in self.__dict__:
+            self.store.close()

@@ -1,0 +1,143 @@
+"""`commonplace transcripts`: what was said in sessions, from a terminal.
+
+Never decides anything about transcripts: each command parses, calls one verb, shows its answer.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import click
+
+from commonplace.core.refs import look_up
+from commonplace.core.values import Answer, Filter
+from commonplace.doors.cli.calls import call_tool, opened, tool_option
+from commonplace.doors.cli.frame import (
+    common_options,
+    confirm,
+    list_options,
+    show,
+    show_list,
+    yes_option,
+)
+from commonplace.doors.cli.recall import file_quickly
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+from commonplace.tools.transcripts.for_people import (
+    deleted_session_answer,
+    old_answer,
+    retained_answer,
+)
+from commonplace.tools.transcripts.tools import TranscriptTools
+
+call = partial(call_tool, "transcripts")
+
+_JOURNAL = Filter(journals=("transcripts",))
+
+
+@click.group()
+def transcripts() -> None:
+    """List, read and delete what was said in sessions."""
+
+
+@transcripts.command(name="list", short_help="List sessions, the one that went on last first.")
+@click.argument("when", nargs=-1)
+@tool_option(TranscriptTools.list_sessions, "project", "--in", "folder", metavar="FOLDER")
+@tool_option(TranscriptTools.list_sessions, "client", "--client", metavar="NAME")
+@tool_option(TranscriptTools.list_sessions, "limit", "-n", "--limit", type=int)
+@tool_option(TranscriptTools.list_sessions, "start", "--start", type=int)
+@list_options
+def list_sessions(when: tuple[str, ...], folder: str | None, as_json: bool, **given: Any) -> None:
+    """List sessions with their project and how each began, the one that went on last first.
+
+    WHEN is a time such as `yesterday` or `May 2026`; without it any time.
+    """
+    arguments = {**given, "when": " ".join(when), "project": folder}
+    show_list(call("list_sessions", arguments), as_json)
+
+
+@transcripts.command(name="show", cls=ShortRefCommand, short_help="Show what was said.")
+@click.argument("ref")
+@tool_option(TranscriptTools.read_session, "first", "--first", type=int)
+@tool_option(TranscriptTools.read_session, "limit", "-n", "--limit", type=int)
+@tool_option(TranscriptTools.read_session, "budget_tokens", "--budget", "budget_tokens", type=int)
+@list_options
+def show_session(ref: str, as_json: bool, **given: Any) -> None:
+    """Show what was said in a session, in its order.
+
+    REF is a session's ref or id, or the beginning of one, a number in the last list, or the ref of
+    a message, which is shown with what was said around it.
+    """
+    with opened() as app:
+        tool = app.toolset("transcripts").tool("read_session")
+        answer = find_entry(
+            app, ref, lambda each: tool.call({**given, "ref": each}), within=_JOURNAL
+        )
+        show_list(answer, as_json, whole=True)
+
+
+@transcripts.command(short_help="Find what was said by words and meaning.")
+@click.argument("query", nargs=-1, required=True)
+@click.option("--when", metavar="TIME", help="Only this time: 'last spring', '2026-11'.")
+@click.option("-n", "--limit", type=int, help="Maximum number of messages (default: 10).")
+@list_options
+def search(query: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """Find what was said, in all sessions, by words and meaning.
+
+    A time in the QUERY is read out of it. `commonplace recall` asks all journals.
+    """
+    words = " ".join(query)
+    with opened() as app:
+        if not app.transcripts.is_there():
+            show(Answer(text="No sessions are kept yet.", facts={"results": []}), as_json)
+            return
+        file_quickly(app)
+        tool = app.toolset("recall").tool("recall")
+        answer = tool.call({**given, "query": words, "journals": ["transcripts"]})
+        show_list(answer, as_json, about=words)
+
+
+@transcripts.command(cls=ShortRefCommand, short_help="Delete a session or a message for good.")
+@click.argument("ref")
+@yes_option
+@common_options
+def delete(ref: str, yes: bool, as_json: bool) -> None:
+    """Delete a session, or one message, for good; no import brings it back.
+
+    REF is as `transcripts list` and searches show it, a session's id or the beginning of one, or a
+    number in the last list.
+    """
+    with opened() as app:
+        service = app.transcripts.service()
+
+        def named(each: str) -> str:
+            return each if "#" in each else service.find_session(each).ref
+
+        whole = find_entry(app, ref, named, within=_JOURNAL)
+        confirm(f"Delete {whole} for good?", yes=yes)
+        show(deleted_session_answer(look_up(whole, service.delete)), as_json)
+
+
+@transcripts.command(short_help="Delete sessions that are older than so many days.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 100_000),
+    help="Since the last message of a session (default: transcripts.retain_days).",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would go, and delete nothing.")
+@yes_option
+@common_options
+def retain(days: int | None, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Delete the sessions whose last message is older than so many days.
+
+    What such a session goes on with is kept again.
+    """
+    with opened() as app:
+        service = app.transcripts.service()
+        days = days or service.retain_days
+        old = service.list_old(days)
+        if dry_run or not old:
+            show(old_answer(old, days), as_json)
+            return
+        confirm(f"Delete {len(old)} sessions for good?", yes=yes)
+        show(retained_answer(service.retain(days), days), as_json)

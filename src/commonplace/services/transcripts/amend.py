@@ -1,0 +1,53 @@
+"""How what was said is corrected by its ref: it can be deleted, and is never altered.
+
+Never makes a text for a model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from commonplace.core.errors import Conflict, Invalid
+from commonplace.core.text import opening, text_hash
+from commonplace.core.values import Amendment, EditableText
+from commonplace.journals.transcripts.pages import TranscriptPages
+
+if TYPE_CHECKING:
+    from commonplace.services.transcripts.service import TranscriptService
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptAmender:
+    """Deletes messages and sessions; see `core.ports.AmendsRefs`."""
+
+    service: TranscriptService
+
+    def read_text(self, ref: str) -> EditableText:
+        """What was said; of a session, how it began. See the port."""
+        page = TranscriptPages(self.service.store).read_ref(ref)
+        said = "\n".join([page.text, *(x.ref for x in page.sources)])
+        return EditableText(ref=page.ref, text=page.text, version=text_hash(said))
+
+    def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Refused: see the port."""
+        _refuse(self.read_text(ref).ref)
+
+    def delete(self, ref: str, *, expected: str = "") -> Amendment:
+        """Delete a message, or a whole session; see the port."""
+        found = self.read_text(ref)
+        if expected and expected != found.version:
+            raise Conflict(f"{found.ref} has changed meanwhile.", hint="Read it, then try again.")
+        done = self.service.delete(found.ref)
+        return Amendment(act="deleted", ref=found.ref, notes=done.notes)
+
+    def supersede(self, ref: str, text: str) -> Amendment:
+        """Refused: see the port."""
+        _refuse(self.read_text(ref).ref)
+
+
+def _refuse(ref: str) -> NoReturn:
+    raise Invalid(
+        f"What was said is not altered: {opening(ref, 100)}.",
+        hint="Delete it, or write what holds now into another journal.",
+    )
