@@ -315,6 +315,7 @@ def test_a_language_model_is_told_of(monkeypatch):
 def test_a_notebook_that_git_has_locked(home):
     """Doctor says where the notebook is and which lock holds it up; repair leaves that alone."""
     assert run("notebook", "write", "api", "Said.").exit_code == 0
+    assert run("recall", "said").exit_code == 0  # a write leaves filing to the next search
     assert problems(code=0) == []
     lock = home / "users" / "me" / "notebook" / ".git" / "index.lock"
     assert str(lock.parent.parent) in notes()
