@@ -176,7 +176,13 @@ def toolsets_table() -> str:
     return f"| toolset | tools that a model is shown |\n|---|---|\n{rows}"
 
 
-PROJECT_FILES = {"no": "", "inside": "inside it", "narrow": "may narrow", "yes": "may set"}
+PROJECT_FILES = {
+    "no": "",
+    "here": '`"here"`',
+    "inside": "inside it",
+    "narrow": "may narrow",
+    "yes": "may set",
+}
 
 
 def tool_text(tool: Tool) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.repositories import add_work_tree, make_repository
 
 from commonplace.config.settings import read_settings, render_setting, user_file, write_setting
 from commonplace.config.table import SETTINGS
@@ -277,6 +278,47 @@ def test_no_project_in_the_home_folder(home):
     assert read(home, home, COMMONPLACE_PROJECT=str(home)).project == home
 
 
+def test_the_project_is_the_repository(home):
+    """Of the working directory, of a folder that is named, and of every work tree."""
+    app = make_repository(home / "app")
+    deep = app / "src" / "deep"
+    tree = add_work_tree(app, home / "tree")
+    for cwd, env in ((deep, {}), (home, {"COMMONPLACE_PROJECT": str(deep)}), (tree / "src", {})):
+        settings = read(cwd, home, **env)
+        assert (settings.project, settings.origins["project"].split()[0]) == (
+            app,
+            "environment" if env else "default",
+        )
+        assert settings.work_folder == (deep if env else cwd)
+    assert read(home, home).work_folder is None
+
+
+def test_a_project_file_may_make_its_folder_the_project(home):
+    """It says so of itself, and of no other folder."""
+    app = make_repository(home / "app")
+    file = write(app / "src" / ".commonplace.toml", 'project = "here"')
+    settings = read(app / "src" / "deep", home)
+    assert settings.project == app / "src"
+    assert settings.origins["project"] == f"{file} (project)"
+    assert read(app, home).project == app
+    for other in ("..", str(home), "there", "deep", ""):
+        write(file, f'project = "{other}"')
+        with pytest.raises(Invalid, match='may only be "here" there'):
+            read(app / "src", home)
+
+
+def test_a_journal_inside_the_project_is_one_for_all_work_trees(home):
+    """The file that names it lies in each of them, and a work tree is deleted with what it holds."""
+    app = make_repository(home / "app")
+    tree = add_work_tree(app, home / "tree")
+    write(app / ".commonplace.toml", '[private]\npath = "notes"')
+    write(tree / ".commonplace.toml", '[private]\npath = "notes"')
+    for cwd in (app, tree / "src"):
+        settings = read(cwd, home)
+        assert settings.private.path == app / "notes"
+        assert settings.project_folders == {"private.path": app}
+
+
 def test_project_files_are_searched_upward_to_the_home(home, project):
     """Nearer files win key by key; what lies above the home is not read."""
     write(home.parent / ".commonplace.toml", "nonsense = 1")
@@ -483,6 +525,7 @@ def test_no_setting_that_redirects_or_sends_may_be_a_projects(home, project):
     """The whole table: what a project's file may set at all, and how."""
     may = {setting.key: setting.project for setting in SETTINGS if setting.project != "no"}
     assert may == {
+        "project": "here",
         "timezone": "yes",
         "toolsets": "narrow",
         "read_only": "narrow",

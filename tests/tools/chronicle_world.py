@@ -65,6 +65,7 @@ class ChronicleWorld:
             finder=Finder(index=self.index, encoder=slot, filing=self.filing),
             clock=self.clock,
             zone=LOS_ANGELES,
+            project=project,
             folder=project,
             home=home,
             trusted=TrustedLogs(home / "trusted"),
@@ -94,7 +95,7 @@ class ChronicleWorld:
 
     def without_folder(self) -> None:
         """Go on without a project's folder."""
-        self.service = replace(self.service, folder=None)
+        self.service = replace(self.service, project=None, folder=None)
 
     def close(self) -> None:
         """Stop the background work and let go of the file."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
+    from commonplace.services.projects import ProjectService
     from commonplace.tools.toolset import Toolset
 
 SWEEP_WAITS_S = 2.0
@@ -71,7 +72,9 @@ class App(OwnerContext):
         made: dict[str, Any] = {row.name: Backend(row.wiring).load()(self) for row in JOURNALS}
         self.journals: tuple[JournalWiring, ...] = tuple(made.values())
         self.amend = AmendWiring(self.journals)
-        self.recall = RecallWiring(self, journals=self.journals, amend=self.amend.service)
+        self.recall = RecallWiring(
+            self, journals=self.journals, amend=self.amend.service, project=self.project
+        )
         # By name and type, for the doors of each.
         self.private: PrivateWiring = made["private"]
         self.chronicle: ChronicleWiring = made["chronicle"]
@@ -94,6 +97,21 @@ class App(OwnerContext):
             return made[name]()
         select = default_toolset if name == DEFAULT else classic_toolset
         return select([made[part]() for part in PARTS[name]])
+
+    def project(self) -> ProjectService | None:
+        """The verbs of the project that this owner works in; None where there is none."""
+        from commonplace.services.projects import ProjectService
+
+        folder = self.settings.work_folder
+        if folder is None or self.shared.serves_owners:
+            return None
+        journal = self.private.journal
+        return ProjectService(
+            folder=folder,
+            home=self.user_home,
+            journals=tuple(root.path for root in journal.former),
+            known=tuple(root.path.parent for root in journal.project_roots.each()),
+        )
 
     def fed(self) -> Sequence[JournalWiring]:
         """The journals whose entries count in the timeline's rollups, as the settings name them."""

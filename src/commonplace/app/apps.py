@@ -72,7 +72,10 @@ class Apps:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = replace(
-            settings, project=None, private=replace(settings.private, path=None)
+            settings,
+            project=None,
+            work_folder=None,
+            private=replace(settings.private, path=None),
         )
         self.shared = shared or ProcessContext(self.settings, serves_owners=True)
         self._is_alone = shared is None

@@ -23,6 +23,7 @@ from commonplace.config.values import (
 )
 from commonplace.core.errors import Invalid
 from commonplace.core.files import make_folder, may_exist, replace_file, translated
+from commonplace.core.projects import HERE, PROJECT_FILE, project_of
 from commonplace.core.toml import parse_toml
 from commonplace.journals.table import TOOLSETS, with_parts
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.config.table import Settings
-
-PROJECT_FILE = ".commonplace.toml"
 
 NARROWED_BY = ", narrowed by "
 """In an origin, between where a value comes from and each project's file that narrows it."""
@@ -88,7 +87,8 @@ def read_settings(
     left_out: list[str] = []
     for setting in SETTINGS:
         narrows = setting.project == "narrow"
-        heard = [x for x in layers if setting.key in x.values and (x.trusted or not narrows)]
+        is_users = setting.project in {"narrow", "here"}
+        heard = [x for x in layers if setting.key in x.values and (x.trusted or not is_users)]
         if setting.project == "inside":  # only where the user names no folder at all
             heard.sort(key=lambda layer: not layer.trusted)
         if heard:
@@ -105,9 +105,34 @@ def read_settings(
                 if narrowed != value:
                     value, origin = narrowed, f"{origin}{NARROWED_BY}{layer.origin(setting)}"
         values[setting.key], origins[setting.key] = value, origin
+    work_folder = values["project"]
+    if work_folder is not None:
+        _enter_project(values, origins, folders, start)
     return build_settings(
-        values, origins=origins, project_folders=folders, left_out=tuple(left_out)
+        values,
+        origins=origins,
+        project_folders=folders,
+        left_out=tuple(left_out),
+        work_folder=work_folder,
     )
+
+
+def _enter_project(
+    values: dict[str, Any], origins: dict[str, str], folders: dict[str, Path], start: Start
+) -> None:
+    """Put the project in the place of the folder in it, and what its file names inside of it."""
+    folder = values["project"]
+    found = project_of(folder, start.home, start.environ)
+    if found.isolated:
+        origins["project"] = f"{Path(found.root, PROJECT_FILE)} (project)"
+    # The path as the user wrote it, where that is the project itself.
+    is_root = found.root == os.path.realpath(folder)
+    values["project"] = folder if is_root else Path(found.root)
+    key = "private.path"
+    if key in folders and found.tree != found.root and folders[key].is_relative_to(found.tree):
+        # The same file lies in each work tree, and means one journal.
+        values[key] = Path(found.root, os.path.relpath(values[key], found.tree))
+        folders[key] = Path(found.root, os.path.relpath(folders[key], found.tree))
 
 
 def write_setting(
@@ -318,6 +343,10 @@ def _check_project_file(
     """Refuse what would move private text or weights, or send anything anywhere."""
     for key in layer.values:
         setting = _setting(key, key)
+        if setting.project == "here":
+            if layer.values[key] != HERE:
+                raise _not_in_project(layer.origin(setting), f'may only be "{HERE}" there')
+            continue
         if setting.project == "no":
             raise _not_in_project(layer.origin(setting), "may not be set there")
         value = _parsed(setting, layer, home, toolsets)

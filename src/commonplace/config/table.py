@@ -18,6 +18,7 @@ from commonplace.config.quick import (
 from commonplace.config.values import (
     Place,
     Start,
+    default_folder,
     names_of,
     number_of,
     one_of,
@@ -35,7 +36,6 @@ from commonplace.config.values import (
     platform_folder,
     system_zone,
 )
-from commonplace.core.projects import find_project
 from commonplace.journals.table import DEFAULT, FEEDS
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
-InProject: TypeAlias = Literal["no", "inside", "narrow", "yes"]
-"""What a project's file, which may be a stranger's, may do with a setting: nothing; name a path
-inside its own folder; narrow what the user has; set it, because nothing is widened, redirected or
-sent by any value of it."""
+InProject: TypeAlias = Literal["no", "here", "inside", "narrow", "yes"]
+"""What a project's file, which may be a stranger's, may do with a setting: nothing; say `here`, its
+own folder; name a path inside that; narrow what the user has; set it, because nothing is widened,
+redirected or sent by any value of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -427,6 +427,7 @@ class Settings:
 
     Args:
         project: None where there is none.
+        work_folder: Where in the project the work is done; None where there is no project.
         log: None where no file is asked for.
         origins: for each key, where its value comes from.
         project_folders: for each key that a project's file set, the folder of that file.
@@ -448,8 +449,9 @@ class Settings:
     project: Path | None = row(
         "COMMONPLACE_PROJECT",
         parse_folder,
-        "The project's folder; else the working directory.",
-        make=lambda start: find_project(start.cwd, start.home, start.environ),
+        "A folder of the project; else the working directory. Its repository is the project.",
+        make=default_folder,
+        project="here",
     )
     timezone: ZoneInfo = row(
         "COMMONPLACE_TIMEZONE",
@@ -510,6 +512,7 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict)
     project_folders: Mapping[str, Path] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    work_folder: Path | None = None
 
 
 SECTIONS: Mapping[str, type] = {

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from commonplace.core.errors import Invalid
 from commonplace.core.owner_folders import parse_owner
+from commonplace.core.projects import find_project
 from commonplace.core.text import nearest
 from commonplace.journals.table import CLASSIC
 
@@ -263,6 +264,11 @@ def parse_zone(value: object, place: Place) -> ZoneInfo:
 def nothing(_start: Start) -> None:
     """The default of what may be left out."""
     return
+
+
+def default_folder(start: Start) -> Path | None:
+    """The working directory, where it may be a project or lie in one."""
+    return start.cwd if find_project(start.cwd, start.home, start.environ) else None
 
 
 def system_zone(start: Start) -> ZoneInfo:

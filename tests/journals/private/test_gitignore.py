@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 import pytest
+from tests.repositories import git
 
 from commonplace.core.errors import Denied
 from commonplace.journals.git import run as git_run
@@ -13,17 +13,6 @@ from commonplace.journals.private.source import sources_of
 
 NOTE = {"project_notes": "nobody but me"}
 TODAY = "2026-11-21"
-
-
-def git(folder, *words):
-    """What a git command prints, with no configuration but the repository's."""
-    return subprocess.run(
-        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", folder, *words],
-        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
 
 
 def staged(folder):

@@ -89,7 +89,8 @@ class ChronicleWiring:
             finder=context.service_finder,
             clock=context.clock,
             zone=context.settings.timezone,
-            folder=context.settings.project,
+            project=context.settings.project,
+            folder=context.settings.work_folder,
             home=context.user_home,
             trusted=TrustedLogs(context.reach / "trusted"),
         )

@@ -6,6 +6,7 @@ import os
 import random
 import tempfile
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ class PrivateWiring:
     @locked_cached_property
     def journal(self) -> PrivateJournal:
         """The private journal of this owner and this project."""
+        from commonplace.journals.private.former_roots import find_former_roots
         from commonplace.journals.private.journal import PrivateJournal
         from commonplace.journals.private.roots import resolve_roots
 
@@ -58,6 +60,11 @@ class PrivateWiring:
             keys=context.reach / "keys" / "private",
             random_micros=lambda: random.randrange(1000),  # noqa: S311  a file name, no secret
             known=context.reach / "projects",
+            former=None
+            if settings.work_folder is None
+            else partial(
+                find_former_roots, roots, folder=settings.work_folder, home=context.user_home
+            ),
         )
 
     @locked_cached_property

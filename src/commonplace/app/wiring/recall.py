@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import OpensRefs, Searched
     from commonplace.search.finder import Finder
     from commonplace.services.amend import AmendService
+    from commonplace.services.projects import ProjectService
     from commonplace.services.recall.service import RecallService
     from commonplace.tools.recall.tools import RecallTools
     from commonplace.tools.toolset import Toolset
@@ -29,9 +30,11 @@ class RecallWiring:
         *,
         journals: Sequence[JournalWiring],
         amend: Callable[[], AmendService],
+        project: Callable[[], ProjectService | None],
     ) -> None:
         self._context = context
         self._amend = amend
+        self._project = project
         self.wiring = context.wiring
         self._journals = journals
 
@@ -77,6 +80,7 @@ class RecallWiring:
             clock=context.clock,
             zone=context.settings.timezone,
             shows_paths=context.shows_paths,
+            project=self._project,
             left_out=() if context.shared.serves_owners else context.settings.left_out,
         )
 

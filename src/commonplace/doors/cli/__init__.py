@@ -39,6 +39,9 @@ COMMANDS = {
     "when": Lazy(
         "commonplace.doors.cli.chronicle:when", "Find when you last, first or ever did something."
     ),
+    "project": Lazy(
+        "commonplace.doors.cli.project:project", "Show which project this is; join clones of it."
+    ),
     "status": Lazy("commonplace.doors.cli.recall:status", "Show what each journal holds."),
     "brief": Lazy(
         "commonplace.doors.cli.brief:brief",

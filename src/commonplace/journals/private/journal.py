@@ -60,6 +60,8 @@ class PrivateJournal:
     Attributes:
         zone: The owner's.
         known: Where the roots of all projects lie, kept for processes of other projects.
+        project_roots: What keeps that.
+        former: The roots of the project that are only read: of subfolders, work trees and clones.
         notices: What is passed over, logged once.
         ignored: Which days git ignores: no file is put into any other.
     """
@@ -73,6 +75,7 @@ class PrivateJournal:
         keys: Path,
         random_micros: Callable[[], int],
         known: Path | None = None,
+        former: Callable[[ProjectRoots], tuple[Root, ...]] | None = None,
     ) -> None:
         """Open the journal; nothing is made before the first write.
 
@@ -83,16 +86,18 @@ class PrivateJournal:
             keys: Our folder for idempotency keys.
             random_micros: 0..999, the last digits of a file name.
             known: Our folder where the roots of all projects are kept; None to keep none.
+            former: Finds the roots that are read as well and never written to.
         """
         self._note = roots.note
-        self._roots = roots.each()
+        self.project_roots = ProjectRoots(known)
+        self.former = former(self.project_roots) if former else ()
+        self._roots = (*roots.each(), *self.former)
         self.zone = zone
         self._clock = clock
         self._keys = keys
         self.notices = Notices()
         self.ignored = IgnoredDays()
-        self._writer = ThoughtWriter(self._roots, zone, keys, self.ignored, random_micros)
-        self.project_roots = ProjectRoots(known)
+        self._writer = ThoughtWriter(roots.each(), zone, keys, self.ignored, random_micros)
 
     @property
     def note(self) -> str:
@@ -105,7 +110,7 @@ class PrivateJournal:
 
     @property
     def roots(self) -> tuple[Root, ...]:
-        """The distinct roots, the user's first."""
+        """The distinct roots, the user's first, then the project's, then those only read."""
         return self._roots
 
     def scopes(self, kind: Kind) -> tuple[str, ...]:

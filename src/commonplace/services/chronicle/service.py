@@ -98,7 +98,8 @@ class ChronicleService:
 
     Attributes:
         zone: The owner's, in which phrases of time are read.
-        folder: The project's or the working folder, where a `.chronicle` is looked for, if any.
+        project: The project's folder, if any.
+        folder: Where in the project the work is done: there a `.chronicle` is looked for.
         home: The user's, at which that search ends.
         trusted: Which of the project logs the user has allowed.
     """
@@ -108,6 +109,7 @@ class ChronicleService:
     finder: Finder
     clock: Clock
     zone: tzinfo
+    project: Path | None
     folder: Path | None
     home: Path | None
     trusted: TrustedLogs
@@ -178,7 +180,7 @@ class ChronicleService:
             activity,
             context,
             neighbours=neighbours,
-            folder=self.folder.name if self.folder else None,
+            folder=self.project.name if self.project else None,
             used=[count.tag for count in self.chronicle.list_tags()],
         )
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import EncoderState, Filter, Found, Hit, Page
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
+    from commonplace.services.projects import ProjectService
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +104,7 @@ class RecallService:
         journals: What opens the refs of each journal, by its name.
         lost: The journals that cannot even be opened, and why.
         shows_paths: Whether the caller can use a path of this machine.
+        project: The project that work is done in, for `status`; answers None where there is none.
         left_out: What project files asked for and did not get, for `status`.
     """
 
@@ -115,6 +117,7 @@ class RecallService:
     clock: Clock
     zone: tzinfo
     shows_paths: bool = True
+    project: Callable[[], ProjectService | None] = lambda: None
     left_out: tuple[str, ...] = ()
 
     def recall(self, query: str, *, when: str, within: Filter, limit: int) -> EntriesRecalled:

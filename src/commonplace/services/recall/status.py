@@ -5,6 +5,7 @@ Never loads a model, and never lets one broken part hide the others.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.values import EncoderState, Tally
+    from commonplace.services.projects import ProjectState
     from commonplace.services.recall.service import RecallService
 
 
@@ -43,6 +45,7 @@ class RecallStatus:
     Attributes:
         index_bytes: None where the index cannot be read.
         index_trouble: Why it cannot; empty where it can.
+        project: None where there is none, or its private journal cannot be told.
         left_out: What project files asked for and did not get.
     """
 
@@ -50,6 +53,7 @@ class RecallStatus:
     index_bytes: int | None
     index_trouble: str
     encoder: EncoderState
+    project: ProjectState | None
     left_out: tuple[str, ...]
 
 
@@ -84,5 +88,13 @@ def read_status(service: RecallService) -> RecallStatus:
         index_bytes=size,
         index_trouble=trouble.get("index", ""),
         encoder=encoder,
+        project=_project(service),
         left_out=service.left_out,
     )
+
+
+def _project(service: RecallService) -> ProjectState | None:
+    with suppress(CommonplaceError):  # the private journal, if it is that, is named above
+        project = service.project()
+        return project.state() if project else None
+    return None

@@ -120,9 +120,9 @@ def _group(tag: str, events: list[Event], service: ChronicleService) -> str:
 
 
 def project_context(service: ChronicleService) -> str:
-    """What `.chronicle` says here, and the latest entries of just this folder, as JSON."""
+    """What `.chronicle` says here, and the latest entries of just this project, as JSON."""
     config = service.log_config()
-    here = str(service.folder) if service.folder else None
+    here = str(service.project) if service.project else None
     events = service.chronicle.list_events(limit=_RECENT, directory=here).events if here else ()
     return _json(
         {

@@ -12,6 +12,7 @@ from commonplace.core.clock import render_instant
 from commonplace.core.fence import visible_line
 from commonplace.core.values import Answer
 from commonplace.services.recall.status import read_status
+from commonplace.tools.projects import project_facts, project_lines
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -53,6 +54,7 @@ def _facts(status: RecallStatus) -> dict[str, Any]:
             "state": status.encoder.state,
             "why": status.encoder.why,
         },
+        "project": project_facts(status.project) if status.project else None,
         "notes": list(status.left_out),
     }
 
@@ -74,6 +76,9 @@ def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
     encoder = status.encoder
     why = f": {encoder.why}" if encoder.why else ""
     lines.append(f"Encoder  {encoder.identity or encoder.name}, {encoder.state}{why}")
+    lines += (
+        [visible_line(each) for each in project_lines(status.project)] if status.project else []
+    )
     wrong = [each.trouble for each in status.journals]
     wrong += [status.index_trouble, *status.left_out]
     notes = [f"Note: {visible_line(each)}" for each in dict.fromkeys(wrong) if each]

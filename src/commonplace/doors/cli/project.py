@@ -1,0 +1,35 @@
+"""`commonplace project`: which project this is, and which clones belong to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from commonplace.core.errors import Invalid
+from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.frame import common_options, show
+
+
+@click.command()
+@click.option("--join", metavar="CLONE", help="Make this clone a part of another one's project.")
+@click.option("--leave", is_flag=True, help="Make this clone a project by itself again.")
+@common_options
+def project(join: str | None, leave: bool, as_json: bool) -> None:
+    """Show which project this folder belongs to.
+
+    Subfolders and work trees of a git repository are one project: notes of it lie in the main work
+    tree. Clones are one only once you join them.
+    """
+    from commonplace.tools.projects import join_answer, leave_answer, project_answer
+
+    if join and leave:
+        raise Invalid("--join and --leave go one at a time.", hint="Leave one of them out.")
+    with opened() as app:
+        service = app.project()
+        if join:
+            show(join_answer(service, Path(join).absolute()), as_json)
+        elif leave:
+            show(leave_answer(service), as_json)
+        else:
+            show(project_answer(service), as_json)

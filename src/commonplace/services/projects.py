@@ -1,0 +1,168 @@
+"""The project's verbs: what belongs to it, which clones might, and joining one to another.
+
+Never joins anything by itself: only the user can tell whether two clones are one project.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.files import locked, remove_file, replace_file
+from commonplace.core.projects import (
+    CLONES,
+    JOINED,
+    PROJECT_FILE,
+    clones_of,
+    git_folder_of,
+    project_of,
+)
+from commonplace.journals.git.first_commit import first_commit, holds_commit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from commonplace.core.projects import Project
+
+_MOST_ASKED = 40
+"""Of how many other repositories git is asked; each takes 5 ms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectState:
+    """A project and what belongs to it.
+
+    Attributes:
+        root: Its folder: the main work tree of its repository, else the folder itself.
+        folder: Where in it the work is done.
+        is_isolated: Whether a file in `root` says that it is a project by itself.
+        journals: The private journals in it that are read and not written to.
+        joined: The clones that the user joined to it.
+        clones: Repositories elsewhere that begin with the same commit, and may be joined.
+    """
+
+    root: Path
+    folder: Path
+    is_isolated: bool
+    journals: tuple[Path, ...]
+    joined: tuple[Path, ...]
+    clones: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectService:
+    """The project that work is done in.
+
+    Attributes:
+        folder: Where in it the work is done.
+        home: The user's home folder; None where there is none.
+        journals: Its private journals that are only read.
+        known: The folders that other private journals lie in.
+    """
+
+    folder: Path
+    home: Path | None
+    journals: tuple[Path, ...] = ()
+    known: tuple[Path, ...] = ()
+
+    def state(self) -> ProjectState:
+        """The project, what belongs to it, and what may be joined; runs git where that may be."""
+        here = self._here()
+        joined = [root for root in clones_of(here.git) if self._root_of(root) == here.root]
+        return ProjectState(
+            root=Path(here.root),
+            folder=self.folder,
+            is_isolated=here.isolated,
+            journals=self.journals,
+            joined=tuple(Path(root) for root in joined),
+            clones=tuple(self._clones(here)),
+        )
+
+    def join(self, other: Path) -> Path:
+        """Make this repository a part of another's project; answers that project's root.
+
+        Both are told, each in git's own folder, which no clone brings along.
+        Raises: Invalid, Conflict, Denied, Unavailable.
+        """
+        own, root = self._own_repository()
+        here, there = self._here(), project_of(other, self.home)
+        if not there.git:
+            raise Invalid(f"{other} is not in a git repository.", hint="Name the other clone.")
+        if here.isolated:
+            raise Conflict(
+                f"{Path(here.root, PROJECT_FILE)} says that its folder is a project by itself.",
+                hint='Take project = "here" out of it first.',
+            )
+        if here.root == there.root or here.root != root:
+            raise Conflict(
+                f"{root} is a part of the project {here.root} already.",
+                hint=f"Leave it first: commonplace project --leave, in {root}.",
+            )
+        if any("\n" in each for each in (root, there.root)):
+            raise Invalid("The path of a project that is joined may not hold a line break.")
+        if clones_of(own):
+            raise Conflict(
+                f"Other clones were joined to {root}.",
+                hint=f"Join that one instead: commonplace project --join {root}, in {there.root}.",
+            )
+        _write_clones(there.git, [*clones_of(there.git), root])
+        replace_file(Path(own, JOINED), os.fsencode(there.root) + b"\n")
+        return Path(there.root)
+
+    def leave(self) -> Path:
+        """Make this repository a project by itself again; answers the one that it left.
+
+        Raises: NotFound, Invalid, Denied, Unavailable.
+        """
+        own, root = self._own_repository()
+        joined = self._here()
+        if joined.root == root or not remove_file(Path(own, JOINED)):
+            raise NotFound(f"{root} was not joined to another project.")
+        _write_clones(joined.git, [each for each in clones_of(joined.git) if each != root])
+        return Path(joined.root)
+
+    def _here(self) -> Project:
+        return project_of(self.folder, self.home)
+
+    def _root_of(self, folder: str | Path) -> str:
+        return project_of(folder, self.home).root
+
+    def _own_repository(self) -> tuple[str, str]:
+        """Git's own folder of the repository that is worked in, and its root, joined or not."""
+        here = self._here()
+        for root in (here.tree, here.root):
+            own = git_folder_of(root)
+            if own:
+                return own, root
+        raise Invalid(
+            f"{self.folder} is not in the main work tree of a git repository.",
+            hint="Run it there.",
+        )
+
+    def _clones(self, here: Project) -> Iterator[Path]:
+        others = dict(self._other_repositories(here))
+        first = first_commit(Path(here.root), Path(here.git)) if others and here.git else ""
+        for root, git in others.items() if first else ():
+            if holds_commit(root, git, first) and first_commit(root, git) == first:
+                yield root
+
+    def _other_repositories(self, here: Project) -> Iterable[tuple[Path, Path]]:
+        found: dict[str, str] = {}
+        for folder in self.known:
+            if len(found) < _MOST_ASKED:
+                other = project_of(folder, self.home)
+                if other.git and not other.isolated and other.root != here.root:
+                    found[other.root] = other.git
+        return [(Path(root), Path(git)) for root, git in found.items()]
+
+
+def _write_clones(git: str, roots: list[str]) -> None:
+    with locked(Path(git)):
+        if roots:
+            lines = b"".join(os.fsencode(root) + b"\n" for root in dict.fromkeys(roots))
+            replace_file(Path(git, CLONES), lines)
+        else:
+            remove_file(Path(git, CLONES))
