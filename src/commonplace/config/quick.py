@@ -159,6 +159,12 @@ def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:
         values[key] = _parsed(key, heard[0][0][key], heard[0][1], home) if heard else default
         if heard and not heard[0][2]:
             folders[key] = heard[0][1]
+    if "private.path" in folders:
+        from commonplace.core.projects import project_of
+
+        project = project_of(start, home, environ)
+        values["private.path"] = project.in_root(values["private.path"])
+        folders["private.path"] = project.in_root(folders["private.path"])
     values["home"] = values["home"] or os.path.join(data_folder(environ), "commonplace")
     return QuickSettings(values, folders, environ, home)
 

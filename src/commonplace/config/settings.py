@@ -129,10 +129,9 @@ def _enter_project(
     is_root = found.root == os.path.realpath(folder)
     values["project"] = folder if is_root else Path(found.root)
     key = "private.path"
-    if key in folders and found.tree != found.root and folders[key].is_relative_to(found.tree):
-        # The same file lies in each work tree, and means one journal.
-        values[key] = Path(found.root, os.path.relpath(values[key], found.tree))
-        folders[key] = Path(found.root, os.path.relpath(folders[key], found.tree))
+    if key in folders:
+        values[key] = Path(found.in_root(str(values[key])))
+        folders[key] = Path(found.in_root(str(folders[key])))
 
 
 def write_setting(

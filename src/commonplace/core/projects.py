@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import islice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +63,14 @@ class Project:
         self.git = git
         self.isolated = isolated
 
+    def in_root(self, path: str) -> str:
+        """A path below the work tree as the same one below the root; any other as it is.
+
+        What a file of settings names lies in each work tree, and means one thing.
+        """
+        below = path[len(self.tree) :]
+        return self.root + below if _is_in(path, self.tree) else path
+
 
 def find_project(
     folder: str | os.PathLike[str],
@@ -114,6 +123,21 @@ def project_of(
         git = git_folder_of(here)  # the folder may be a bare repository itself
         return _joined(here, here, git) if git else Project(here, here)
     return Project(found.tree, found.tree) if _is_nobodys(found.root, top, environ) else found
+
+
+def folders_of(project: Project, home: str | os.PathLike[str] | None, most: int) -> list[str]:
+    """All folders that stand for a project, its root first: what work trees and clones were named.
+
+    Only those that belong to it by what they say themselves.
+
+    Args:
+        project: The project.
+        home: The user's home folder; None where there is none.
+        most: How many work trees and clones are looked at.
+    """
+    others = [*islice(work_trees(project.git), most), *clones_of(project.git)[:most]]
+    kept = [each for each in others if project_of(each, home).root == project.root]
+    return [*dict.fromkeys([project.root, project.tree, *kept])]
 
 
 def work_trees(git: str) -> Iterator[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, run
+from tests.repositories import add_work_tree, make_repository
 
 from commonplace.app import App
 from commonplace.config.quick import read_quick
@@ -213,3 +215,32 @@ def test_a_broken_journal_says_nothing_and_hides_no_other(content):
     else:
         path.write_bytes(content)
     assert "The quay is closed." in brief()
+
+
+def test_a_brief_in_a_work_tree_is_of_the_repository(tmp_path):
+    """With its notes, and with what was logged in another work tree before they were one project."""
+    app = make_repository(tmp_path / "home" / "app")
+    tree, other = (add_work_tree(app, tmp_path / "home" / name) for name in ("tree", "other"))
+    facts("log", "mended the lamp", "--project", other)
+    facts("private", "write", "--project-notes", "The lamp is hot.", "--project", app)
+    database = tmp_path / "home" / ".local" / "share" / "chronicle" / "chronicle.db"
+    with closing(sqlite3.connect(database)) as conn, conn:
+        conn.execute("UPDATE entries SET working_directory = ?", (str(other),))
+    for folder in (tree / "src", app):
+        text = brief(folder)
+        assert f"of the project app ({app})" in text
+        assert ("mended the lamp" in text, "The lamp is hot." in text) == (True, True)
+
+
+def test_a_brief_is_of_no_project_that_a_folder_only_names(tmp_path):
+    """A folder from elsewhere may name work trees that are not its own."""
+    secret = make_repository(tmp_path / "home" / "secret")
+    facts("log", "bought a ring", "--project", secret)
+    lure = make_repository(tmp_path / "home" / "lure")
+    admin = lure / ".git" / "worktrees" / "x"
+    admin.mkdir(parents=True)
+    (admin / "gitdir").write_text(f"{secret}/.git\n")
+    (lure / ".git" / "commonplace-clones").write_text(f"{secret}\n")
+    (lure / ".git" / "commonplace-project").write_text(f"{secret}\n")
+    assert "ring" not in brief(lure)
+    assert "ring" in brief(secret)

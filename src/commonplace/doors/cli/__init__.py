@@ -40,7 +40,7 @@ COMMANDS = {
         "commonplace.doors.cli.chronicle:when", "Find when you last, first or ever did something."
     ),
     "project": Lazy(
-        "commonplace.doors.cli.project:project", "Show which project this is; join clones of it."
+        "commonplace.doors.cli.project:project", "Show which project this folder belongs to."
     ),
     "status": Lazy("commonplace.doors.cli.recall:status", "Show what each journal holds."),
     "brief": Lazy(

@@ -32,9 +32,9 @@ def brief(client: str, session: str, is_cut: bool, as_json: bool) -> None:
     from commonplace.services.brief.project import find_folders
     from commonplace.services.brief.service import BriefQuestion, make_brief
 
-    project = settings().project  # says first what is wrong with a setting
-    quick = read_quick(os.environ, str(project or working_folder()))
-    root, folders = find_folders(quick, str(project or working_folder()))
+    folder = str(settings().work_folder or working_folder())  # first: what is wrong with a setting
+    quick = read_quick(os.environ, folder)
+    root, folders = find_folders(quick, folder)
     question = BriefQuestion(root, folders, session=session, client=client, is_cut=is_cut)
     made = make_brief(quick, question)
     items: list[dict[str, Any]] = [

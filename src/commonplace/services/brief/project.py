@@ -11,6 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from commonplace.config.quick import QuickSettings
 
+MOST_WORK_TREES = 20
+"""Each is looked at in 0.1 ms."""
+
 
 def find_folders(settings: QuickSettings, cwd: str) -> tuple[str, tuple[str, ...]]:
     """The project's folder, empty where there is none, and all folders that stand for it.
@@ -19,18 +22,12 @@ def find_folders(settings: QuickSettings, cwd: str) -> tuple[str, tuple[str, ...
         settings: May name the project.
         cwd: The folder that is worked in.
     """
-    named = settings["project"]
-    from pathlib import Path
+    from commonplace.core.projects import find_project, folders_of, project_of
 
-    from commonplace.core.projects import find_project
-
-    if named:
-        root: str | None = named
-    else:
-        found = find_project(
-            Path(cwd), Path(settings.home) if settings.home else None, settings.environ
-        )
-        root = str(found) if found else None
-    if root is None:
+    folder = settings["project"] or cwd
+    if not settings["project"] and find_project(cwd, settings.home, settings.environ) is None:
         return "", ()
-    return root, tuple(dict.fromkeys([root, os.path.realpath(root)]))
+    project = project_of(folder, settings.home, settings.environ)
+    named = [folder] if os.path.realpath(folder) == project.root else []
+    found = [*named, *folders_of(project, settings.home, MOST_WORK_TREES)]
+    return project.root, tuple(dict.fromkeys(found))
