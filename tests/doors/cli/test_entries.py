@@ -166,40 +166,6 @@ def test_forms_of_a_list(written):
         SHAPE.validate(line)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["recall", "harbour"],
-        ["list"],
-        ["last"],
-        ["private", "list"],
-        ["private", "search", "harbour"],
-        ["chronicle", "list"],
-        ["chronicle", "search", "harbour"],
-        ["timeline", "range"],
-        ["timeline", "search", "harbour"],
-        ["memory", "list", "todo"],
-        ["memory", "stats"],
-        ["chronicle", "tags"],
-        ["when", "last", "harbour"],
-        ["status"],
-        ["config", "show"],
-        ["config", "get", "owner"],
-        ["config", "path"],
-        ["version"],
-        ["rollup", "--status"],
-        ["tokens", "list"],
-        ["trust", "--list"],
-        ["model", "status"],
-    ],
-    ids=" ".join,
-)
-def test_json_has_one_shape(words, written):
-    """The schema holds for it (`facts` checks every other command's output as well)."""
-    assert "schema_version" in json.loads(run(*words, "--json").stdout)
-    facts(*words)
-
-
 def test_help_and_version_are_words_too():
     """As options they say the same."""
     assert run("help").stdout == run("--help").stdout
