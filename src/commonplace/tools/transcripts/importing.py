@@ -62,10 +62,10 @@ def _notes(imports: Sequence[ClientImport]) -> list[str]:
         name = CLIENTS[each.client]
         if each.broken:
             lines = counted(each.broken, "line or part", "lines or parts")
-            notes.append(f"{lines} of {name} could not be read, and are left out.")
+            notes.append(f"Left out, as it cannot be read: {lines} of {name}.")
         if each.unknown:
             lines = counted(each.unknown, "line or part", "lines or parts")
-            notes.append(f"{lines} of {name} are of a kind that is not known, and are left out.")
+            notes.append(f"Left out, being of a kind that is not known: {lines} of {name}.")
         for path, why in each.failed[:_MOST_FAILED]:
             notes.append(f"{one_line(path)}: {why}")
         more = len(each.failed) - _MOST_FAILED

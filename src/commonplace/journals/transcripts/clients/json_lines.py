@@ -41,25 +41,25 @@ def json_lines(file: IO[bytes], *, start: int = 0) -> Iterator[tuple[object | Sk
         start: Where the first line begins.
     """
     file.seek(start)
-    at, rest, is_skipping = start, b"", False
+    rest: list[bytes] = []  # the pieces of a line that goes on
+    at, held, is_skipping = start, 0, False
     while piece := file.read(_PIECE):
         *lines, last = piece.split(b"\n")
         for line in lines:
-            whole = rest + line
-            at += len(whole) + 1 if not is_skipping else len(line) + 1
-            rest = b""
+            whole = b"".join([*rest, line])
+            at += len(line) + 1
+            rest, held = [], 0
             if is_skipping:
                 is_skipping = False
                 yield BROKEN, at
             elif whole.strip():
                 yield parse_line(whole), at
-        if is_skipping:
-            at += len(last)
-        elif len(rest) + len(last) > LONGEST_LINE:
-            at += len(rest) + len(last)
-            rest, is_skipping = b"", True
-        else:
-            rest += last
+        at += len(last)
+        held += len(last)
+        if held > LONGEST_LINE:
+            rest, is_skipping = [], True
+        elif not is_skipping:
+            rest.append(last)
 
 
 def parse_line(line: bytes) -> object | Skipped:
