@@ -30,6 +30,9 @@ COMMANDS = {
     "edit": Lazy("commonplace.doors.cli.entries:edit", "Replace the text of any entry."),
     "delete": Lazy("commonplace.doors.cli.entries:delete", "Delete any entry for good."),
     **{row.name: Lazy(row.command, row.help) for row in JOURNALS},
+    "import": Lazy(
+        "commonplace.doors.cli.importing:import_sessions", "Import the sessions of AI clients."
+    ),
     "rollup": Lazy(
         "commonplace.doors.cli.rollup:rollup",
         "Roll the timeline up: what is due, or a period again.",

@@ -1,0 +1,158 @@
+"""`commonplace import`: says first what it takes, takes it once, and it is found."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import pytest
+from tests.doors.terminal import facts, on_terminal, run
+from tests.journals.transcripts.originals import (
+    add_lines,
+    claude_line,
+    clock,
+    codex_message,
+    codex_meta,
+    write_lines,
+)
+
+pytestmark = pytest.mark.usefixtures("no_weights")
+
+
+@pytest.fixture
+def session(tmp_path):
+    """A session of Claude Code's; its file."""
+    path = tmp_path / "home" / ".claude" / "projects" / "-p" / "s1.jsonl"
+    answer = claude_line("The harbour is quiet.", role="assistant", second=2)
+    write_lines(path, claude_line("How is the harbour?", second=1), answer)
+    return path
+
+
+@pytest.fixture
+def rollout(tmp_path):
+    """A session of Codex's; its file."""
+    path = tmp_path / "home" / ".codex" / "sessions" / "rollout-1.jsonl"
+    write_lines(path, codex_meta("c1"), codex_message("Bake bread."))
+    return path
+
+
+def test_it_says_first_what_it_takes(session):
+    """On stderr, so that what it took is all of stdout."""
+    done = run("import", "claude-code")
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ("Claude Code: imported 2 messages of 1 session, 2026-11-22.\n")
+    size = session.stat().st_size / 1_000_000
+    assert done.stderr == (
+        f"Claude Code: 2 messages of 1 session, 2026-11-22; {size:.1f} MB to read.\n"
+    )
+    assert run("import", "claude-code").stdout == "Claude Code: nothing new.\n"
+
+
+def test_what_was_imported_is_found(session):
+    """By its words, with its ref; and again what came later."""
+    run("import", "claude-code")
+    found = facts("recall", "harbour")["items"]
+    assert {x["ref"] for x in found} >= {"transcripts:claude-code/s1#2"}
+    add_lines(session, claude_line("Where are the herrings?", second=9))
+    run("import", "claude-code")
+    assert facts("recall", "herrings")["items"][0]["ref"] == "transcripts:claude-code/s1#3"
+
+
+def test_a_dry_run_takes_nothing(session, tmp_path):
+    """And says the same, as text and as JSON."""
+    done = run("import", "claude-code", "--dry-run")
+    assert done.stdout.startswith("Claude Code: 2 messages of 1 session, 2026-11-22; ")
+    printed = facts("import", "claude-code", "--dry-run")
+    assert (printed["dry_run"], printed["messages"]) == (True, 2)
+    assert printed["items"] == [
+        {
+            "client": "claude-code",
+            "messages": 2,
+            "sessions": 1,
+            "first": clock(1),
+            "last": clock(2),
+            "bytes": session.stat().st_size,
+            "unknown": 0,
+            "broken": 0,
+            "failed": [],
+        }
+    ]
+    assert not [*tmp_path.rglob("transcripts/*")]
+    assert facts("import", "claude-code")["dry_run"] is False
+
+
+def test_all_clients_of_the_machine(session, rollout):
+    """One line for each that has sessions."""
+    done = run("import", "--all")
+    assert done.stdout.splitlines() == [
+        "Claude Code: imported 2 messages of 1 session, 2026-11-22.",
+        "Codex: imported 1 message of 1 session, 2026-11-22.",
+    ]
+    assert done.exit_code == 0
+
+
+def test_nothing_on_the_machine():
+    """Of all clients that is an answer; of the one that was named it is not found."""
+    assert run("import", "--all").stdout == "No sessions were found.\n"
+    done = run("import", "codex")
+    assert done.exit_code == 3
+    assert done.stderr.startswith("Error: No sessions of Codex were found on this machine.")
+
+
+def test_what_is_skipped_is_said(session):
+    """Lines that are broken, lines of an unknown kind."""
+    with session.open("ab") as file:
+        file.write(b'{"type"\n{"type": "hologram"}\n')
+    done = run("import", "claude-code")
+    lines = "1 line or part of Claude Code."
+    assert f"Note: Left out, as it cannot be read: {lines}" in done.stdout
+    assert f"Note: Left out, being of a kind that is not known: {lines}" in done.stdout
+
+
+def test_an_export_is_named(tmp_path):
+    """As the archive that is sent."""
+    said = {"uuid": "m1", "sender": "human", "text": "How?", "created_at": clock(1)}
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(
+            "conversations.json", json.dumps([{"uuid": "c1", "chat_messages": [said]}])
+        )
+    assert run("import", "claude-ai").exit_code == 2
+    done = run("import", "claude-ai", path)
+    assert done.stdout == "Claude.ai: imported 1 message of 1 session, 2026-11-22.\n"
+
+
+def test_a_client_or_all_is_named(session):
+    """Not both, and not neither."""
+    for words in (("import",), ("import", "claude-code", "--all"), ("import", "word")):
+        assert run(*words).exit_code == 2
+
+
+def test_since_leaves_older_sessions_out(session):
+    """A phrase, as everywhere; it can be imported later."""
+    assert (
+        run("import", "claude-code", "--since", "2100-01-01").stdout == "No sessions were found.\n"
+    )
+    assert run("import", "claude-code", "--since", "no time").exit_code == 2
+    assert run("import", "claude-code").stdout.startswith("Claude Code: imported 2 messages")
+
+
+def test_what_is_kept_of_tools_is_set(session, monkeypatch):
+    """And of sub-agents."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    agent = claude_line("Look around.", isSidechain=True, second=4)
+    add_lines(session, claude_line("", role="assistant", content=[call], second=3), agent)
+    assert facts("import", "claude-code", "--dry-run")["messages"] == 3
+    monkeypatch.setenv("COMMONPLACE_TRANSCRIPTS_TOOLS", "none")
+    assert facts("import", "claude-code", "--dry-run")["messages"] == 2
+    monkeypatch.setenv("COMMONPLACE_TRANSCRIPTS_TOOLS", "all")
+    monkeypatch.setenv("COMMONPLACE_TRANSCRIPTS_SUBAGENTS", "yes")
+    assert facts("import", "claude-code", "--dry-run")["messages"] == 5
+
+
+def test_a_terminal_sees_a_bar(session):
+    """And the answer below it."""
+    code, answer, shown = on_terminal("import", "claude-code")
+    assert (code, answer) == (0, "Claude Code: imported 2 messages of 1 session, 2026-11-22.\n")
+    assert "Counting messages" in shown
+    assert "bytes" in shown
