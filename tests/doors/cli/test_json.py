@@ -56,6 +56,7 @@ READING = {
     "transcripts show": ["transcripts:codex/1"],
     "transcripts search": ["harbour"],
     "brief": [],
+    "project": [],
     "status": [],
     "doctor": [],
     "model status": [],
