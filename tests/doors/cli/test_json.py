@@ -82,6 +82,7 @@ LAST = {
     "chronicle undo": ["--yes"],
     "chronicle delete": ["-1", "--yes"],
     "private delete": ["-1", "--yes"],
+    "import": ["claude-ai", "conversations.json"],
     "timeline import-memories": ["memories.jsonl"],
     "timeline delete": ["-1", "--yes"],
     "memory delete": ["todo", "-1", "--yes"],
@@ -169,7 +170,9 @@ def files(tmp_path):
     """What the imports read."""
     event = {"id": "a-1", "timestamp": "2026-03-01T09:30:00Z", "message": "far"}
     memory = {"type": "fact", "content": "far", "created_at": "2026-03-01T09:30:00Z"}
+    said = {"uuid": "m", "sender": "human", "text": "far", "created_at": "2026-03-01T09:30:00Z"}
     for name, text in {
+        "conversations.json": json.dumps([{"uuid": "c", "chat_messages": [said]}]),
         "export.json": json.dumps({"entries": [event]}),
         "journal.json": json.dumps({"sections": {}}),
         "memories.jsonl": json.dumps(memory) + "\n",
