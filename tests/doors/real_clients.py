@@ -42,12 +42,12 @@ def start(command, **env):
     )
 
 
-def talk(command, **env):
-    """What a client says to its user in the end."""
+def talk(command, *, is_err_said=False, **env):
+    """What a client says to its user in the end; of some, what it says on stderr too."""
     client = start(command, **env)
     out, err = client.communicate(timeout=PATIENCE_S)
     assert client.returncode == 0, out + err
-    return out
+    return out + err if is_err_said else out
 
 
 def claude(*words):
@@ -99,7 +99,7 @@ GEMINI = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_API_KEY": "none"}
 
 def gemini(*words):
     """A command of Gemini CLI that needs no model, in a folder that is trusted."""
-    return talk([CLIENTS / "gemini", *words], **GEMINI)
+    return talk([CLIENTS / "gemini", *words], is_err_said=True, **GEMINI)
 
 
 def gemini_session(model, task):

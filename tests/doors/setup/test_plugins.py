@@ -1,0 +1,132 @@
+"""The real clients with our plugins: installed from this repository, two sessions, and a kill.
+
+A scripted model on loopback stands in for theirs; nothing else is ours but what the plugin brings.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from tests.doors.npm import needs_clients
+from tests.doors.real_clients import (
+    claude,
+    claude_session,
+    codex,
+    codex_session,
+    gemini,
+    gemini_session,
+    plain_environment,
+    start,
+)
+from tests.doors.scripted_model import DONE, Call, ScriptedModel, call
+from tests.patience import PATIENCE_S
+
+pytestmark = needs_clients
+
+REPOSITORY = Path(__file__).parents[3]
+PLUGINS = REPOSITORY / "plugins"
+ASKED = "The harbour gate jams at low tide. Look after it."
+OPEN = "TODO: grease the hinge of the harbour gate."
+TRUSTED = "--dangerously-bypass-hook-trust"
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch):
+    """Nothing that a client would not hand on, and a home that is no temporary folder to Codex."""
+    plain_environment(monkeypatch)
+
+
+def transcripts(client):
+    """What we kept of a client's sessions: their messages, by the session."""
+    ours = Path.home() / ".local" / "share" / "commonplace" / "users" / "me"
+    kept = ours / "transcripts" / client
+    return {
+        path.stem: [json.loads(line) for line in path.read_text().splitlines()]
+        for path in sorted(kept.rglob("*.jsonl"))
+    }
+
+
+def said(messages):
+    """Who said what, in a line each; a message of tools alone has no text."""
+    return [f"{x['role']}: {x['text']}" for x in messages if x.get("text")]
+
+
+def install_in_claude():
+    """As a user does, from a checkout."""
+    claude("plugin", "validate", REPOSITORY)
+    claude("plugin", "validate", PLUGINS / "claude-code")
+    claude("plugin", "marketplace", "add", REPOSITORY)
+    claude("plugin", "install", "commonplace@commonplace")
+
+
+def install_in_codex():
+    """Likewise; a tool of a server must be allowed by the user."""
+    codex("plugin", "marketplace", "add", REPOSITORY)
+    codex("plugin", "add", "commonplace@commonplace")
+    file = Path.home() / ".codex" / "config.toml"
+    allowed = '[plugins."commonplace@commonplace".mcp_servers.commonplace]\n'
+    mode = 'default_tools_approval_mode = "approve"\n'
+    file.write_text(f"{file.read_text()}\n{allowed}{mode}")
+    # No snapshot is there yet, and Codex does not wait for a server in its first turn.
+    with ScriptedModel() as model:
+        codex_session(model, "Say hello.")
+
+
+CLIENTS = pytest.mark.parametrize(
+    ("client", "install", "session"),
+    [
+        ("claude-code", install_in_claude, claude_session),
+        ("codex", install_in_codex, lambda model, task: codex_session(model, task, TRUSTED)),
+    ],
+)
+
+
+@CLIENTS
+def test_the_next_session_knows_what_one_wrote_and_said(client, install, session):
+    """Written by a tool, said by user and model: in the brief, in the transcript, in recall."""
+    install()
+    with ScriptedModel(call("process_thoughts", project_notes=OPEN)) as model:
+        assert DONE in session(model, ASKED)
+    assert "Thoughts recorded" in model.given[0]
+    ((first, messages),) = transcripts(client).items()
+    assert said(messages) == [f"user: {ASKED}", f"assistant: {DONE}"]
+
+    def ref(results):
+        found = re.search(rf"transcripts:{client}/[\w.-]+#\d+", "\n".join(results))
+        return {"ref": found[0]}
+
+    script = (call("recall", query="What was said of the harbour gate?"), Call("open_ref", ref))
+    with ScriptedModel(*script) as model:
+        assert DONE in session(model, "What is left to do?")
+    brief = re.search(r"<commonplace-brief>.*?</commonplace-brief>", model.asked[0], re.DOTALL)
+    assert OPEN.removeprefix("TODO: ") in brief[0]
+    assert f"transcripts:{client}/{first}#" in model.given[0]
+    assert ASKED in model.given[1]
+    kept = transcripts(client)
+    assert len(kept) == 2
+    assert said(kept[first]) == said(messages)
+    (second,) = kept.keys() - {first}
+    assert said(kept[second]) == ["user: What is left to do?", f"assistant: {DONE}"]
+
+
+def test_gemini_runs_the_extension():
+    """Listed, connected, briefed; its session is kept, and without the brief that it began with."""
+    gemini("extensions", "validate", PLUGINS / "gemini")
+    gemini("extensions", "install", "--consent", PLUGINS / "gemini")
+    assert re.search(r"commonplace .*commonplace mcp \(stdio\) - Connected", gemini("mcp", "list"))
+    with ScriptedModel(call("process_thoughts", project_notes=OPEN)) as model:
+        assert DONE in gemini_session(model, ASKED)
+    assert "Thoughts recorded" in model.given[0]
+    with ScriptedModel() as model:
+        assert DONE in gemini_session(model, "What is left to do?")
+    assert OPEN.removeprefix("TODO: ") in model.asked[0]
+    assert sorted(map(said, transcripts("gemini").values())) == [
+        [f"user: {ASKED}", f"assistant: {DONE}"],
+        ["user: What is left to do?", f"assistant: {DONE}"],
+    ]
