@@ -1,4 +1,4 @@
-"""The real clients with our plugins: installed from this repository, two sessions, and a kill.
+"""The real clients with our plugins: installed from this repository, and two sessions.
 
 A scripted model on loopback stands in for theirs; nothing else is ours but what the plugin brings.
 """
@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import tempfile
-import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.doors.npm import needs_clients
 from tests.doors.real_clients import (
     claude,
@@ -22,10 +20,10 @@ from tests.doors.real_clients import (
     gemini,
     gemini_session,
     plain_environment,
-    start,
 )
 from tests.doors.scripted_model import DONE, Call, ScriptedModel, call
-from tests.patience import PATIENCE_S
+
+from commonplace.doors.cli import main
 
 pytestmark = needs_clients
 
@@ -73,9 +71,9 @@ def install_in_codex():
     allowed = '[plugins."commonplace@commonplace".mcp_servers.commonplace]\n'
     mode = 'default_tools_approval_mode = "approve"\n'
     file.write_text(f"{file.read_text()}\n{allowed}{mode}")
-    # No snapshot is there yet, and Codex does not wait for a server in its first turn.
-    with ScriptedModel() as model:
-        codex_session(model, "Say hello.")
+    # Codex does not wait for a server in its first turn.
+    prepared = CliRunner().invoke(main, ["setup", "codex"])
+    assert "Its first session is prepared." in prepared.output
 
 
 CLIENTS = pytest.mark.parametrize(
@@ -130,3 +128,19 @@ def test_gemini_runs_the_extension():
         [f"user: {ASKED}", f"assistant: {DONE}"],
         ["user: What is left to do?", f"assistant: {DONE}"],
     ]
+
+
+def test_the_plugin_is_left_by_uninstalling_it():
+    """And `setup` brings the same from then on."""
+    install_in_claude()
+    assert "as a plugin" in CliRunner().invoke(main, ["setup", "claude-code"]).output
+    claude("plugin", "uninstall", "commonplace@commonplace")
+    assert "is set up for" in CliRunner().invoke(main, ["setup", "claude-code"]).output
+    with ScriptedModel(call("process_thoughts", project_notes=OPEN)) as model:
+        assert DONE in claude_session(model, ASKED)
+    assert [said(each) for each in transcripts("claude-code").values()] == [
+        [f"user: {ASKED}", f"assistant: {DONE}"]
+    ]
+    with ScriptedModel() as model:
+        assert DONE in claude_session(model, "What is left to do?")
+    assert OPEN.removeprefix("TODO: ") in model.asked[0]

@@ -254,17 +254,20 @@ def test_a_skill_that_was_edited_is_found_in_a_backup(home):
     ],
 )
 def test_a_client_with_the_plugin_is_not_set_up_twice(name, file, text, home):
-    """Each session would get two briefs; the list names the plugin."""
+    """Each session would get two briefs; the start is prepared, and the list names the plugin."""
     path = home / file
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    refused = CliRunner().invoke(main, ["setup", name])
-    assert refused.exit_code == 4
-    assert "as a plugin" in refused.output
+    done = setup(name)
+    assert (done["plugin"], done["changed"], done["primed"]) == (True, False, True)
+    assert snapshot(home) == {path: text.encode()}
     (row,) = [row for row in setup("--list")["clients"] if row["client"] == name]
     assert (row["plugin"], row["problem"]) == (True, None)
     path.write_text(text.replace("true", "false").replace('"name": "commonplace"', ""))
     assert setup(name)["changed"] is True
+    path.write_text(path.read_text().replace("false", "true") if "true" in text else text)
+    again = CliRunner().invoke(main, ["setup", name]).output
+    assert f"The plugin brings the same again. Run `commonplace setup {name} --remove`." in again
 
 
 def test_the_list_says_what_is_where_and_what_is_wrong(home):

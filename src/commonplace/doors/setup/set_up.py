@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.config.settings import parse_setting
-from commonplace.core.errors import CommonplaceError, Conflict
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.programs import find_program
 from commonplace.core.toml import parse_toml
 from commonplace.core.values import Answer
@@ -34,7 +34,8 @@ _KINDS = {"server": "server", "hook": "hooks", "skill": "skills", "module": "mod
 def set_up_client(client: str, *, toolsets: str | None, home: Path) -> Answer:
     """Put our server, hooks and skills into a client's files, with backups beside them.
 
-    The options of an entry that is there already are kept.
+    The options of an entry that is there already are kept. Where our plugin is installed in the
+    client no file is changed, and only the start of its server is prepared.
 
     Args:
         client: A key of `CLIENTS`.
@@ -43,14 +44,11 @@ def set_up_client(client: str, *, toolsets: str | None, home: Path) -> Answer:
 
     Raises:
         Invalid: A file cannot be edited safely, or the toolsets are unknown.
-        Conflict: Our plugin is installed in the client, or another program changed a file.
+        Conflict: Another program changed a file, or one of the user's has the name of ours.
     """
     chosen, machine = CLIENTS[client], _machine(home)
     if _has_plugin(client, machine):
-        raise Conflict(
-            f"{chosen.title} has Commonplace as a plugin, which brings the same.",
-            hint="Uninstall the plugin first, or leave it at that.",
-        )
+        return _prepare_plugin(client, home, machine)
     options = _options(_kept_options(client, machine), toolsets)
     files = _files(client, options, machine)
     changes = plan_setup(files)
@@ -62,6 +60,16 @@ def set_up_client(client: str, *, toolsets: str | None, home: Path) -> Answer:
         return Answer(text=f"{chosen.title} is already set up in {places}.", facts=facts)
     text = f"Commonplace is set up for {chosen.title} in {places}."
     return Answer(text="\n".join([text, *_kept_lines(backups), chosen.afterwards]), facts=facts)
+
+
+def _prepare_plugin(client: str, home: Path, machine: Machine) -> Answer:
+    """Keep the snapshot of the server that our plugin starts."""
+    row = _state(client, machine)
+    primed = _keep_snapshot([], home)
+    facts = {"client": client, "plugin": True, "changed": False, "primed": primed}
+    text = f"{row['title']} has Commonplace as a plugin, which brings the same: no file is changed."
+    lines = [text, *(["Its first session is prepared."] if primed else [])]
+    return Answer(text="\n".join([*lines, *filter(None, [row["problem"]])]), facts=facts)
 
 
 def show_blocks(client: str, *, toolsets: str | None, home: Path) -> Answer:
