@@ -24,6 +24,7 @@ from tests.doors.real_clients import (
 from tests.doors.scripted_model import DONE, Call, ScriptedModel, call
 
 from commonplace.doors.cli import main
+from commonplace.doors.setup.packaged import list_skills
 
 pytestmark = needs_clients
 
@@ -92,6 +93,8 @@ def test_the_next_session_knows_what_one_wrote_and_said(client, install, session
     with ScriptedModel(call("process_thoughts", project_notes=OPEN)) as model:
         assert DONE in session(model, ASKED)
     assert "Thoughts recorded" in model.given[0]
+    for skill, _ in list_skills():
+        assert skill in model.asked[0]
     ((first, messages),) = transcripts(client).items()
     assert said(messages) == [f"user: {ASKED}", f"assistant: {DONE}"]
 
@@ -121,6 +124,8 @@ def test_gemini_runs_the_extension():
     with ScriptedModel(call("process_thoughts", project_notes=OPEN)) as model:
         assert DONE in gemini_session(model, ASKED)
     assert "Thoughts recorded" in model.given[0]
+    for skill, _ in list_skills():
+        assert skill in model.asked[0]
     with ScriptedModel() as model:
         assert DONE in gemini_session(model, "What is left to do?")
     assert OPEN.removeprefix("TODO: ") in model.asked[0]
