@@ -23,6 +23,7 @@ from bench import (
     filings,
     fronts,
     homes,
+    hooks,
     https,
     memories,
     memory,
@@ -63,6 +64,7 @@ PARTS = (
     "memories",
     "http",
     "transcripts",
+    "hooks",
     "answers",
     "situations",
 )
@@ -76,6 +78,7 @@ _OF_OTHERS = {
     "memories",
     "http",
     "transcripts",
+    "hooks",
     "answers",
     "situations",
 }
@@ -100,6 +103,7 @@ class Plan:
     memories: memories.Sizes
     http: https.Sizes
     transcripts: transcripts.Sizes
+    hooks: hooks.Sizes
 
 
 FULL = Plan(
@@ -121,6 +125,7 @@ FULL = Plan(
     ),
     http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0, warm_s=15.0),
     transcripts=transcripts.Sizes(megabytes=200, times=3),
+    hooks=hooks.Sizes(entries=100_000, times=15),
 )
 QUICK = Plan(
     entries=1_000,
@@ -139,6 +144,7 @@ QUICK = Plan(
     memories=memories.Sizes(users=50, rows=40, large=3_000, questions=15, saves=60, filed=240),
     http=https.Sizes(owners=8, records=50, clients=32, seconds=5.0),
     transcripts=transcripts.Sizes(megabytes=10, times=3),
+    hooks=hooks.Sizes(entries=2_000, times=5),
 )
 
 
@@ -219,10 +225,18 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
         yield from https.http_figures(plan.http, cache)
         _say("Many clients over HTTP, their memories in Postgres")
         yield from https.http_postgres_figures(plan.http, scratch)
+    yield from _of_sessions(plan, scratch, parts)
+    yield from _of_models(scratch, parts)
+
+
+def _of_sessions(plan: Plan, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
+    """What is kept of clients' sessions, and what their hooks cost."""
     if "transcripts" in parts:
         _say("Importing sessions")
         yield from transcripts.transcript_figures(plan.transcripts, scratch / "transcripts")
-    yield from _of_models(scratch, parts)
+    if "hooks" in parts:
+        _say("Hooks")
+        yield from hooks.hook_figures(plan.hooks, scratch / "hooks")
 
 
 def _of_models(scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:

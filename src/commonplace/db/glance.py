@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 BUSY_S = 0.02
 
+CACHE_KB = 256
+"""Of a file that is read once hardly any page is asked for again; SQLite would keep 2 MB."""
+
 
 def glance(path: str, query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """The rows of one query; none where the database is not there, or cannot be read now.
@@ -33,6 +36,7 @@ def glance(path: str, query: str, values: Mapping[str, Any]) -> list[tuple[Any, 
         return []
     try:
         conn.text_factory = _text
+        conn.execute(f"PRAGMA cache_size = -{CACHE_KB}")
         return conn.execute(query, values).fetchall()
     except sqlite3.Error:
         return []

@@ -24,19 +24,16 @@ _SUPERSEDES = "supersedes:"
 
 # The newest entries that were logged in a folder or below it, newest first.
 _OF_FOLDERS = """
-SELECT
+WITH folders (folder) AS MATERIALIZED (SELECT value FROM json_each(:folders))
+SELECT DISTINCT
     id,
     coalesce(timestamp_unix_seconds, CAST(strftime('%s', timestamp) AS INTEGER)) AS at,
     substr(message, 1, :longest),
     tags
-FROM entries
-WHERE rowid > (SELECT max(rowid) FROM entries) - :surveyed
-    AND EXISTS (
-        SELECT 1 FROM json_each(:folders)
-        WHERE working_directory = value
-            OR substr(working_directory, 1, length(value) + 1) = value || '/'
-    )
-ORDER BY at DESC, rowid DESC LIMIT :limit
+FROM entries JOIN folders ON working_directory = folder
+    OR (working_directory > folder || '/' AND working_directory < folder || '0')
+WHERE entries.rowid > (SELECT max(rowid) FROM entries) - :surveyed
+ORDER BY at DESC, entries.rowid DESC LIMIT :limit
 """
 
 

@@ -27,13 +27,10 @@ _CATALOG = "catalog.db"
 
 # The newest sessions that were held in a folder or below it.
 _OF_FOLDERS = """
-SELECT key, client, name, year, messages, CAST(strftime('%s', last_at) AS INTEGER)
-FROM sessions
+WITH folders (folder) AS MATERIALIZED (SELECT value FROM json_each(:folders))
+SELECT DISTINCT key, client, name, year, messages, CAST(strftime('%s', last_at) AS INTEGER)
+FROM sessions JOIN folders ON cwd = folder OR (cwd > folder || '/' AND cwd < folder || '0')
 WHERE NOT (client = :client AND name = :session)
-    AND EXISTS (
-        SELECT 1 FROM json_each(:folders)
-        WHERE cwd = value OR substr(cwd, 1, length(value) + 1) = value || '/'
-    )
 ORDER BY last_at DESC LIMIT :limit
 """
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST_ITEMS = 12
 """Items of one part that are offered to a brief."""
 
-MOST_EVENTS = 300
+MOST_EVENTS = 200
 MOST_FILES = 40
 MOST_TODOS = 10
 MOST_SESSIONS = 3
