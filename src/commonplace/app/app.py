@@ -73,7 +73,11 @@ class App(OwnerContext):
         self.journals: tuple[JournalWiring, ...] = tuple(made.values())
         self.amend = AmendWiring(self.journals)
         self.recall = RecallWiring(
-            self, journals=self.journals, amend=self.amend.service, project=self.project
+            self,
+            journals=self.journals,
+            amend=self.amend.service,
+            project=self.project,
+            sessions=made["transcripts"].safety,
         )
         # By name and type, for the doors of each.
         self.private: PrivateWiring = made["private"]

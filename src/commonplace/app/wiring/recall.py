@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from commonplace.services.amend import AmendService
     from commonplace.services.projects import ProjectService
     from commonplace.services.recall.service import RecallService
+    from commonplace.services.transcripts.safety import Safety
     from commonplace.tools.recall.tools import RecallTools
     from commonplace.tools.toolset import Toolset
 
@@ -31,10 +32,12 @@ class RecallWiring:
         journals: Sequence[JournalWiring],
         amend: Callable[[], AmendService],
         project: Callable[[], ProjectService | None],
+        sessions: Callable[[], Safety | None],
     ) -> None:
         self._context = context
         self._amend = amend
         self._project = project
+        self._sessions = sessions
         self.wiring = context.wiring
         self._journals = journals
 
@@ -81,6 +84,7 @@ class RecallWiring:
             zone=context.settings.timezone,
             shows_paths=context.shows_paths,
             project=self._project,
+            sessions=self._sessions,
             left_out=() if context.shared.serves_owners else context.settings.left_out,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs, OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.transcripts.store import TranscriptStore
+    from commonplace.services.transcripts.safety import Safety
     from commonplace.services.transcripts.service import TranscriptService
     from commonplace.tools.toolset import Toolset
+
+
+_log = logging.getLogger(__name__)
 
 
 class TranscriptWiring:
@@ -33,10 +38,24 @@ class TranscriptWiring:
 
     @locked_cached_property
     def store(self) -> TranscriptStore:
-        """The files, there or not."""
+        """The files, there or not; first what hooks left to copy is copied, some of it at least."""
         from commonplace.journals.transcripts.store import TranscriptStore
 
-        return TranscriptStore(str(self._folder))
+        store = TranscriptStore(str(self._folder))
+        if self._context.settings.transcripts.capture and self.is_there():
+            self._copy_spooled(store)
+        return store
+
+    def _copy_spooled(self, store: TranscriptStore) -> None:
+        from commonplace.journals.transcripts.catching_up import copy_spooled
+        from commonplace.journals.transcripts.clients.original import Kept
+
+        settings = self._context.settings.transcripts
+        kept = Kept(tools=settings.tools, subagents=settings.subagents)
+        try:
+            copy_spooled(store, kept=kept, now=self._context.clock().timestamp())
+        except OSError as exc:
+            _log.warning("What hooks left to copy is not copied: %s", type(exc).__name__)
 
     def service(self) -> TranscriptService:
         """The verbs of transcripts."""
@@ -54,6 +73,24 @@ class TranscriptWiring:
             zone=context.settings.timezone,
             retain_days=int(context.settings.transcripts.retain_days),
             shows_paths=context.shows_paths,
+        )
+
+    def safety(self) -> Safety | None:
+        """How the sessions of this machine's user stand; None for another owner than that user.
+
+        Raises: Unavailable where what is kept cannot be read.
+        """
+        from commonplace.services.transcripts.safety import read_safety
+
+        context = self._context
+        if context.user_home is None or not context.shows_paths:
+            return None
+        return read_safety(
+            self.store,
+            home=str(context.user_home),
+            environ=os.environ,
+            now=context.clock().timestamp(),
+            subagents=context.settings.transcripts.subagents,
         )
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
@@ -91,6 +128,9 @@ class TranscriptWiring:
     def problems(self) -> Iterator[Finding]:
         """Where they lie, and what of the files is not as it should be; changes nothing."""
         yield f"{self._folder}{'' if self.is_there() else ', not made yet'}"
+        safety = self.safety()
+        if safety and safety.sentence:
+            yield safety.sentence
         if not self.is_there():
             return
         state = self.store.check()

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from commonplace.config.quick import QuickSettings
     from commonplace.doors.hooks.forms import HookCall
 
-MOST_BYTES = 512 * 1024
-"""How much of an original one event copies, 15 ms; the rest waits for the next, or for a server."""
+MOST_BYTES = 256 * 1024
+"""How much of an original one event copies, 10 ms; the rest waits for the next, or for a server."""
 
 BUSY_S = 0.5
 """How long another process that writes is waited for; then the spool alone has the session."""

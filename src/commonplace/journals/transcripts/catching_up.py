@@ -22,6 +22,9 @@ FOLLOWED_S = 86_400.0
 """How long an original is looked at again after a hook saw it: a session that was killed while it
 went on is copied to its end, though no hook said so."""
 
+MOST_BYTES = 8 << 20
+"""How much of one original is copied at once, 0.3 s: a command waits for it."""
+
 
 def copy_spooled(store: TranscriptStore, *, kept: Kept, now: float) -> int:
     """Copy what is new of every original that the spool names; how many messages that was.
@@ -42,11 +45,12 @@ def copy_spooled(store: TranscriptStore, *, kept: Kept, now: float) -> int:
         if spooled.client not in CLIENTS:
             return True
         try:
-            copied += copy_new(store, spooled.client, spooled.path, kept=kept).copied
+            done = copy_new(store, spooled.client, spooled.path, kept=kept, limit_bytes=MOST_BYTES)
         except (OSError, CommonplaceError):
             # It is gone, or cannot be read or kept just now; a day later only the first is likely.
             return is_over and not os.path.isfile(spooled.path)
-        return is_over
+        copied += done.copied
+        return is_over and not done.copied
 
     Spool(store.folder).empty(copy)
     return copied

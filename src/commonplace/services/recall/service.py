@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
     from commonplace.services.projects import ProjectService
+    from commonplace.services.transcripts.safety import Safety
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,8 @@ class RecallService:
         lost: The journals that cannot even be opened, and why.
         shows_paths: Whether the caller can use a path of this machine.
         project: The project that work is done in, for `status`; answers None where there is none.
+        sessions: How the sessions of this machine's clients stand, for `status`; answers None
+            where that is nobody's to know.
         left_out: What project files asked for and did not get, for `status`.
     """
 
@@ -118,6 +121,7 @@ class RecallService:
     zone: tzinfo
     shows_paths: bool = True
     project: Callable[[], ProjectService | None] = lambda: None
+    sessions: Callable[[], Safety | None] = lambda: None
     left_out: tuple[str, ...] = ()
 
     def recall(self, query: str, *, when: str, within: Filter, limit: int) -> EntriesRecalled:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import EncoderState, Tally
     from commonplace.services.projects import ProjectState
     from commonplace.services.recall.service import RecallService
+    from commonplace.services.transcripts.safety import Safety
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ class RecallStatus:
         index_bytes: None where the index cannot be read.
         index_trouble: Why it cannot; empty where it can.
         project: None where there is none, or its private journal cannot be told.
+        sessions: None where they cannot be looked at, or are nobody's to know.
         left_out: What project files asked for and did not get.
     """
 
@@ -54,6 +56,7 @@ class RecallStatus:
     index_trouble: str
     encoder: EncoderState
     project: ProjectState | None
+    sessions: Safety | None
     left_out: tuple[str, ...]
 
 
@@ -89,8 +92,16 @@ def read_status(service: RecallService) -> RecallStatus:
         index_trouble=trouble.get("index", ""),
         encoder=encoder,
         project=_project(service),
+        sessions=_sessions(service),
         left_out=service.left_out,
     )
+
+
+def _sessions(service: RecallService) -> Safety | None:
+    try:
+        return service.sessions()
+    except (CommonplaceError, OSError):
+        return None
 
 
 def _project(service: RecallService) -> ProjectState | None:

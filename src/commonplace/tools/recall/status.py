@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from commonplace.services.recall.service import RecallService
     from commonplace.services.recall.status import RecallStatus
+    from commonplace.services.transcripts.safety import Safety
 
 _HEAD = ("JOURNAL", "ENTRIES", "PENDING", "LAST WRITE")
 _MEGABYTE = 1_000_000
@@ -55,7 +56,18 @@ def _facts(status: RecallStatus) -> dict[str, Any]:
             "why": status.encoder.why,
         },
         "project": project_facts(status.project) if status.project else None,
+        "sessions": _session_facts(status.sessions),
         "notes": list(status.left_out),
+    }
+
+
+def _session_facts(sessions: Safety | None) -> dict[str, Any] | None:
+    if sessions is None:
+        return None
+    return {
+        "safe": sessions.safe,
+        "waiting": sessions.waiting,
+        "days_left": sessions.days_left,
     }
 
 
@@ -79,6 +91,8 @@ def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
     lines += (
         [visible_line(each) for each in project_lines(status.project)] if status.project else []
     )
+    if status.sessions and status.sessions.sentence:
+        lines += ["", status.sessions.sentence]
     wrong = [each.trouble for each in status.journals]
     wrong += [status.index_trouble, *status.left_out]
     notes = [f"Note: {visible_line(each)}" for each in dict.fromkeys(wrong) if each]
