@@ -41,9 +41,9 @@ def test_it_says_first_what_it_takes(session):
     done = run("import", "claude-code")
     assert done.exit_code == 0, done.output
     assert done.stdout == ("Claude Code: imported 2 messages of 1 session, 2026-11-22.\n")
-    size = session.stat().st_size / 1_000_000
+    size = session.stat().st_size / 1000
     assert done.stderr == (
-        f"Claude Code: 2 messages of 1 session, 2026-11-22; {size:.1f} MB to read.\n"
+        f"Claude Code: 2 messages of 1 session, 2026-11-22; {size:.1f} kB to read.\n"
     )
     assert run("import", "claude-code").stdout == "Claude Code: nothing new.\n"
 

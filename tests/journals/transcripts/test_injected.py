@@ -90,6 +90,9 @@ def test_tools_of_ours_are_known_by_their_names():
     """As Claude Code, Codex and others name them."""
     assert is_ours("mcp__commonplace__recall")
     assert is_ours("mcp__plugin_commonplace_commonplace__recall")
+    assert is_ours("mcp_commonplace_recall")
+    assert is_ours("commonplace_recall")
+    assert is_ours("mcp__plugin_commonplace_commonplace__recall")
     assert is_ours("recall", namespace="mcp__commonplace")
     assert not is_ours("Bash")
     assert not is_ours("recall", namespace="mcp__other")

@@ -11,8 +11,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OURS = "mcp__commonplace__"
+OURS = (
+    "mcp__commonplace__",  # Claude Code
+    "mcp__plugin_commonplace_commonplace__",  # where our plugin brought the server
+    "mcp_commonplace_",  # Gemini CLI
+    "commonplace_",  # OpenCode
+)
 """Before the name of each tool of ours, as clients name it to their model."""
+
+_NAMESPACES = frozenset(prefix.strip("_") for prefix in OURS)
 
 OF_THE_PLUGIN = "mcp__plugin_commonplace_commonplace__"
 """The same where the server came with our plugin: Claude Code names the plugin too."""
@@ -68,9 +75,7 @@ def is_ours(tool: str, *, namespace: str = "") -> bool:
         tool: Its name, as the client keeps it.
         namespace: Where the client keeps the server's name beside it.
     """
-    if namespace in {OURS.removesuffix("__"), "commonplace"}:
-        return True
-    return tool.startswith((OURS, OF_THE_PLUGIN, "mcp_commonplace_", "commonplace_"))
+    return namespace in _NAMESPACES or tool.startswith(OURS)
 
 
 def typed(text: str) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from commonplace.services.transcripts.importing import ClientImport
 
 _MOST_FAILED = 5
+_MB = 1_000_000
 
 
 def plan_answer(imports: Sequence[ClientImport], zone: tzinfo) -> Answer:
@@ -47,9 +48,13 @@ def _line(each: ClientImport, zone: tzinfo, *, size: bool) -> str:
     sessions = counted(len(each.sessions), "session", "sessions")
     days = [_day(at, zone) for at in (each.first_at, each.last_at)]
     span = days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"
-    read = f"; {each.size / 1_000_000:,.1f} MB to read" if size else ""
+    read = f"; {_size_of(each.size)} to read" if size else ""
     verb = "" if size else "imported "
     return f"{name}: {verb}{count} of {sessions}, {span}{read}."
+
+
+def _size_of(count: int) -> str:
+    return f"{count / _MB:,.1f} MB" if count >= _MB else f"{count / 1000:,.1f} kB"
 
 
 def _day(at: str, zone: tzinfo) -> str:

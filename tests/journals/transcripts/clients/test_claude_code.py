@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from tests.journals.transcripts.originals import claude_line, clock, write_lines
 
 from commonplace.journals.transcripts.clients.claude_code import (
@@ -145,3 +147,11 @@ def test_an_agents_file_beside_the_sessions_names_its_session_inside(tmp_path):
     path = write_lines(tmp_path / "agent-a1.jsonl", claude_line("a", sessionId="s9"))
     assert begin(path, claude_line("a", sessionId="s9"), Kept()).session == "s9"
     assert [*originals_in(str(tmp_path))] == [(path, "agent-a1")]
+
+
+def test_a_fork_comes_after_what_it_repeats(tmp_path):
+    """Whatever the names: the file that was last written to is the last."""
+    for number, name in enumerate(("z", "m", "a")):
+        path = write_lines(tmp_path / f"{name}.jsonl", claude_line("a"))
+        os.utime(path, (1_700_000_000 + number,) * 2)
+    assert [session for _, session in originals_in(str(tmp_path))] == ["z", "m", "a"]

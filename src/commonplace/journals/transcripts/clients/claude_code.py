@@ -47,9 +47,19 @@ def originals(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]
 
 
 def originals_in(folder: str) -> Iterator[tuple[str, str]]:
-    """The same, of the files below a folder."""
-    for path in files_below(folder, ".jsonl"):
+    """The same, of the files below a folder, the one last written to last.
+
+    A fork is written after what it repeats, which so stays with the session it was said in.
+    """
+    for path in sorted(files_below(folder, ".jsonl"), key=_written_at):
         yield path, _session_of(path)
+
+
+def _written_at(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _session_of(path: str) -> str:
