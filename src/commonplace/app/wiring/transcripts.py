@@ -95,9 +95,12 @@ class TranscriptWiring:
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolset by name; making it opens nothing."""
+        return {self.name: self._toolset}
+
+    def _toolset(self) -> Toolset:
         from commonplace.tools.transcripts.tools import TranscriptTools
 
-        return {self.name: lambda: TranscriptTools(self.service).toolset}
+        return TranscriptTools(self.service).toolset
 
     def is_there(self) -> bool:
         """Whether anything was kept."""
