@@ -181,6 +181,8 @@ class Asked:
         limit: How many of the best are taken of each leg.
         leaning: A time of which the best of each leg are taken as well; None for none.
         newest: Whether the newest `limit` docs are taken instead, whatever they say.
+        lower_kinds: Kinds of which there may be so many that the best of each leg are taken of all
+            others as well.
     """
 
     words: str
@@ -191,6 +193,7 @@ class Asked:
     weighing: Weighing
     leaning: Interval | None = None
     newest: bool = False
+    lower_kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

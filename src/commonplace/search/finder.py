@@ -146,6 +146,7 @@ class Finder:
                 limit=policy.legs(question.limit),
                 weighing=policy.weighing,
                 leaning=question.leaning,
+                lower_kinds=tuple(kind for kind, _ in policy.lower_kinds),
             )
         )
         notes = (*notes, *self._notes)

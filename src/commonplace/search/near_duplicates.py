@@ -10,6 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -76,7 +78,29 @@ def without_duplicates(
             passed.append(one)
         else:
             break
-    return _diverse(kept, passed, ranking, policy) if policy.diverse else kept
+    if not policy.diverse:
+        return kept
+    seen = {one.row for one in (*kept, *passed)}
+    written = _without_lower(found, ranking, policy, limit)
+    passed += [
+        one
+        for one in _read(found, written, step=2 * max(limit, 1), above=above)
+        if one.row not in seen and _same(one, kept, policy) is None
+    ]
+    return _diverse(kept, passed, ranking, policy)
+
+
+def _without_lower(found: Candidates, ranking: Ranking, policy: Policy, limit: int) -> Ranking:
+    """The best of what no kind that there is a hundred times as much of pushes back; may be none.
+
+    Of those hundreds may rank before it.
+    """
+    names = dict(policy.lower_kinds)
+    lower = [place for place, name in enumerate(found.kinds) if name in names]
+    if not lower:
+        return ranking._replace(rows=ranking.rows[:0])
+    written = ~np.isin(found.kind[ranking.rows], lower)
+    return ranking._replace(rows=ranking.rows[written][:limit])
 
 
 def _read(

@@ -249,3 +249,13 @@ def test_doctor_names_what_is_wrong_and_repairs_what_it_can(app, kept, world):
     [left] = [x for x in app.transcripts.problems() if not isinstance(x, str)]
     assert "1 broken lines" in left.what
     assert "{broken\n" in file.read_text()
+
+
+def test_many_turns_do_not_crowd_out_what_was_written(world, kept):
+    """Hundreds of them hold all words of the question, the entry one: it has a place all the same."""
+    app = world.open(COMMONPLACE_TOOLSETS="chronicle,recall")
+    ask(app, "add_entry", message="Moved everything to DuckDB.")
+    turns = [said(x, f"reports duckdb, try {x}") for x in range(1, 401)]
+    kept.append("codex", "long", turns)
+    answer = ask(app, "recall", query="reports DuckDB", limit=5)
+    assert "chronicle" in {x.partition(":")[0] for x in refs(answer)}

@@ -14,7 +14,7 @@ import numpy as np
 from commonplace.core.values import Candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.core.values import Asked, Doc, Weighing
     from commonplace.index.scoring.doc_table import DocTable, Figures, Ids, Lending, Mask
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 # What two products over the same numbers may differ by, laid out differently.
 _TIE_DECIMALS = 6
 
-# Of a time that a question leans to, so many of the newest docs are compared by meaning.
+# Of a part that has places of its own, such as the time that a question leans to, so many of the
+# newest docs are compared by meaning.
 _INSIDE_MOST = 5_000
 
 
@@ -158,8 +159,8 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
         places = np.arange(len(table))
     else:
         best = np.union1d(words.best(asked.limit), near)
-        if asked.leaning is not None:
-            inside = table.places_between(asked.leaning)
+        parts = [] if asked.leaning is None else [table.places_between(asked.leaning)]
+        for inside in [*parts, *_without(asked.lower_kinds, measured)]:
             best = np.union1d(best, words.best(asked.limit, among=inside))
             best = np.union1d(
                 best, _nearest_of(inside[-_INSIDE_MOST:], table, cosines, asked.limit)
@@ -186,6 +187,15 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
         kinds=of_kinds,
         read=measured.read,
     )
+
+
+def _without(kinds: Sequence[str], measured: Measured) -> Iterator[Ids]:
+    """The places of the docs of no such kind, where there are docs of both."""
+    facets = [facet for facet, kind in measured.kinds.items() if kind in kinds]
+    if facets:
+        lower = np.isin(measured.table.facets, facets)
+        if lower.any() and not lower.all():
+            yield np.flatnonzero(~lower)
 
 
 def _nearest_of(places: Ids, table: DocTable, cosines: Nearness, limit: int) -> Ids:
