@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 LONGEST_LINE = 16 * 1024 * 1024
 """The most bytes of one line; a longer one is skipped, and counted as broken."""
 
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _PIECE = 128 * 1024  # a hook has no megabytes to spare
 
 
 def open_regular(path: str) -> IO[bytes]:
     """A file for reading, where it is one: no pipe or device is waited for. Raises: OSError."""
-    number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    number = os.open(path, os.O_RDONLY | _FLAGS)
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
         raise OSError(f"{path} is not a regular file")
