@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.journals.transcripts.sessions import said
 from tests.patience import PATIENCE_S
 
 from commonplace.app import Apps
@@ -145,3 +146,17 @@ def test_a_model_is_asked_where_the_settings_let_a_server_ask(words_only, monkey
             assert hour.content.startswith("[14:00-15:00] ")
             assert app.languages.token_budget.spent() == (1050 if background else 0)
         world.apps.close()
+
+
+def test_sessions_that_are_kept_no_longer_go(words_only, monkeypatch):
+    """Of each owner, also of one without a timeline."""
+    monkeypatch.setenv("COMMONPLACE_TRANSCRIPTS_RETAIN_DAYS", "30")
+    world = World()
+    with world.apps.using("ann") as app:
+        app.transcripts.store.append("codex", "old", [said(1, at="2001-01-01T00:00:00.000Z")])
+    assert [*world.work.list_owners()] == ["ann"]
+    world.work.roll_up()
+    with world.apps.using("ann") as app:
+        assert app.transcripts.store.sessions() == []
+        assert not app.timeline.journal.exists
+    world.apps.close()

@@ -259,3 +259,20 @@ def test_many_turns_do_not_crowd_out_what_was_written(world, kept):
     kept.append("codex", "long", turns)
     answer = ask(app, "recall", query="reports DuckDB", limit=5)
     assert "chronicle" in {x.partition(":")[0] for x in refs(answer)}
+
+
+def test_a_deletion_leaves_no_byte(world, kept):
+    """In no file of ours: not in the session's, in the index, nor in the timeline's summaries."""
+    kept.append("codex", "long", [said(7, "The password is zanzibarine."), said(9, "Thanks.")])
+    feeding = {
+        "COMMONPLACE_TOOLSETS": "timeline,recall",
+        "COMMONPLACE_TIMELINE_FEED": "transcripts",
+    }
+    app = world.open(**feeding)
+    assert refs(ask(app, "recall", query="zanzibarine"))[0] == "transcripts:codex/long#1"
+    assert "zanzibarine" in ask(app, "timeline_rollup", period="daily", at="2026-04-30").text
+    app.transcripts.service().delete("transcripts:codex/long#1")
+    app.close()
+    files = [x for x in world.folder.rglob("*") if x.is_file()]
+    assert [str(x) for x in files if b"zanzibarine" in x.read_bytes().lower()] == []
+    assert [x.id for x in kept.read("codex", "long")] == ["id-9"]
