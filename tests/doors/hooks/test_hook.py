@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 from tests.doors.hooks.hook_process import COMMAND, brief_of, run_hook, start_hook
+from tests.doors.hooks.transcripts import kept_ids, write_transcript
 from tests.doors.terminal import facts, run
 from tests.patience import PATIENCE_S
 
 from commonplace.doors.hooks.forms import EVENTS
 from commonplace.doors.hooks.hook import DEADLINE_S
 
-HEAVY = ("click", "dataclasses", "hashlib", "logging", "numpy", "mcp", "subprocess")
+HEAVY = ("click", "dataclasses", "pathlib", "hashlib", "logging", "numpy", "mcp", "subprocess")
 """What costs a hook's process more than all of its work."""
 
 
@@ -102,14 +103,15 @@ def test_it_cannot_hang():
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
 
 
-def test_it_imports_next_to_nothing(monkeypatch):
-    """What it does not import it does not wait for."""
+def test_it_imports_next_to_nothing():
+    """What it does not import it does not wait for: each event, with a session to copy."""
+    sent = {"cwd": str(Path.cwd()), "transcript_path": str(write_transcript("s-1", 4))}
     facts("log", "painted the harbour light")
     facts("private", "write", "--project-notes", "The light is green.", "--user-context", "Tea.")
     script = (
         "import sys, os\n"
         "from commonplace.doors.hooks import hook\n"
-        f'sent = b\'{{"source":"startup","cwd":"{Path.cwd()}"}}\'\n'
+        f"sent = {json.dumps(sent).encode()!r}\n"
         "for event in hook.EVENTS: hook.answer(event, 'claude-code', sent, os.environ)\n"
         f"print([name for name in {HEAVY} if name in sys.modules])\n"
     )
@@ -120,6 +122,7 @@ def test_it_imports_next_to_nothing(monkeypatch):
         check=True,
     )
     assert done.stdout == "[]\n"
+    assert len(kept_ids("s-1")) == 4
 
 
 def test_no_journal_is_made_or_changed_by_a_start():
