@@ -136,7 +136,7 @@ def test_gemini_runs_the_extension():
 
 
 def test_the_plugin_is_left_by_uninstalling_it():
-    """And `setup` brings the same from then on."""
+    """And `setup` brings the same from then on, until it takes it out."""
     install_in_claude()
     assert "as a plugin" in CliRunner().invoke(main, ["setup", "claude-code"]).output
     claude("plugin", "uninstall", "commonplace@commonplace")
@@ -149,3 +149,9 @@ def test_the_plugin_is_left_by_uninstalling_it():
     with ScriptedModel() as model:
         assert DONE in claude_session(model, "What is left to do?")
     assert OPEN.removeprefix("TODO: ") in model.asked[0]
+    kept = transcripts("claude-code")
+    assert CliRunner().invoke(main, ["setup", "claude-code", "--remove"]).exit_code == 0
+    assert "commonplace" not in claude("mcp", "list")
+    with ScriptedModel() as model:
+        claude_session(model, "Once more.")
+    assert transcripts("claude-code") == kept
