@@ -39,6 +39,7 @@ def start(command, **env):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -55,7 +56,7 @@ def claude(*words):
     return talk([CLIENTS / "claude", *words], **QUIET)
 
 
-def claude_session(model, task, talk=talk):
+def claude_session(model, task, *, talk=talk):
     """One session of Claude Code as it is set up; `talk` runs it."""
     allowed = ",".join(prefix + tool for prefix in (PREFIX, PLUGIN_PREFIX) for tool in TOOLS)
     account = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none"}
@@ -68,8 +69,8 @@ def codex(*words):
     return talk([CLIENTS / "codex", *words])
 
 
-def codex_session(model, task, *flags):
-    """One session of Codex as it is set up, with this model."""
+def codex_session(model, task, *flags, talk=talk):
+    """One session of Codex as it is set up, with this model; `talk` runs it."""
     file = Path.home() / ".codex" / "config.toml"
     held = file.read_text().partition("# the end of the model\n")[2] or file.read_text()
     file.write_text(

@@ -6,7 +6,9 @@ A scripted model on loopback stands in for theirs; nothing else is ours but what
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from tests.doors.real_clients import (
     gemini,
     gemini_session,
     plain_environment,
+    start,
 )
 from tests.doors.scripted_model import DONE, Call, ScriptedModel, call
 
@@ -62,6 +65,13 @@ def install_in_claude():
     claude("plugin", "validate", PLUGINS / "claude-code")
     claude("plugin", "marketplace", "add", REPOSITORY)
     claude("plugin", "install", "commonplace@commonplace")
+    prepare("claude-code")
+
+
+def prepare(client):
+    """A client does not wait for long for a server, Codex not at all in its first turn."""
+    prepared = CliRunner().invoke(main, ["setup", client])
+    assert "Its first session is prepared." in prepared.output
 
 
 def install_in_codex():
@@ -72,16 +82,19 @@ def install_in_codex():
     allowed = '[plugins."commonplace@commonplace".mcp_servers.commonplace]\n'
     mode = 'default_tools_approval_mode = "approve"\n'
     file.write_text(f"{file.read_text()}\n{allowed}{mode}")
-    # Codex does not wait for a server in its first turn.
-    prepared = CliRunner().invoke(main, ["setup", "codex"])
-    assert "Its first session is prepared." in prepared.output
+    prepare("codex")
+
+
+def trusting_codex_session(model, task, **how):
+    """As one whose user trusted our hooks."""
+    return codex_session(model, task, TRUSTED, **how)
 
 
 CLIENTS = pytest.mark.parametrize(
     ("client", "install", "session"),
     [
         ("claude-code", install_in_claude, claude_session),
-        ("codex", install_in_codex, lambda model, task: codex_session(model, task, TRUSTED)),
+        ("codex", install_in_codex, trusting_codex_session),
     ],
 )
 
@@ -120,6 +133,7 @@ def test_gemini_runs_the_extension():
     """Listed, connected, briefed; its session is kept, and without the brief that it began with."""
     gemini("extensions", "validate", PLUGINS / "gemini")
     gemini("extensions", "install", "--consent", PLUGINS / "gemini")
+    prepare("gemini")
     assert re.search(r"commonplace .*commonplace mcp \(stdio\) - Connected", gemini("mcp", "list"))
     with ScriptedModel(call("process_thoughts", project_notes=OPEN)) as model:
         assert DONE in gemini_session(model, ASKED)
@@ -135,10 +149,36 @@ def test_gemini_runs_the_extension():
     ]
 
 
+@CLIENTS
+def test_a_session_that_is_killed_is_known_to_the_next(client, install, session):
+    """Kill -9 in the middle of a turn: what was written stays, what was said is found."""
+    install()
+    clients = []
+
+    def run(command, **env):
+        clients.append(start(command, **env))
+        return clients[0].communicate()[0]
+
+    def kill(_results):
+        os.killpg(clients[0].pid, signal.SIGKILL)
+        return {"query": "anything"}
+
+    with ScriptedModel(call("process_thoughts", project_notes=OPEN), Call("recall", kill)) as model:
+        session(model, ASKED, talk=run)
+    assert clients[0].returncode == -signal.SIGKILL
+    with ScriptedModel(call("recall", query="What was said of the harbour gate?")) as model:
+        assert DONE in session(model, "What is left to do?")
+    assert OPEN.removeprefix("TODO: ") in model.asked[0]
+    assert ASKED in model.given[0]
+    assert sorted(map(said, transcripts(client).values())) == [
+        [f"user: {ASKED}"],
+        ["user: What is left to do?", f"assistant: {DONE}"],
+    ]
+
+
 def test_the_plugin_is_left_by_uninstalling_it():
     """And `setup` brings the same from then on, until it takes it out."""
     install_in_claude()
-    assert "as a plugin" in CliRunner().invoke(main, ["setup", "claude-code"]).output
     claude("plugin", "uninstall", "commonplace@commonplace")
     assert "is set up for" in CliRunner().invoke(main, ["setup", "claude-code"]).output
     with ScriptedModel(call("process_thoughts", project_notes=OPEN)) as model:
