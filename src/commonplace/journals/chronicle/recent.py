@@ -55,7 +55,7 @@ def find_database(named: str | None, environ: Mapping[str, str], home: str) -> s
     try:
         with open(os.path.join(config, "chronicle", "config.json"), "rb") as file:
             found = json.loads(file.read(1 << 20))
-        if found.get("backend") == "markdown":
+        if (found.get("backend") or "sqlite") != "sqlite":
             return None
         named = found.get("data_dir") or ""
         if named == "~" or named.startswith("~/"):
