@@ -76,6 +76,7 @@ def render(kind: str, words: list[str]) -> str:
         "clients": clients_table,
         "clone": lambda: f"```sh\ngit clone {CLONE_ADDRESS} commonplace && cd commonplace\n```\n",
         "help": lambda: help_text(words),
+        "hooks": hooks_table,
         "journals": journals_table,
         "settings": settings_table,
         "toolsets": toolsets_table,
@@ -132,6 +133,18 @@ def clients_table() -> str:
         for name, client in CLIENTS.items()
     )
     return f"| client | set up by | gets | then |\n|---|---|---|---|\n{rows}"
+
+
+def hooks_table() -> str:
+    """What each client with hooks in a file calls the events of `commonplace hook`."""
+    titles = " | ".join(CLIENTS[name].title for name in HOOKS)
+    lines = {
+        event: " | ".join(table.events.get(event, "-") for table in HOOKS.values())
+        for table in HOOKS.values()
+        for event in table.events
+    }
+    rows = "".join(f"| `{event}` | {names} |\n" for event, names in lines.items())
+    return f"| event | {titles} |\n|---|{'---|' * len(HOOKS)}\n{rows}"
 
 
 def gets(name: str) -> list[str]:

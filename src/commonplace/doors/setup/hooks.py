@@ -47,9 +47,9 @@ class HookTable:
     guard: str = ""
 
 
+# `prompt` is left out as long as it answers nothing: a client would run it at every question.
 _CLAUDE_EVENTS = {
     "session-start": "SessionStart",
-    "prompt": "UserPromptSubmit",
     "stop": "Stop",
     "pre-compact": "PreCompact",
     "session-end": "SessionEnd",
@@ -66,7 +66,6 @@ HOOKS: dict[str, HookTable] = {
     "gemini": HookTable(
         events={
             "session-start": "SessionStart",
-            "prompt": "BeforeAgent",
             "stop": "AfterAgent",
             "pre-compact": "PreCompress",
             "session-end": "SessionEnd",
