@@ -203,13 +203,13 @@ class ChronicleTools:
     def find_when_i(
         self,
         *,
-        what: Annotated[str, Arg("What the user did, or the question they asked.")],
+        what: Annotated[str, Arg("What the user did, or their question.")],
         explain: Annotated[bool, Arg("With how each score came about.")] = False,
     ) -> Answer:
         """Chronicle: find when the user did something.
 
-        Use it for 'when did I deploy X', 'when did I last …', 'how many times did I …'; for what
-        and why, use recall. Returns the best matches with the exact time and how long ago it was.
+        Use it for 'when did I deploy X', 'when did I last', 'how many times did I'; for what
+        and why, use recall. Returns the best matches, when each was and how long ago.
         """
         service = self._service()
         found = service.find_when(what)

@@ -31,7 +31,6 @@ know, whenever an earlier decision, event or preference may matter. Open what it
 open_ref, and list what a time held with list_by_time."""
 
 _ABOUT = ", ".join(row.title or row.name for row in JOURNALS).capitalize()
-_NAMES = ", ".join(row.name for row in JOURNALS)
 
 _SHOWN_QUERY = 120
 _LIST_TOKENS = 2000
@@ -77,17 +76,15 @@ class RecallTools:
     def recall(
         self,
         *,
-        query: Annotated[str, Arg("A question; entries of a time it names rank first.")],
+        query: Annotated[str, Arg("A question; entries of its time come first.")],
         when: Annotated[str, Arg("Only this time: 'March 2024'.")] = "",
-        journals: Annotated[list[str], Arg(f"Only these: {_NAMES}.")] = [],
-        kinds: Annotated[list[str], Arg("Only these: entry, event, todo …")] = [],
+        journals: Annotated[list[str], Arg("Only these: 'private', 'chronicle'.")] = [],
+        kinds: Annotated[list[str], Arg("Only these: entry, turn, todo.")] = [],
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 10,
-        budget_tokens: Annotated[
-            int, Arg("Most tokens in the answer, 4 bytes each.", 200, 100_000)
-        ] = 1500,
+        budget_tokens: Annotated[int, Arg("Most tokens in the answer.", 200, 100_000)] = 1500,
         explain: Annotated[bool, Arg("With how each score came about.")] = False,
     ) -> Answer:
-        """One search of all that was ever written, in any project.
+        """One search of all that was written, in any project.
 
         Use it at the start of a session or a task, and before you answer from what you do not know:
         what was decided, done, learned or felt, and why. Returns refs with excerpts, best first.
