@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.app.backends import Backend
 from commonplace.app.context import OwnerContext, found_sources
 from commonplace.app.process import ENCODER_LOAD_S, ProcessContext
-from commonplace.app.wiring.amend import AmendWiring
-from commonplace.app.wiring.recall import RecallWiring
+from commonplace.app.wiring.recall import AmendWiring, RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.table import DEFAULT, JOURNALS, PARTS

@@ -1,4 +1,4 @@
-"""The wiring of recall, which asks all journals of an owner at once."""
+"""The wiring of what asks all journals of an owner: recall, and what corrects their entries."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.wiring.memory.wiring import memories_of
 from commonplace.core.errors import CommonplaceError
+from commonplace.services.amend import AmendService
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +15,22 @@ if TYPE_CHECKING:
     from commonplace.app.context import JournalWiring, OwnerContext
     from commonplace.core.ports import OpensRefs, Searched
     from commonplace.search.finder import Finder
-    from commonplace.services.amend import AmendService
     from commonplace.services.projects import ProjectService
     from commonplace.services.recall.service import RecallService
     from commonplace.services.transcripts.safety import Safety
     from commonplace.tools.recall.tools import RecallTools
     from commonplace.tools.toolset import Toolset
+
+
+class AmendWiring:
+    """What corrects entries by their refs; a journal is opened once a ref names it."""
+
+    def __init__(self, journals: Sequence[JournalWiring]) -> None:
+        self._service = AmendService(amenders={each.name: each.amender for each in journals})
+
+    def service(self) -> AmendService:
+        """The verbs that correct an entry, for tools, command line and library."""
+        return self._service
 
 
 class RecallWiring:

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeAlias
 
+    from commonplace.index.sqlite.doc_table import DocTables
     from commonplace.index.sqlite.docs import Facet, Queries
-    from commonplace.index.sqlite.remembered import Remembered
     from commonplace.index.sqlite.stored import StoredMeaning
+    from commonplace.index.sqlite.words import DocFrequencies
 
     OpenMeaning: TypeAlias = Callable[[Path, Queries], Meaning | StoredMeaning]
 
@@ -88,11 +89,18 @@ class Opened:
     facets: dict[int, Facet] = field(default_factory=dict)
 
     @cached_property
-    def remembered(self) -> Remembered:
-        """What searches of this opening remember; first asked for while `reading` is held."""
-        from commonplace.index.sqlite.remembered import Remembered
+    def doc_tables(self) -> DocTables:
+        """The doc table as last read; asked for while `reading` is held."""
+        from commonplace.index.sqlite.doc_table import DocTables
 
-        return Remembered(queries())
+        return DocTables(queries())
+
+    @cached_property
+    def frequencies(self) -> DocFrequencies:
+        """In how many docs words stand, as last counted; asked for while `reading` is held."""
+        from commonplace.index.sqlite.words import DocFrequencies
+
+        return DocFrequencies()
 
 
 class IndexFile:

@@ -175,8 +175,10 @@ class SqliteOwnerIndex:
                 for each in encoded:
                     vectors = checked_passages(each, dimensions)
                     if encoder is None:
-                        encoder = self._add_encoder(conn, identity, vectors.shape[1])
-                        dimensions = encoder.dimensions
+                        dimensions = vectors.shape[1]
+                        row = {"identity": identity, "dimensions": dimensions}
+                        added = conn.execute(self._sql["add_encoder"], row).lastrowid
+                        encoder = EncoderRow(added or 0, identity, dimensions)
                     self._put_vectors(conn, encoder, each, vectors)
             if encoder is not None:
                 self._tidy(conn, opened, encoder)
@@ -194,10 +196,10 @@ class SqliteOwnerIndex:
             with snapshot(conn):
                 with opened.reading:
                     view = None if encoder is None else opened.meaning.view(conn, encoder)
-                    table = opened.remembered.doc_tables.table(conn)
+                    table = opened.doc_tables.table(conn)
+                    frequencies = opened.frequencies
                 row_filter = row_filter_of(conn, self._sql, asked.where)
                 table = filtered_table(table, row_filter)
-                frequencies = opened.remembered.frequencies
                 postings = read_postings(
                     conn, self._sql, asked.words, row_filter, table, frequencies
                 )
@@ -378,11 +380,6 @@ class SqliteOwnerIndex:
     def _encoder_id(self, conn: sqlite3.Connection, identity: str) -> int:
         found = self._find_encoder(conn, identity)
         return _NO_ENCODER if found is None else found.id
-
-    def _add_encoder(self, conn: sqlite3.Connection, identity: str, dimensions: int) -> EncoderRow:
-        row = {"identity": identity, "dimensions": dimensions}
-        added = conn.execute(self._sql["add_encoder"], row).lastrowid
-        return EncoderRow(added or 0, identity, dimensions)
 
     def _put_vectors(
         self, conn: sqlite3.Connection, encoder: EncoderRow, encoded: Encoded, vectors: Vector

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import heapq
+import logging
 import os
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -18,7 +19,6 @@ from commonplace.core.values import Interval
 from commonplace.journals.private.format import PrivateEntry, decode, mark_superseded, version_of
 from commonplace.journals.private.gitignore import IgnoredDays
 from commonplace.journals.private.markdown import split_frontmatter
-from commonplace.journals.private.notices import Notices
 from commonplace.journals.private.places import (
     SCHEME,
     EntryPlace,
@@ -50,8 +50,23 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivateEntry", "PrivateJournal", "ThoughtsWritten"]
 
+_log = logging.getLogger(__name__)
+
 # A day folder is a local date of whichever zone wrote it, so an entry's instant may lie outside it.
 _DAY_MARGIN = timedelta(days=2)
+
+
+class Notices:
+    """Logs what is wrong with a path, once for each path; never a word of an entry."""
+
+    def __init__(self) -> None:
+        self._logged: set[str] = set()
+
+    def log(self, path: object, reason: str) -> None:
+        """Log one line, unless this path has had its own."""
+        if str(path) not in self._logged:
+            self._logged.add(str(path))
+            _log.warning("%r is passed over: %s", str(path), reason)
 
 
 class PrivateJournal:
