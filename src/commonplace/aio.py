@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
     from commonplace.library import Library
-    from commonplace.services.timeline.finding import TimelineHit
 
 MOST_OPEN = 32
 _LEAVING_S = 60.0
@@ -220,7 +219,16 @@ class JournalStorage:
             found = self.timeline(thread_id).search(
                 query, kinds=entry_types or (), since=since, until=until, limit=limit
             )
-            return [_hit_dict(hit) for hit in found.hits]
+            return [
+                {
+                    **hit.entry.as_dict(),
+                    "score": hit.score,
+                    "similarity": hit.similarity,
+                    "by": hit.by,
+                    "also": list(hit.also),
+                }
+                for hit in found.hits
+            ]
 
         return await _in_thread(find)
 
@@ -273,7 +281,12 @@ class JournalStorage:
                 some = next(iter(self._timelines.values()), None)
                 found = self._open(thread_id) if some is None else some.beside(thread_id)
             self._timelines[thread_id] = found
-            self._evict()
+            # What has not been asked for in a while goes later: another thread may be using it.
+            now = self._monotonic()
+            while len(self._timelines) > MOST_OPEN:
+                self._leaving.append((now, self._timelines.popitem(last=False)[1]))
+            while self._leaving and now - self._leaving[0][0] > _LEAVING_S:
+                self._leaving.popleft()[1].close()
             return found
 
     async def close(self) -> None:
@@ -294,14 +307,6 @@ class JournalStorage:
         for each in open_ones:
             each.close()
 
-    def _evict(self) -> None:
-        """Close what has not been asked for in a while: another thread may still be using it."""
-        now = self._monotonic()
-        while len(self._timelines) > MOST_OPEN:
-            self._leaving.append((now, self._timelines.popitem(last=False)[1]))
-        while self._leaving and now - self._leaving[0][0] > _LEAVING_S:
-            self._leaving.popleft()[1].close()
-
 
 async def _in_thread(call: Callable[[], _R]) -> _R:
     return await asyncio.get_running_loop().run_in_executor(None, call)
@@ -314,13 +319,3 @@ def _kinds_of(rollup_level: int | None) -> tuple[str, ...]:
         raise Invalid(f"Invalid rollup_level: {rollup_level}.", hint=f"Use 0 to {len(LEVELS)}.")
     level = parse_level(rollup_level)
     return (RAW, PROFILE) if level is None else (ROLLUP_TYPES[level],)
-
-
-def _hit_dict(hit: TimelineHit) -> dict[str, Any]:
-    return {
-        **hit.entry.as_dict(),
-        "score": hit.score,
-        "similarity": hit.similarity,
-        "by": hit.by,
-        "also": list(hit.also),
-    }

@@ -208,7 +208,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content) + more))
         self.end_headers()
         if reply.drips:
-            self._drip()
+            with contextlib.suppress(OSError):
+                while not self.server.fake.closing.wait(0.02):
+                    self.wfile.write(b" ")
             return
         self.wfile.write(content)
 
@@ -222,11 +224,6 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.untold:
             del answer["usage"]
         return json.dumps(answer).encode()
-
-    def _drip(self) -> None:
-        with contextlib.suppress(OSError):
-            while not self.server.fake.closing.wait(0.02):
-                self.wfile.write(b" ")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the library's name
         """Nothing is told on stderr."""

@@ -153,24 +153,17 @@ class Apps:
         with self._lock:
             if owner in self._kept:
                 return self._entered(owner)
-            leaving = self._make_room()
+            # The owner's place is held from here on. Where that is one too many, the longest unused
+            # leave, and are closed before the owner's own app is opened.
+            over = len(self._kept) + self._held + 1 - MOST_AT_ALL
+            leaving = [self._kept.pop(name) for _, name in self._idle()[: max(over, 0)]]
+            self._held += max(len(leaving), 1)
         self._let_go(leaving[1:])
         for last in leaving[:1]:
             _close(last.app)
         with self._lock:
             self._held -= 1
             return self._entered(owner)
-
-    def _make_room(self) -> list[_Kept]:
-        """Hold a place for an owner who comes; within the lock.
-
-        Gives the longest unused, whose places those are, where one more would be too many: whoever
-        comes closes them before it opens its own.
-        """
-        over = len(self._kept) + self._held + 1 - MOST_AT_ALL
-        leaving = [self._kept.pop(name) for _, name in self._idle()[: max(over, 0)]]
-        self._held += max(len(leaving), 1)
-        return leaving
 
     def _let_go(self, leaving: Iterable[_Kept]) -> None:
         for each in leaving:

@@ -146,7 +146,8 @@ def write_setting(
     target = Path(os.path.realpath(file))
     text = _read_text(target) if may_exist(target) else ""
     _flat_keys(parse_toml(text, name=str(file)), file)
-    edited = set_toml_value(text, key.split("."), _toml_value(parsed), name=str(file))
+    rendered: TomlValue = render_setting(parsed)
+    edited = set_toml_value(text, key.split("."), rendered, name=str(file))
     make_folder(target.parent)
     replace_file(target, edited.encode())
 
@@ -388,8 +389,3 @@ def _left_out(value: object, asked: object, origin: str) -> list[str]:
         return []
     more = [name for name in asked if name not in with_parts(value)]
     return [f"{origin} asks for {', '.join(more)}, which only you can add."] if more else []
-
-
-def _toml_value(value: object) -> TomlValue:
-    rendered: TomlValue = render_setting(value)
-    return rendered

@@ -75,7 +75,13 @@ def migrate(conn: sqlite3.Connection, migrations: list[Migration], *, path: Path
                     (each.number, each.name),
                 )
                 done.append(each.name)
-        _refuse_newer(_applied(conn), len(migrations), path)
+        if (applied := _applied(conn)) > len(migrations):
+            raise Unavailable(
+                f"The database {{place}} is at schema {applied}; this program knows schema"
+                f" {len(migrations)}.",
+                hint="Use the newer commonplace that wrote it.",
+                place=path,
+            )
         return done
 
 
@@ -88,12 +94,3 @@ def _applied(conn: sqlite3.Connection) -> int:
     return int(
         conn.execute("SELECT coalesce(max(number), 0) FROM applied_migrations").fetchone()[0]
     )
-
-
-def _refuse_newer(applied: int, known: int, path: Path) -> None:
-    if applied > known:
-        raise Unavailable(
-            f"The database {{place}} is at schema {applied}; this program knows schema {known}.",
-            hint="Use the newer commonplace that wrote it.",
-            place=path,
-        )

@@ -70,14 +70,6 @@ def _of_month(first: date, found: re.Match[str]) -> tuple[date, date]:
     return begun, after if begun.day > 20 else begun + 10 * DAY  # noqa: PLR2004  the last third
 
 
-def _of_year(first: date, found: re.Match[str]) -> tuple[date, date]:
-    if half := found.groupdict().get("half"):
-        middle = add_months(first, 6)
-        return (first, middle) if half in _FIRST_HALF else (middle, add_months(first, 12))
-    begun = add_months(first, 4 * _THIRDS[found["third"] or found["side"]])
-    return begun, add_months(begun, 4)
-
-
 def _edged(reading: Reading | None, found: re.Match[str], context: TimeContext) -> Reading | None:
     """The reading, with the very beginning or end that `before` and `after` it mean.
 
@@ -107,8 +99,14 @@ def _read_of_this_month(found: re.Match[str], context: TimeContext) -> Reading |
 
 def _read_of_year(found: re.Match[str], context: TimeContext) -> Reading | None:
     year = int(found["year"]) if found["year"] else context.today.year - (found["back"] == "last")
-    days = _of_year(date(year, 1, 1), found)
-    return _edged(span_of(*days, context, dated=bool(found["year"])), found, context)
+    half = found.groupdict().get("half")  # what follows is counted in months
+    if half:
+        after, length = (0 if half in _FIRST_HALF else 6), 6
+    else:
+        after, length = 4 * _THIRDS[found["third"] or found["side"]], 4
+    begun = add_months(date(year, 1, 1), after)
+    end = add_months(begun, length)
+    return _edged(span_of(begun, end, context, dated=bool(found["year"])), found, context)
 
 
 def _read_quarter_of_year(found: re.Match[str], context: TimeContext) -> Reading:

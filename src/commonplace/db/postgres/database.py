@@ -478,7 +478,9 @@ def refuse_unguarded(conn: Connection, name: str, *, tables: Sequence[str]) -> N
 
     Raises: Denied; Unavailable where a table is missing.
     """
-    role, is_super, bypasses, encoding = _only(conn, "role")
+    found = conn.execute(statement(queries()["role"])).fetchone()
+    assert found is not None
+    role, is_super, bypasses, encoding = found
     if is_super or bypasses:
         why = "is a superuser" if is_super else "bypasses row level security"
         raise Denied(
@@ -498,12 +500,6 @@ def refuse_unguarded(conn: Connection, name: str, *, tables: Sequence[str]) -> N
         raise Unavailable(f"{name} has no table {missing[0]}.", hint=MIGRATE_HINT)
     if encoding != "UTF8":
         raise Invalid(f"{name} is encoded in {encoding}.", hint="Make one in UTF8.")
-
-
-def _only(conn: Connection, query: str) -> tuple[Any, ...]:
-    row = conn.execute(statement(queries()[query])).fetchone()
-    assert row is not None
-    return row
 
 
 @contextmanager

@@ -117,7 +117,9 @@ def ours(exc: psycopg.Error | UnicodeError, name: str, place: str) -> Commonplac
         case psycopg.Error(sqlstate=str(state)):
             kind, what, hint = _of_state(state)
         case psycopg.OperationalError():
-            kind, what, hint = _of_state(_state_of_refusal(str(exc)))
+            # Of a server's refusal of a session the driver tells no state: its words do.
+            found = (state for state, words in _REFUSALS.items() if words.search(str(exc)))
+            kind, what, hint = _of_state(next(found, "08006"))
         case psycopg.DataError() | UnicodeError():
             kind, what, hint = _CLASSES["22"]
         case _:
@@ -128,11 +130,3 @@ def ours(exc: psycopg.Error | UnicodeError, name: str, place: str) -> Commonplac
 def _of_state(state: str) -> _Explained:
     fault = (Internal, f"reports the fault {state}", "Look into its log.")
     return _STATES.get(state) or _CLASSES.get(state[:2]) or fault
-
-
-def _state_of_refusal(text: str) -> str:
-    """The state that a server's refusal of a session stands for, of which the driver tells none."""
-    for state, words in _REFUSALS.items():
-        if words.search(text):
-            return state
-    return "08006"

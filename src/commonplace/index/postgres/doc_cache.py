@@ -134,17 +134,15 @@ def updated_docs(
     table = doc_table_of(fresh)
     if len(cached.table):
         table = updated_table(cached.table, np.union1d(fresh[0], gone), fresh, partial(_refs, tx))
-    added = {number: _facet_of(facet) for number, *facet in facets or ()}
+    added = {
+        number: Facet(journal, scope, kind, author, tuple(headings))
+        for number, journal, scope, kind, author, headings in facets or ()
+    }
     return CachedDocs(name, change, table, {**cached.facets, **added}, cached.frequencies)
 
 
 def _refs(tx: OwnerTransaction, ids: Sequence[int]) -> dict[int, str]:
     return dict(tx.query("list_refs", ids=Longs(ids)).fetchall())
-
-
-def _facet_of(facet: Sequence[Any]) -> Facet:
-    journal, scope, kind, author, headings = facet
-    return Facet(journal, scope, kind, author, tuple(headings))
 
 
 class IdSpan(NamedTuple):

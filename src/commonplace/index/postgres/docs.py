@@ -168,7 +168,9 @@ def _planned(
 
 
 def _put(plan: _Plan, ref: str, doc: Doc, before: _FiledDoc | None) -> None:
-    facet = _facet_of(doc)
+    headings = tuple(plain(heading) for heading in doc.headings)
+    journal, scope = plain(doc.journal), plain(doc.scope)
+    facet = Facet(journal, scope, plain(doc.kind), plain(doc.author), headings)
     row = _row_of(ref, doc, facet_id(facet))
     plan.docs += 1
     plan.speaking += not row["blank"]
@@ -308,12 +310,6 @@ def _row_of(ref: str, doc: Doc, facet: int) -> dict[str, Any]:
         "dated": plain(doc.dated),
         "covers": [plain(covered) for covered in doc.covers],
     }
-
-
-def _facet_of(doc: Doc) -> Facet:
-    headings = tuple(plain(heading) for heading in doc.headings)
-    journal, scope = plain(doc.journal), plain(doc.scope)
-    return Facet(journal, scope, plain(doc.kind), plain(doc.author), headings)
 
 
 def facet_id(facet: Facet) -> int:

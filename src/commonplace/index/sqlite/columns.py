@@ -20,7 +20,10 @@ def read_columns(
     conn: sqlite3.Connection, statement: str, asked: Mapping[str, object] | None = None
 ) -> list[Ids]:
     """The columns of a query whose every column is a `group_concat` of whole numbers."""
-    return [_parsed(listed) for listed in conn.execute(statement, asked or {}).fetchone()]
+    return [
+        np.fromstring(listed, dtype=np.int64, sep=",") if listed else np.empty(0, dtype=np.int64)
+        for listed in conn.execute(statement, asked or {}).fetchone()
+    ]
 
 
 def read_column(
@@ -28,9 +31,3 @@ def read_column(
 ) -> Ids:
     """The same of a query of one column."""
     return read_columns(conn, statement, asked)[0]
-
-
-def _parsed(listed: str | None) -> Ids:
-    if not listed:
-        return np.empty(0, dtype=np.int64)
-    return np.fromstring(listed, dtype=np.int64, sep=",")

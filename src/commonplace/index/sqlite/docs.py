@@ -58,7 +58,8 @@ def plain(name: str) -> str:
 def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
     """File a doc in place of any with its ref; its vectors stay while its text does."""
     at_us = micros(doc.at)
-    facet = _facet_of(doc)
+    named = (plain(doc.journal), plain(doc.scope), plain(doc.kind), plain(doc.author))
+    facet = Facet(*named, tuple(well_formed(heading) for heading in doc.headings))
     row = {
         "ref": well_formed(doc.ref),
         "facet": _facet_id(conn, sql, facet),
@@ -219,11 +220,6 @@ def _next_id(conn: sqlite3.Connection, sql: Queries, at_us: int) -> int:
 def folded(headings: Sequence[str]) -> str:
     """Headings as a filter compares them."""
     return "".join(HEADING_SIGN + plain(fold_name(heading)) for heading in headings)
-
-
-def _facet_of(doc: Doc) -> Facet:
-    named = (plain(doc.journal), plain(doc.scope), plain(doc.kind), plain(doc.author))
-    return Facet(*named, tuple(well_formed(heading) for heading in doc.headings))
 
 
 def _facet_id(conn: sqlite3.Connection, sql: Queries, facet: Facet) -> int:

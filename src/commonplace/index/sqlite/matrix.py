@@ -122,7 +122,8 @@ def write_matrix(path: Path, parts: Sequence[Rows], binding: Binding, reached: R
             file.write(bytes(_HEADER_BYTES))
             total = 0
             for block in [ids, docs[order], facets, *matrix]:
-                raw = _padded(np.ascontiguousarray(block).tobytes())
+                raw = np.ascontiguousarray(block).tobytes()
+                raw += bytes(-len(raw) % _WORD)
                 total = (total + _sum(np.frombuffer(raw, dtype="<u8"))) % (1 << 64)
                 file.write(raw)
             file.seek(0)
@@ -152,7 +153,8 @@ def read_matrix(path: Path, binding: Binding) -> tuple[Rows, Reached] | None:
     if head != _header(binding, reached, rows, total) or dimensions != binding.dimensions:
         return None
     body = mapped[_HEADER_BYTES:]
-    if len(body) != _body_bytes(rows, dimensions) or read != total:
+    padded = -(-4 * rows * dimensions // _WORD) * _WORD
+    if len(body) != 3 * _WORD * rows + padded or read != total:
         return None
     numbers = body[: 3 * _WORD * rows].view("<i8")
     matrix = body[3 * _WORD * rows :][: 4 * rows * dimensions].view("<f4")
@@ -197,14 +199,6 @@ def _header(binding: Binding, reached: Reached, rows: int, total: int) -> bytes:
         total,
     )
     return (head + _CRC.pack(zlib.crc32(head))).ljust(_HEADER_BYTES, b"\0")
-
-
-def _body_bytes(rows: int, dimensions: int) -> int:
-    return 3 * _WORD * rows + -(-4 * rows * dimensions // _WORD) * _WORD
-
-
-def _padded(raw: bytes) -> bytes:
-    return raw + bytes(-len(raw) % _WORD)
 
 
 def _sum_of_body(path: Path) -> int:

@@ -81,7 +81,11 @@ class TokenBudget:
         for line in lines:
             try:
                 said = json.loads(line)
-                found[str(said["id"])] = _tokens(said)
+                found[str(said["id"])] = (
+                    int(said["set_aside"])
+                    if "set_aside" in said
+                    else int(said["tokens_in"]) + int(said["tokens_out"])
+                )
             except (ValueError, KeyError, TypeError):
                 continue
         return found
@@ -171,9 +175,3 @@ def estimate(question: Question) -> int:
         texts += [passage.origin, passage.text]
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
     return estimated_tokens(size) + question.max_tokens
-
-
-def _tokens(said: dict[str, Any]) -> int:
-    if "set_aside" in said:
-        return int(said["set_aside"])
-    return int(said["tokens_in"]) + int(said["tokens_out"])

@@ -300,7 +300,10 @@ class LanguageClient:
         host = self._to.host
         said = f"{self._to.model} at {{place}} answered {status}{f' ({kind})' if kind else ''}."
         if status in {401, 403}:
-            return _Again(Denied(said, hint=self._key_hint(), place=host))
+            hint = "Name the variable that holds the key in llm.key_variable."
+            if self._to.key_variable:
+                hint = f"Check the key in {self._to.key_variable}."
+            return _Again(Denied(said, hint=hint, place=host))
         if 300 <= status < 400:  # noqa: PLR2004  HTTP's
             return _Again(
                 Unavailable(
@@ -315,11 +318,6 @@ class LanguageClient:
         if status in _OF_THE_QUESTION:
             return _Again(Invalid(said, hint=hint, place=host))
         return _Again(Unavailable(said, hint=hint, place=host))
-
-    def _key_hint(self) -> str:
-        if self._to.key_variable:
-            return f"Check the key in {self._to.key_variable}."
-        return "Name the variable that holds the key in llm.key_variable."
 
     def _exchanged(
         self, method: str, url: str, body: dict[str, Any] | None, left: float

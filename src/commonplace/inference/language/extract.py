@@ -170,7 +170,10 @@ def _headed(material: Material, points: Sequence[Point]) -> str:
     for label, listed in (("Decisions", decisions), ("Highlights", others)):
         if listed:
             lines += ["", f"**{label}**:"]
-            lines += [f"• {_when(x.at, material)} {_ended(x.text)}" for x in listed]
+        for x in listed:
+            date = local_date(x.at, material.zone).isoformat()
+            when = _clock(x.at, material.zone) if material.level == "day" else date
+            lines.append(f"• [{when}] {_ended(x.text)}")
     return "\n".join(lines)
 
 
@@ -213,12 +216,6 @@ def _names(counts: Mapping[str, int]) -> str:
     more = len(counts) - len(shown)
     named = ", ".join(f"{name} ({counts[name]:,})" for name in shown)
     return f"{named} and {more} more" if more > 0 else named
-
-
-def _when(at: datetime, material: Material) -> str:
-    if material.level == "day":
-        return f"[{_clock(at, material.zone)}]"
-    return f"[{local_date(at, material.zone).isoformat()}]"
 
 
 def _clock(at: datetime | None, zone: tzinfo) -> str:

@@ -97,7 +97,8 @@ class OpenAIWire:
 
     def read(self, answer: Any) -> Said:
         """The first choice; thoughts that some servers leave before the answer are no answer."""
-        choice = _object(_first(_object(answer).get("choices")))
+        choices = _object(answer).get("choices")
+        choice = _object(choices[0] if isinstance(choices, list) and choices else None)
         usage = _maybe_object(_object(answer).get("usage"))
         message = _object(choice.get("message"))
         text = _joined(message.get("content"))
@@ -190,10 +191,6 @@ def _object(found: Any) -> dict[str, Any]:
 
 def _maybe_object(found: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
-
-
-def _first(found: Any) -> Any:
-    return found[0] if isinstance(found, list) and found else None
 
 
 def _joined(content: Any) -> str:
