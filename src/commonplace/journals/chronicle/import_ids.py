@@ -71,8 +71,12 @@ def new_drafts(entries: Sequence[Logged], there: Iterable[Logged]) -> list[Event
 
 def _draft(entry: Logged) -> EventDraft:
     """What an import writes: the entry as it was, only made fit for every generation."""
+    entry_id = entry.id
+    if not is_uuid(entry_id):
+        parts = f"{entry.id}\0{entry.instant // SECOND_NS}\0{entry.hostname}\0{entry.message}"
+        entry_id = str(uuid.uuid5(_ADOPTED, storable(parts)))
     return EventDraft(
-        id=entry.id if is_uuid(entry.id) else _derived_id(entry),
+        id=entry_id,
         instant=entry.instant,
         message=storable(entry.message),
         tags=tuple(storable(tag) for tag in entry.tags),
@@ -80,8 +84,3 @@ def _draft(entry: Logged) -> EventDraft:
         username=storable(entry.username),
         directory=storable(entry.directory),
     )
-
-
-def _derived_id(entry: Logged) -> str:
-    parts = f"{entry.id}\0{entry.instant // SECOND_NS}\0{entry.hostname}\0{entry.message}"
-    return str(uuid.uuid5(_ADOPTED, storable(parts)))

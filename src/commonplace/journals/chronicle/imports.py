@@ -200,19 +200,16 @@ def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> Impor
     except ValueError as exc:
         raise Invalid(f"Line {number}: {heading[1]} is not a time.", hint=_HINT) from exc
     tags = items.get("Tags", "")
+    further = lines[1:first]
+    # Ours are indented; the original's are as they are.
+    if all(not line or line.startswith("    ") for line in further):
+        further = [line[4:] for line in further]
     return ImportedEvent(
         id=items["ID"],
         instant=to_instant(from_local(local, zone)),
-        message="\n".join([heading[2], *_outdented(lines[1:first])]),
+        message="\n".join([heading[2], *further]),
         tags=tuple(tags.split(", ")) if tags else (),
         hostname=items.get("Host", ""),
         username=items.get("User", ""),
         directory=items.get("Directory", ""),
     )
-
-
-def _outdented(lines: list[str]) -> list[str]:
-    """A message's further lines without our indentation; the original's are as they are."""
-    if all(not line or line.startswith("    ") for line in lines):
-        return [line[4:] for line in lines]
-    return lines

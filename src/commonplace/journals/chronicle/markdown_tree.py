@@ -221,7 +221,14 @@ class ChronicleTree:
                 new = type(new)(old)
             else:
                 # First the name, then what is in it: a process killed between leaves one entry.
-                self._move(old, new)
+                self._refuse_link(new.parent)
+                make_folder(new.parent, _FOLDER_MODE)
+                if os.path.lexists(new):  # no other process makes it now: we hold the lock
+                    raise _name_is_taken(new)
+                with translated(new):
+                    os.rename(old, new)
+                    sync_folder(new.parent)
+                self._tidy(type(new)(old).parent)
             replace_file(new, _render(draft))
             edited = self._read(str(new))
             assert isinstance(edited, Event)
@@ -252,16 +259,6 @@ class ChronicleTree:
                 f"{event.ref} has changed since it was read.", hint="Read it again, then write."
             )
         return event, path
-
-    def _move(self, old: str, new: Path) -> None:
-        self._refuse_link(new.parent)
-        make_folder(new.parent, _FOLDER_MODE)
-        if os.path.lexists(new):  # no other process makes it now: we hold the lock
-            raise _name_is_taken(new)
-        with translated(new):
-            os.rename(old, new)
-            sync_folder(new.parent)
-        self._tidy(type(new)(old).parent)
 
     def _remove(self, path: str) -> None:
         file = type(self.path)(path)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Since
     from commonplace.journals.chronicle.event import Event
     from commonplace.journals.chronicle.journal import Chronicle
-    from commonplace.journals.chronicle.survey import SeenEvent
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
@@ -87,7 +86,10 @@ class ChronicleSource:
         gone = sorted(known.keys() - survey.seen.keys())
         altered = any(ref in known and known[ref] != x.stamp for ref, x in survey.seen.items())
         self._remains = bool(gone) or altered
-        yield from self._puts(changed)
+        waiting = iter(changed)
+        while batch := list(islice(waiting, _AT_ONCE)):
+            events = self._store.read_many([x.key for x in batch])
+            yield from (Put(doc_of(x, self._zone)) for x in sorted(events, key=lambda x: x.instant))
         yield from (Drop(ref) for ref in gone)
         stamps = frozenset((ref, x.stamp) for ref, x in survey.seen.items())
         settled = began - self._store.changed_ns() > _RACY_NS
@@ -104,12 +106,6 @@ class ChronicleSource:
         if not isinstance(self._store, ChronicleDatabase):
             return []
         return self._store.newest(_AT_ONCE, _EVERYTHING)[::-1]
-
-    def _puts(self, changed: Sequence[SeenEvent]) -> Iterator[Change]:
-        waiting = iter(changed)
-        while batch := list(islice(waiting, _AT_ONCE)):
-            events = self._store.read_many([x.key for x in batch])
-            yield from (Put(doc_of(x, self._zone)) for x in sorted(events, key=lambda x: x.instant))
 
     def _scan_refs(self, refs: Sequence[str], since: Since) -> Iterator[Change]:
         for ref in dict.fromkeys(refs):

@@ -228,7 +228,12 @@ def _parsed(kind: Kind, name: str, value: Any) -> Any:
                 )
             return value
         case "flags":
-            return _parsed_flags(value)
+            if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+                raise Invalid(
+                    f"Invalid flags: expected a JSON object with names, got {_type_of(value)}.",
+                    hint="Use an object of names and values.",
+                )
+            return json.loads(_rendered(value))
         case "role":
             return parse_role(value)
         case "language" | "religion":
@@ -264,16 +269,6 @@ def _parsed_text(name: str, value: Any, *, most: int, may_be_blank: bool = False
         )
     # What some database cannot hold is shown as the sign for it in every one.
     return well_formed(value).replace("\0", "\ufffd")
-
-
-def _parsed_flags(value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise Invalid(
-            f"Invalid flags: expected a JSON object with names, got {_type_of(value)}.",
-            hint="Use an object of names and values.",
-        )
-    flags: dict[str, Any] = json.loads(_rendered(value))
-    return flags
 
 
 def _rendered(flags: Mapping[str, Any]) -> str:

@@ -168,7 +168,13 @@ class Clashes:
         notes: tuple[str, ...] = ()
         wanted = clash.theirs if text is None else plain_overview(text)
         if text is not None and text != clash.ours:
-            _refuse_marks(wanted)
+            lines = wanted.splitlines()
+            marks = [x for x in lines if x.startswith("<!-- version ") or x == END]
+            if marks:
+                raise Invalid(
+                    f"{len(marks)} marks are left in the text.",
+                    hint="Settle each place between marks, take the marks out, then save again.",
+                )
         if wanted != clash.theirs:
             try:
                 _, notes = self._notebook.replace_overview(
@@ -206,13 +212,4 @@ class Clashes:
             version=version_of(theirs),
             at=commit.at,
             ref=ref,
-        )
-
-
-def _refuse_marks(text: str) -> None:
-    marks = [line for line in text.splitlines() if line.startswith("<!-- version ") or line == END]
-    if marks:
-        raise Invalid(
-            f"{len(marks)} marks are left in the text.",
-            hint="Settle each place between marks, take the marks out, then save again.",
         )

@@ -179,7 +179,11 @@ def parse_message(message: str) -> CommitMessage:
     body, _, last = message.rstrip("\n").rpartition("\n\n")
     ours = _parse_trailers(last) if body else {}
     if "entry-id" not in ours and "commonplace" not in ours:
-        return _parse_plain(message)
+        plain = message.strip("\r\n")
+        context = ""
+        if found := _OLD_CONTEXT.match(plain):
+            context, plain = found["context"].strip(), plain[found.end() :].lstrip("\r\n")
+        return CommitMessage(summary=summary_of(plain) or context, text=plain, work_context=context)
     summary, _, text = body.partition("\n\n")
     return CommitMessage(
         summary=summary,
@@ -219,15 +223,6 @@ def _parse_trailers(paragraph: str) -> dict[str, str]:
             value = value.lower()
         found[key] = value
     return found
-
-
-def _parse_plain(message: str) -> CommitMessage:
-    text = message.strip("\r\n")
-    found = _OLD_CONTEXT.match(text)
-    context = found["context"].strip() if found else ""
-    if found:
-        text = text[found.end() :].lstrip("\r\n")
-    return CommitMessage(summary=summary_of(text) or context, text=text, work_context=context)
 
 
 def render_message(message: CommitMessage) -> bytes:

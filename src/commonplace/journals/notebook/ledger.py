@@ -321,16 +321,13 @@ class Ledger:
     def _open(self) -> Database:
         with self._lock:
             if self._database is None:
-                self._database = self._opened()
+                make_folder(self._path.parent)
+                try:
+                    self._database = self._create_tables()
+                except Corrupted:
+                    self._remove()
+                    self._database = self._create_tables()
             return self._database
-
-    def _opened(self) -> Database:
-        make_folder(self._path.parent)
-        try:
-            return self._create_tables()
-        except Corrupted:
-            self._remove()
-            return self._create_tables()
 
     def _remove(self) -> None:
         """Remove the file: it is derived, and made again from the history."""

@@ -53,7 +53,11 @@ def merge(version_a: str, version_b: str, *, base: str | None = None) -> Merged:
             parts += [*left, *right]
         else:
             differing += 1
-            parts += _marked(left, right, began)
+            if left:
+                parts += [f"<!-- version A{_fate(left, right, began, 'B')}: -->", *left]
+            if right:
+                parts += [f"<!-- version B{_fate(right, left, began, 'A')}: -->", *right]
+            parts.append(END)
     return Merged(text="\n\n".join(parts), differing=differing, added=added)
 
 
@@ -128,16 +132,6 @@ def blocks_of(text: str) -> list[str]:
         else:
             blocks[-1].append(line)
     return ["\n".join(lines) for lines in blocks]
-
-
-def _marked(left: Sequence[str], right: Sequence[str], began: frozenset[str] | None) -> list[str]:
-    """One place where the versions differ, between comments that say how."""
-    marked: list[str] = []
-    if left:
-        marked += [f"<!-- version A{_fate(left, right, began, 'B')}: -->", *left]
-    if right:
-        marked += [f"<!-- version B{_fate(right, left, began, 'A')}: -->", *right]
-    return [*marked, END]
 
 
 def _fate(

@@ -105,23 +105,21 @@ class NotebookSource:
                     if known.get(doc.ref) != doc.stamp:
                         yield Put(doc)
                     seen.add(doc.ref)
-        for section in self._sections(head):
-            for doc in section:
-                if known.get(doc.ref) != doc.stamp:
-                    yield Put(doc)
-                seen.add(doc.ref)
+        files = self._notebook.repo.list_files(head)
+        names = sorted(x for path in files if (x := find_section(path)) is not None)
+        for start in range(0, len(names), _AT_ONCE):
+            for overview in self._read(head, names[start : start + _AT_ONCE]):
+                if overview is None:
+                    continue
+                if known.get(overview.ref) != overview.stamp:
+                    yield Put(overview)
+                seen.add(overview.ref)
         yield from (Drop(ref) for ref in sorted(known.keys() - seen))
 
     def _docs(self, commit: Commit) -> Iterator[Doc]:
         for entry in entries_of(commit):
             place = self._notebook.ledger.current_section(entry.id, entry.section)
             yield entry_doc(entry, section=place, zone=self._notebook.zone)
-
-    def _sections(self, head: str) -> Iterator[list[Doc]]:
-        files = self._notebook.repo.list_files(head)
-        names = sorted(x for path in files if (x := find_section(path)) is not None)
-        for start in range(0, len(names), _AT_ONCE):
-            yield [x for x in self._read(head, names[start : start + _AT_ONCE]) if x is not None]
 
     def _overviews(self, head: str, names: Sequence[str], since: Since) -> Iterator[Change]:
         for name, doc in zip(names, self._read(head, names), strict=True):

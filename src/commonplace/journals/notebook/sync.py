@@ -207,7 +207,14 @@ class Sync:
         try:
             made = self._build(given)
             if made.to != given.theirs:
-                self._keep_clashes(given, made)
+                # Kept before others see what was merged.
+                place = self._place(given.head, "clashes")
+                chains = [
+                    (ref, "", [clash_draft(x, self._notebook.signature(), merge=made.to)])
+                    for x in made.clashes
+                    if (ref := f"{place}/{clash_key(x)}") not in given.refs
+                ]
+                commit_chains(self._repo, chains)
                 push(self._repo, remote, made.to, seen=given.theirs)
             notes = self._finish(given, made)
         finally:
@@ -410,16 +417,6 @@ class Sync:
             f" `commonplace notebook sync --remote {name} --accept-loss`: what you wrote since is"
             " kept.",
         )
-
-    def _keep_clashes(self, given: _SyncInput, made: _SyncResult) -> None:
-        """Keep what was left aside, before others see what was merged."""
-        place = self._place(given.head, "clashes")
-        chains = [
-            (ref, "", [clash_draft(x, self._notebook.signature(), merge=made.to)])
-            for x in made.clashes
-            if (ref := f"{place}/{clash_key(x)}") not in given.refs
-        ]
-        commit_chains(self._repo, chains)
 
     def _finish(self, given: _SyncInput, made: _SyncResult) -> tuple[str, ...]:
         """Move the branch to what was made, and with it all that says so; then the folder."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.text import well_formed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 DIMENSIONS = 384
 MAKER = "minilm-l6-v2:384:"
@@ -48,7 +48,12 @@ def float32(values: Iterable[float]) -> tuple[float, ...]:
 
 def render_embedding(embedding: Embedding) -> str:
     """The file as `JSON.stringify(embedding, null, 2)` prints it, without a newline at the end."""
-    numbers = ",\n".join(f"    {x}" for x in _render_numbers(embedding.vector))
+    # All but a few numbers are printed by ECMAScript as by Python's JSON writer.
+    plain = json.dumps(embedding.vector)[1:-1].split(", ")
+    numbers = ",\n".join(
+        f"    {_render_number(number) if 'e' in shown or shown.endswith('.0') else shown}"
+        for number, shown in zip(embedding.vector, plain, strict=True)
+    )
     sections = ",\n".join(f"    {_render_string(x)}" for x in embedding.sections)
     return (
         f'{{\n  "embedding": [\n{numbers}\n  ],\n'
@@ -61,15 +66,6 @@ def render_embedding(embedding: Embedding) -> str:
 
 def _render_string(text: str) -> str:
     return json.dumps(well_formed(text), ensure_ascii=False)
-
-
-def _render_numbers(numbers: Sequence[float]) -> Iterator[str]:
-    """Numbers as ECMAScript prints them; all but a few are what Python's JSON writer prints."""
-    plain = json.dumps(numbers)[1:-1].split(", ")
-    return (
-        _render_number(number) if "e" in shown or shown.endswith(".0") else shown
-        for number, shown in zip(numbers, plain, strict=True)
-    )
 
 
 def _render_number(number: float) -> str:

@@ -160,9 +160,12 @@ def render_successor(text: str, at: datetime, zone: tzinfo, *, supersedes: str) 
 
 def _render_file(body: str, at: datetime, zone: tzinfo, more: str = "") -> str:
     stamp = at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    local = at.astimezone(zone)
+    half = "AM" if local.hour < 12 else "PM"  # noqa: PLR2004  noon
+    clock = f"{local.hour % 12 or 12}:{local.minute:02d}:{local.second:02d} {half}"
+    title = f"{clock} - {_MONTHS[local.month - 1]} {local.day}, {local.year}"
     return well_formed(
-        f'---\ntitle: "{_render_title(at.astimezone(zone))}"\ndate: {stamp}Z\n'
-        f"timestamp: {to_millis(at)}\n{more}---\n\n{body}\n"
+        f'---\ntitle: "{title}"\ndate: {stamp}Z\ntimestamp: {to_millis(at)}\n{more}---\n\n{body}\n'
     )
 
 
@@ -175,12 +178,6 @@ def mark_superseded(raw: str, successor: str) -> str:
         if not line.lower().startswith(f"{SUPERSEDED_BY}:")
     ]
     return "".join(["---\n", *kept, f"{SUPERSEDED_BY}: {successor}\n---\n", body])
-
-
-def _render_title(local: datetime) -> str:
-    half = "AM" if local.hour < 12 else "PM"  # noqa: PLR2004  noon
-    clock = f"{local.hour % 12 or 12}:{local.minute:02d}:{local.second:02d} {half}"
-    return f"{clock} - {_MONTHS[local.month - 1]} {local.day}, {local.year}"
 
 
 def decode(content: bytes) -> str:

@@ -88,16 +88,12 @@ def _repository_of(root: Root) -> Path | None:
     return next((x for x in real.parents if os.path.lexists(x / ".git")), None)
 
 
-def _rules(repository: Path, folder: Path) -> list[Path]:
-    """The files of rules that have a say in what git ignores in a folder, there or not."""
+def _stamp(repository: Path, folder: Path) -> _Stamp:
+    """What changes with each file of rules that has a say in a folder, there or not."""
     between = folder.relative_to(repository).parts
     folders = [repository.joinpath(*between[:depth]) for depth in range(len(between) + 1)]
-    return [repository / ".git" / "info" / "exclude", *(x / IGNORE for x in folders)]
-
-
-def _stamp(repository: Path, folder: Path) -> _Stamp:
-    """What changes with every such file."""
-    return tuple(_stat_of(file) for file in _rules(repository, folder))
+    files = [repository / ".git" / "info" / "exclude", *(x / IGNORE for x in folders)]
+    return tuple(_stat_of(file) for file in files)
 
 
 def _stat_of(file: Path) -> tuple[int, int, int] | None:

@@ -119,7 +119,9 @@ def list_recent(
         keys = parse_keys(frontmatter)
         if keys.get(SUPERSEDED_BY):
             continue
-        at = _parse_time(keys.get("timestamp", "")) or changed
+        millis = keys.get("timestamp", "")
+        is_time = millis.isdecimal() and len(millis) <= len("1700000000000")
+        at = (int(millis) / 1000 if is_time else 0.0) or changed
         items += [
             BriefItem(at, text, f"private:{scope}/{day}/{stem}", heading or "note")
             for heading, text in split_sections(body)
@@ -132,7 +134,9 @@ def _newest_files(root: str) -> Iterator[tuple[str, str, str]]:
     """Day, stem and path of every entry, newest first; a link is none."""
     try:
         with os.scandir(root) as found:
-            days = [x.name for x in found if _is_day(x)]
+            days = [
+                x.name for x in found if _DAY.fullmatch(x.name) and x.is_dir(follow_symlinks=False)
+            ]
     except OSError:
         return
     for day in sorted(days, reverse=True):
@@ -146,10 +150,6 @@ def _newest_files(root: str) -> Iterator[tuple[str, str, str]]:
                 yield day, name[:-3], os.path.join(folder, name)
 
 
-def _is_day(entry: os.DirEntry[str]) -> bool:
-    return bool(_DAY.fullmatch(entry.name)) and entry.is_dir(follow_symlinks=False)
-
-
 def _read(path: str) -> tuple[str, float] | None:
     """A regular file's text and its mtime; None where it is none, or cannot be read."""
     try:
@@ -160,7 +160,3 @@ def _read(path: str) -> tuple[str, float] | None:
             return file.read(LONGEST).decode("utf-8", "replace"), changed
     except OSError:
         return None
-
-
-def _parse_time(text: str) -> float:
-    return int(text) / 1000 if text.isdecimal() and len(text) <= len("1700000000000") else 0.0

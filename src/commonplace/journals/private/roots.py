@@ -145,7 +145,9 @@ def resolve_roots(
     note = ""
     user = _expanded(private_user, home) or both or _home_root(home)
     if user is None:
-        user = _temp_root(temp)
+        uid = os.getuid() if hasattr(os, "getuid") else 0
+        user = Path(os.path.abspath(temp)) / f"private-journal-{uid}"
+        make_private_folder(user, uid)
         note = (
             f"There is no home folder to write to: the journal is kept in {user} and may be lost. "
             "Set COMMONPLACE_PRIVATE_USER to a folder that stays."
@@ -175,13 +177,6 @@ def _home_root(home: Path | None) -> Path | None:
     root = Path(os.path.abspath(home)) / FOLDER
     usable = os.path.isdir(root) or os.access(home, os.W_OK | os.X_OK)
     return root if usable else None
-
-
-def _temp_root(temp: Path) -> Path:
-    uid = os.getuid() if hasattr(os, "getuid") else 0
-    root = Path(os.path.abspath(temp)) / f"private-journal-{uid}"
-    make_private_folder(root, uid)
-    return root
 
 
 def make_private_folder(path: Path, uid: int) -> None:

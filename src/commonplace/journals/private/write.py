@@ -134,9 +134,13 @@ class ThoughtWriter:
 
         Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
+        texts: dict[Root, dict[str, str]] = {x: {} for x in self._roots}
+        for field, text in thoughts.items():
+            texts[self._roots[-1 if field == "project_notes" else 0]][field] = text
         parts: dict[Root, _Render] = {
             root: partial(render_entry, part, zone=self._zone)
-            for root, part in self._split_by_root(thoughts).items()
+            for root, part in texts.items()
+            if part
         }
         for root in parts:
             root.refuse_link()
@@ -179,12 +183,6 @@ class ThoughtWriter:
         make_folder(self._keys)
         with locked(self._keys):
             return self._write_once(parts, at, key_path(self._keys, key))
-
-    def _split_by_root(self, thoughts: Mapping[str, str]) -> dict[Root, dict[str, str]]:
-        parts: dict[Root, dict[str, str]] = {x: {} for x in self._roots}
-        for field, text in thoughts.items():
-            parts[self._roots[-1 if field == "project_notes" else 0]][field] = text
-        return {root: part for root, part in parts.items() if part}
 
     def _write_part(self, root: Root, part: _Render, at: datetime, notes: list[str]) -> EntryPlace:
         content = part(at).encode()
@@ -230,7 +228,13 @@ class ThoughtWriter:
         at, repeated = from_millis(plan.millis), True
         notes: list[str] = []
         if not plan.done:
-            for number, (root, part) in enumerate(_matched(parts, plan).items()):
+            planned = [x.partition(":")[2].partition("/")[0] for x in plan.refs]
+            if planned != [x.scope for x in parts]:
+                raise Conflict(
+                    "This idempotency key was used for thoughts that belong elsewhere.",
+                    hint="Use a new key for a new entry.",
+                )
+            for number, (root, part) in enumerate(parts.items()):
                 place = lexical_place(plan.refs[number], (root,))
                 if os.path.lexists(place.path) and not drop_reserved(place.path):
                     continue
@@ -254,16 +258,6 @@ class ThoughtWriter:
         return True
 
 
-def _matched(parts: Mapping[Root, _Render], plan: Plan) -> Mapping[Root, _Render]:
-    planned = [x.partition(":")[2].partition("/")[0] for x in plan.refs]
-    if planned != [x.scope for x in parts]:
-        raise Conflict(
-            "This idempotency key was used for thoughts that belong elsewhere.",
-            hint="Use a new key for a new entry.",
-        )
-    return parts
-
-
 def _checked_at(at: datetime) -> datetime:
     if at.tzinfo is None:
         raise Invalid(f"The time {at} has no zone.", hint="Add one, such as Z or +02:00.")
@@ -279,23 +273,19 @@ def _make_day(place: EntryPlace) -> None:
     make_folder(root)
     if "user" not in place.root.kinds:
         remove_leftovers(root)
-        _ignore_new(root)
+        # Git keeps away from a root that holds no day yet; one in use is its owner's affair.
+        ignore = root / IGNORE
+        with translated(root):
+            is_used = os.path.lexists(ignore) or any(parse_day(x) for x in os.listdir(root))
+        if not is_used:
+            with contextlib.suppress(FileExistsError):
+                write_new(ignore, EVERYTHING, mode=0o600)
     if os.path.islink(day):
         raise Denied(
             f"{day} is a symbolic link; entries are not written through it.",
             hint="Replace it by a folder.",
         )
     make_folder(day)
-
-
-def _ignore_new(root: Path) -> None:
-    """Keep git away from a root that holds no day yet; one in use is its owner's affair."""
-    ignore = root / IGNORE
-    with translated(root):
-        if os.path.lexists(ignore) or any(parse_day(x) for x in os.listdir(root)):
-            return
-    with contextlib.suppress(FileExistsError):
-        write_new(ignore, EVERYTHING, mode=0o600)
 
 
 @contextlib.contextmanager

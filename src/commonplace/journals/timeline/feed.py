@@ -116,7 +116,9 @@ class Feeding:
                 while batch := list(islice(changes, _AT_ONCE)):
                     self._note(batch, done)
             except CommonplaceError as exc:
-                self._report(source.name, exc)
+                if source.name not in self._reported:
+                    self._reported.add(source.name)
+                    _log.warning("%s does not feed the timeline: %s", source.name, exc)
                 continue
             with self._journal.database.writing() as conn:
                 conn.execute(sql()["set_fed_mark"], {"source": source.name, "mark": mark})
@@ -229,11 +231,6 @@ class Feeding:
             blank(conn, self._journal.due_periods, rollup, now)
             if name:
                 done.blanked.add(ref_of(unpack_id(name)))
-
-    def _report(self, name: str, exc: CommonplaceError) -> None:
-        if name not in self._reported:
-            self._reported.add(name)
-            _log.warning("%s does not feed the timeline: %s", name, exc)
 
 
 def _text_of(page: Page) -> str:

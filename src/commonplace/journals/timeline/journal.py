@@ -276,10 +276,11 @@ class TimelineJournal:
             old = self._read_written(conn, entry_id)
             refuse_other_version(old, expected)
             moved = old.at if at is None else check_time(at)
+            link = {SUPERSEDES: old.supersedes} if old.supersedes else {}
             draft = TimelineDraft(
                 content=old.content if content is None else content,
                 entry_type=old.entry_type,
-                metadata=old.metadata if metadata is None else {**_link_of(old), **metadata},
+                metadata=old.metadata if metadata is None else {**link, **metadata},
             )
             row = self._adder(conn, now).row(draft, moved, old.id)
             conn.execute(sql()["update"], {**row, "seq": old.seq})
@@ -445,10 +446,6 @@ class TimelineJournal:
                 hint="Alter or delete the entries themselves.",
             )
         return entry
-
-
-def _link_of(entry: TimelineEntry) -> dict[str, str]:
-    return {SUPERSEDES: entry.supersedes} if entry.supersedes else {}
 
 
 def _query_values(

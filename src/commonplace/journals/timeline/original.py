@@ -78,7 +78,12 @@ def adopt(path: Path, fill: Callable[[Path, Iterator[TimelineDraft]], int]) -> N
         shutil.rmtree(aside, ignore_errors=True)
         with translated(path), closing(connect_read_only(path)) as conn:
             count = fill(aside, _drafts(conn))
-        _swap(path, aside / path.name)
+        for suffix in ("", "-wal", "-shm"):
+            old = path.with_name(path.name + suffix)
+            if os.path.exists(old):
+                os.replace(old, path.with_name(KEPT_NAME + suffix))
+        os.replace(aside / path.name, path)
+        sync_folder(path.parent)
         shutil.rmtree(aside, ignore_errors=True)
     _log.info("Took over %d entries; the old database is %s.", count, folder / KEPT_NAME)
 
@@ -133,13 +138,3 @@ def _metadata(text: object) -> dict[str, Any]:
     except (ValueError, Invalid):
         return {"original_metadata": str(text)[:1000]}
     return parsed if isinstance(parsed, dict) else {"original_metadata": parsed}
-
-
-def _swap(path: Path, made: Path) -> None:
-    """The old file aside, the new one in its place."""
-    for suffix in ("", "-wal", "-shm"):
-        old = path.with_name(path.name + suffix)
-        if os.path.exists(old):
-            os.replace(old, path.with_name(KEPT_NAME + suffix))
-    os.replace(made, path)
-    sync_folder(path.parent)

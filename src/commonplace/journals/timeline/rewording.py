@@ -150,6 +150,8 @@ class Rewording:
     ) -> None:
         """The rollups of a level that end after an instant, the oldest first."""
         result = run.result
+        # Progress counts all that have an extractive text, whether or not a model will be asked.
+        levels = json.dumps([LEVELS.index(x) + 1 for each in self._writers for x in each.levels])
         after = (start, 0, 0)
         in_a_row = 0
         while not result.stopped and (run.most is None or result.done < run.most):
@@ -165,7 +167,8 @@ class Rewording:
             failed = result.failed
             self._reword(entry, summariser, result)
             if run.progress is not None:
-                run.progress(result.done, self._left())
+                ((left,),) = self._journal.database.ask("count_upgradable", levels=levels)
+                run.progress(result.done, int(left))
             if result.failed == failed:
                 in_a_row = 0
                 continue
@@ -173,12 +176,6 @@ class Rewording:
             in_a_row += 1
             if in_a_row == MOST_IN_A_ROW:
                 result.stopped = f"{in_a_row} periods in a row got no usable summary."
-
-    def _left(self) -> int:
-        """How many have an extractive text, whether or not a model may or will be asked."""
-        levels = json.dumps([LEVELS.index(x) + 1 for each in self._writers for x in each.levels])
-        ((count,),) = self._journal.database.ask("count_upgradable", levels=levels)
-        return int(count)
 
     def _next(
         self, level: Level, generator: str, after: tuple[str, int, int]

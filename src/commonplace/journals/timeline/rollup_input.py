@@ -268,12 +268,7 @@ def facts_of(
         facts |= {"first": render_time(figures.first), "last": render_time(figures.last)}
     if found.expected:
         facts["coverage"] = {"present": len(found.parts), "expected": found.expected}
-    return facts | _carried(figures)
-
-
-def _carried(figures: Figures) -> dict[str, Any]:
-    """What entries' own metadata held; nothing where none did."""
-    facts: dict[str, Any] = {}
+    # What entries' own metadata held.
     for name, measure in figures.measures.items():
         facts[name] = round(measure.mean if name == "productivity_score" else measure.total, 6)
     if figures.moods:

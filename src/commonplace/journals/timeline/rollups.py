@@ -232,9 +232,12 @@ class Rollups:
             if not is_own:
                 return self._pass_to_current_zone(due)
             if found.missing:
-                if self._roll_up_missing(found.missing):
-                    continue
-                return False
+                self._mark(*found.missing)
+                for each in found.missing:
+                    self.roll_up(each)
+                if any(self._is_marked(x) for x in found.missing):
+                    return False
+                continue
             if self._is_up_to_date(found):
                 with self.journal.database.writing() as conn:
                     self.rows.unmark(conn, due)
@@ -381,13 +384,6 @@ class Rollups:
                     marks.mark_spans(conn, [own], change=due.mark)
                 at = own.end
         return False
-
-    def _roll_up_missing(self, spans: tuple[PeriodSpan, ...]) -> bool:
-        """Make smaller rollups that a larger one lacks; whether none is lacking now."""
-        self._mark(*spans)
-        for each in spans:
-            self.roll_up(each)
-        return not any(self._is_marked(x) for x in spans)
 
     def _mark(self, *spans: PeriodSpan) -> None:
         with self.journal.database.writing() as conn:

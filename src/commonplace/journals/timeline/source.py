@@ -15,7 +15,7 @@ from commonplace.journals.timeline.entry import JOURNAL, LEVELS, ref_of, unpack_
 from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.timeline.entry import TimelineEntry
@@ -74,7 +74,11 @@ class TimelineSource:
                     entries.append(entry_of(row[0]))
                 elif gone := self._ask("tombstone_id", seq=number):
                     yield Drop(ref_of(unpack_id(gone[0][0])))
-            yield from self._differing(entries, since)
+            for change in self._journal.docs(entries):
+                ref = change.doc.ref if isinstance(change, Put) else change.ref
+                known = since.stamps(ref).get(ref)
+                if known != (change.doc.stamp if isinstance(change, Put) else None):
+                    yield change
 
     def _everything(self, since: Since) -> Iterator[Change]:
         known = since.stamps(f"{JOURNAL}:")
@@ -88,13 +92,6 @@ class TimelineSource:
                 yield from self._journal.docs(fresh)
                 after = {"timestamp": render_time(entries[-1].at), "seq": entries[-1].seq}
         yield from (Drop(ref) for ref in sorted(known.keys() - seen))
-
-    def _differing(self, entries: Sequence[TimelineEntry], since: Since) -> Iterator[Change]:
-        for change in self._journal.docs(entries):
-            ref = change.doc.ref if isinstance(change, Put) else change.ref
-            known = since.stamps(ref).get(ref)
-            if known != (change.doc.stamp if isinstance(change, Put) else None):
-                yield change
 
     def _ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         return self._journal.database.ask(query, **values)

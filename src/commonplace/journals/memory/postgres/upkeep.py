@@ -9,7 +9,7 @@ import logging
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from psycopg import sql
 from psycopg.errors import LockNotAvailable
@@ -113,7 +113,13 @@ class MemoryUpkeep:
             stale = [line_of(row) for row in conn.execute(query("stale")).fetchall()]
         # What a running transaction may still see stays until the next time.
         if stale and not self._is_held_back() and self._vacuum():
-            self._note_clean(columns_across(stale))
+            # Those are clean of which nothing was kept back: the tables themselves say how far.
+            with self._database.across() as conn:
+                row = conn.execute(query("horizon"), {"tables": list(self._tables)}).fetchone()
+                if row is not None:
+                    clean = {"horizon": row[0], **columns_across(stale)}
+                    conn.execute(query("clean"), clean)
+                    conn.execute(query("note_horizon"), {"horizon": row[0]})
         return len(stale)
 
     def find_outdated(self, encoder: str, *, kept_s: float) -> list[str]:
@@ -170,14 +176,6 @@ class MemoryUpkeep:
             finally:
                 if not conn.closed:
                     conn.execute(query("vacuum_no_more"))
-
-    def _note_clean(self, stale: dict[str, Any]) -> None:
-        """Those are clean of which nothing was kept back: the tables themselves say how far."""
-        with self._database.across() as conn:
-            row = conn.execute(query("horizon"), {"tables": list(self._tables)}).fetchone()
-            if row is not None:
-                conn.execute(query("clean"), {"horizon": row[0], **stale})
-                conn.execute(query("note_horizon"), {"horizon": row[0]})
 
     def _prune_calls(self) -> None:
         """Each user's own, as that user, once a day: across users the log is not seen."""
