@@ -69,7 +69,13 @@ class FallbackEncoder:
         whole, at = self._whole
         if whole == encoder.identity and self._monotonic() - at < _LOOK_AGAIN_S:
             return encoder
-        slot = self._find_previous(encoder.identity)
+        slot: EncoderSlot | None = None
+        # An index that cannot be read says so when it is searched.
+        with suppress(CommonplaceError):
+            if other := self._other_of_more(encoder.identity):
+                slot = self._previous().get(other)
+            else:
+                self._whole = (encoder.identity, self._monotonic())
         self._using = slot or self._present
         if slot is None:
             return encoder
@@ -86,14 +92,6 @@ class FallbackEncoder:
 
     def close(self, timeout_s: float = 0.0) -> None:
         """Nothing: the slots are closed by those who opened them."""
-
-    def _find_previous(self, identity: str) -> EncoderSlot | None:
-        # An index that cannot be read says so when it is searched.
-        with suppress(CommonplaceError):
-            if other := self._other_of_more(identity):
-                return self._previous().get(other)
-            self._whole = (identity, self._monotonic())
-        return None
 
     def _other_of_more(self, identity: str) -> str:
         """The other encoder of which more docs have vectors, if there is one."""

@@ -72,12 +72,14 @@ def merge_toolsets(toolsets: Sequence[Toolset]) -> Toolset:
         known = tools.setdefault(tool.name, tool)
         if tool.listed and not known.listed:
             tools[tool.name] = tool
-    if any(each.name == DEFAULT for each in toolsets):
+    names = {each.name for each in toolsets}
+    if DEFAULT in names:
         listed = {name for name, tool in tools.items() if tool.listed}
         for name, tool in tools.items():
             if tool.twin_of in listed:
                 tools[name] = replace(tool, listed=False)
-    own = [each for each in toolsets if not _is_part_of_default(each, toolsets)]
+    # The default toolset, where it is offered too, says what its parts are for.
+    own = [each for each in toolsets if DEFAULT not in names or each.name not in PARTS[DEFAULT]]
     guide, writing_guide = _guides(own)
     return Toolset(
         name=",".join(each.name for each in toolsets),
@@ -87,9 +89,3 @@ def merge_toolsets(toolsets: Sequence[Toolset]) -> Toolset:
         resources=tuple({x.uri: x for each in toolsets for x in each.resources}.values()),
         prompts=tuple({x.name: x for each in toolsets for x in each.prompts}.values()),
     )
-
-
-def _is_part_of_default(toolset: Toolset, toolsets: Sequence[Toolset]) -> bool:
-    """Whether the default toolset, which is offered too, says what this one is for."""
-    offered = {each.name for each in toolsets}
-    return DEFAULT in offered and toolset.name in PARTS[DEFAULT]

@@ -125,7 +125,10 @@ class Tool:
         """
         given = {name: value for name, value in arguments.items() if value is not None}
         for name in given:
-            self._refuse_unknown(name)
+            if name not in self._parameters:
+                raise unknown_name(
+                    f"Unknown argument of {self.name}: {name!r}.", name, list(self._parameters)
+                )
         return self.run(**self._checked(given), **({SAMPLER: sampler} if self.samples else {}))
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,13 +185,6 @@ class Tool:
             )
             fields[name] = (kind, field)
         return create_model(self.name, **fields)
-
-    def _refuse_unknown(self, name: str) -> None:
-        if name in self._parameters:
-            return
-        raise unknown_name(
-            f"Unknown argument of {self.name}: {name!r}.", name, list(self._parameters)
-        )
 
     def _explained(self, error: ErrorDetails) -> Invalid:
         name = str(error["loc"][0])

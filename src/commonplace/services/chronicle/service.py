@@ -153,20 +153,16 @@ class ChronicleService:
         return self._logged(added)
 
     def _logged(self, added: EventAdded) -> EventLogged:
+        from commonplace.journals.chronicle.event import doc_of
         from commonplace.journals.chronicle.logs import write_log
 
         event = added.event
         notes: tuple[str, ...] = ()
         if not added.repeated:
-            notes = self._put(event).notes
+            notes = self.filing.file([Put(doc_of(event, self.zone))]).notes
             warning = write_log(self.log_config(), event, self.zone, self.trusted)
             notes += (warning,) if warning else ()
         return EventLogged(event=event, repeated=added.repeated, notes=notes)
-
-    def _put(self, event: Event) -> Filed | Pending:
-        from commonplace.journals.chronicle.event import doc_of
-
-        return self.filing.file([Put(doc_of(event, self.zone))])
 
     def _suggested(self, activity: str, context: str) -> tuple[str, ...]:
         from commonplace.journals.chronicle.tags import NEIGHBOURS, suggest_tags

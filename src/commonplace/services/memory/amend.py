@@ -37,7 +37,7 @@ class MemoryAmender:
     def read_text(self, ref: str) -> EditableText:
         """What `edit` replaces of a record: a title, a body or a text. See the port."""
         record = self._read(ref)
-        text = _edited_text(record)
+        text = record.body if isinstance(record, JournalEntry) else record.text
         return EditableText(ref=record.ref, text=text, version=version_of(record))
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
@@ -109,7 +109,3 @@ def _text_field(record: Record) -> str:
                 hint="Save the ones that change, with memory_upsert or `memory add preference`.",
             )
     return "text"
-
-
-def _edited_text(record: Record) -> str:
-    return record.body if isinstance(record, JournalEntry) else record.text

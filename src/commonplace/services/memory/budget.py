@@ -20,7 +20,8 @@ def within_budget(snippets: Sequence[str], count: Callable[[str], int], budget: 
     """The first snippets that fit together; a first one that does not is cut."""
     kept: list[str] = []
     spent = 0
-    at_most = [_most_tokens(snippet, budget) for snippet in snippets]
+    # See `CountsTokens`; those without a bound are over the budget.
+    at_most = [len(x) + 1 if x.isascii() else budget + 1 for x in snippets]
     for place, snippet in enumerate(snippets):
         # To count takes a tenth of a millisecond: it ends where the rest fits whatever it is.
         if spent + sum(at_most[place:]) <= budget:
@@ -30,11 +31,6 @@ def within_budget(snippets: Sequence[str], count: Callable[[str], int], budget: 
             return kept or [_cut(snippet, count, budget)]
         kept.append(snippet)
     return kept
-
-
-def _most_tokens(text: str, budget: int) -> int:
-    """Tokens that a text has at the most: see `CountsTokens`; unbounded ones are over a budget."""
-    return len(text) + 1 if text.isascii() else budget + 1
 
 
 def count_tokens(text: str, count: Callable[[str], int], budget: int) -> int:

@@ -112,7 +112,11 @@ class LeasedRecords:
         self._index_of(owner).apply_current(
             [task.change for task in mine],
             check_unchanged([task.noted for task in mine]),
-            lost=frozenset(_ref(task.change) for task in mine if task.noted.is_lost),
+            lost=frozenset(
+                task.change.doc.ref if isinstance(task.change, Put) else task.change.ref
+                for task in mine
+                if task.noted.is_lost
+            ),
         )
         return True
 
@@ -138,7 +142,3 @@ def _tried(act: Callable[[str, _T], _R], owner: str, given: _T) -> _R | None:
 
 def _owner_of_line(noted: OutboxLine) -> str:
     return noted.owner
-
-
-def _ref(change: Change) -> str:
-    return change.doc.ref if isinstance(change, Put) else change.ref

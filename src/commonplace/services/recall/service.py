@@ -154,7 +154,11 @@ class RecallService:
         else:
             found = self._search(question.about, within, limit, leaning=question.interval)
         if wanted is not None:
-            found = _todos_first(todos, found, limit)
+            from commonplace.journals.memory.entry import open_first
+
+            known = {hit.doc.ref for hit in todos}
+            rest = [hit for hit in found.hits if hit.doc.ref not in known]
+            found = replace(found, hits=(*todos, *open_first(rest))[:limit])
         behind = (each.journal for each in self.filing.behind())
         return EntriesRecalled(
             question=question,
@@ -207,9 +211,8 @@ class RecallService:
             raise exc.extended("", hint=f"Refs look like {' or '.join(forms)}.") from exc
 
     def _open(self, ref: str) -> Page:
-        return self._read_path(ref) if PurePath(ref).is_absolute() else self._read_ref(ref)
-
-    def _read_ref(self, ref: str) -> Page:
+        if PurePath(ref).is_absolute():
+            return self._read_path(ref)
         name = ref.partition(":")[0]
         if name in self.lost:
             raise Unavailable(f"{name} cannot be used: {self.lost[name]}")
@@ -293,12 +296,3 @@ class RecallService:
             return ()
         where = question.in_time(within) if question.cuts else within
         return self.finder.newest(open_todos(where), limit).hits
-
-
-def _todos_first(todos: Sequence[Hit], found: Found, limit: int) -> Found:
-    """The to-dos that were asked for, then what else was found, in which open ones come first."""
-    from commonplace.journals.memory.entry import open_first
-
-    known = {hit.doc.ref for hit in todos}
-    rest = [hit for hit in found.hits if hit.doc.ref not in known]
-    return replace(found, hits=(*todos, *open_first(rest))[:limit])

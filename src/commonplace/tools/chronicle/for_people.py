@@ -15,10 +15,10 @@ from commonplace.tools.answers import add_notes, answer_of, entries, one_line, w
 from commonplace.tools.chronicle.story import event_facts, event_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from commonplace.journals.chronicle.journal import Addition, Event, Upgraded
+    from commonplace.journals.chronicle.journal import Addition, Event
     from commonplace.search.filing.filing import Filed, Pending
     from commonplace.services.chronicle.service import ChronicleService, EventsImported
 
@@ -154,7 +154,18 @@ class ChronicleKeeping:
             "entries": done.entries,
             "without_time": done.without_time,
         }
-        return answer_of(list(_upgraded_lines(done)), facts)
+        lines = [f"{done.path} needs no upgrade."]
+        if done.backup is not None:
+            count = entries(done.entries)
+            lines = [
+                f"Upgraded {done.path} from generation {done.generation}: {count}.",
+                f"The original is kept in {done.backup}.",
+            ]
+            if done.without_time:
+                bear = "bears" if done.without_time == 1 else "bear"
+                without = entries(done.without_time)
+                lines.append(f"{without} {bear} no readable time: not listed, but kept.")
+        return answer_of(lines, facts)
 
     def filed(self, answer: Answer, *, progress: Progress = None) -> Answer:
         """File what an import or an upgrade changed; its answer, with a note if that failed.
@@ -189,14 +200,3 @@ def _imported(done: EventsImported) -> Answer:
     verb = "was" if done.there == 1 else "were"
     line = f"Imported {entries(done.added)}; {done.there:,} {verb} there already."
     return answer_of([line], {"added": done.added, "there": done.there}, done.notes)
-
-
-def _upgraded_lines(done: Upgraded) -> Iterator[str]:
-    if done.backup is None:
-        yield f"{done.path} needs no upgrade."
-        return
-    yield f"Upgraded {done.path} from generation {done.generation}: {entries(done.entries)}."
-    yield f"The original is kept in {done.backup}."
-    if done.without_time:
-        bear = "bears" if done.without_time == 1 else "bear"
-        yield f"{entries(done.without_time)} {bear} no readable time: not listed, but kept."

@@ -29,7 +29,13 @@ def allow_log(service: ChronicleService, path: Path | None) -> Answer:
     Raises:
         NotFound, Invalid, Denied.
     """
-    config = _config_of(service, path)
+    asked = _folder_of(service, path)
+    config = find_log_config(asked, service.home)
+    if config is None:
+        raise NotFound(
+            f"No file {CONFIG_NAME} lies in {asked} or above it.",
+            hint=f"Write one: `local_logging = true` in {asked / CONFIG_NAME}.",
+        )
     if config.warning and not config.local_logging:
         raise Invalid(config.warning, hint=f"Mend {config.file}.")
     if not config.local_logging:
@@ -93,17 +99,6 @@ def _state_of(service: ChronicleService, config: LogConfig) -> str:
     if not service.trusted.is_allowed(config):
         return asking_for(folder)
     return f"Entries are also written to {folder}. {_readers()}"
-
-
-def _config_of(service: ChronicleService, path: Path | None) -> LogConfig:
-    folder = _folder_of(service, path)
-    config = find_log_config(folder, service.home)
-    if config is None:
-        raise NotFound(
-            f"No file {CONFIG_NAME} lies in {folder} or above it.",
-            hint=f"Write one: `local_logging = true` in {folder / CONFIG_NAME}.",
-        )
-    return config
 
 
 def _folder_of(service: ChronicleService, path: Path | None) -> Path:

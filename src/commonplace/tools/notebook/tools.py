@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.core.values import Interval
-    from commonplace.journals.notebook.journal import Notebook, OverviewConflict
+    from commonplace.journals.notebook.journal import OverviewConflict
     from commonplace.services.notebook.service import NotebookService
 
 NOTHING = "No entries found."
@@ -97,7 +97,16 @@ class NotebookTools:
             return entry_answer(notebook.read_entry(id), service.zone)
         section = notebook.read_section(id.strip().removeprefix("notebook:"))
         service.reads.remember(section.name, section.version, section.overview)
-        return section_answer(section, service.zone, notes=_waiting(notebook, section.name))
+        from commonplace.journals.notebook.conflicts import Clashes
+
+        notes = []
+        if section.name in Clashes(notebook).sections():
+            notes.append(
+                "Another overview written here could not be merged with this one: `commonplace"
+                f" notebook conflicts` shows both, `commonplace notebook resolve {section.name}`"
+                " settles it."
+            )
+        return section_answer(section, service.zone, notes=notes)
 
     def journal_write(
         self,
@@ -276,16 +285,6 @@ class NotebookTools:
         return synthesis_answer(made, sides, base[0] if base else None)
 
 
-def _waiting(notebook: Notebook, section: str) -> list[str]:
-    """What a reader must know of an overview beside which another waits."""
-    from commonplace.journals.notebook.conflicts import Clashes
-
-    if section not in Clashes(notebook).sections():
-        return []
-    how = f"`commonplace notebook conflicts` shows both, `commonplace notebook resolve {section}`"
-    return [f"Another overview written here could not be merged with this one: {how} settles it."]
-
-
 def _section_of(path: str) -> str:
     """The section as it is named in the notebook. Raises: Invalid."""
     from commonplace.journals.notebook.names import parse_section
@@ -312,7 +311,14 @@ def _with_both_texts(exc: Conflict) -> Conflict:
                 " overview needs no reading."
             ),
         )
-    return Conflict(_both(exc), hint=_settle(exc))
+    return Conflict(
+        _both(exc),
+        hint=(
+            "merge both texts (journal_synthesize_conflict helps), then write again with"
+            f" base_version {exc.version} (in a terminal: --base-version {exc.version}). The entry"
+            " alone, without an overview, can be written at once."
+        ),
+    )
 
 
 def _both(exc: OverviewConflict) -> str:
@@ -328,14 +334,6 @@ def _both(exc: OverviewConflict) -> str:
             fenced(exc.yours, f"version {version_of(exc.yours)}, which you wanted to write"),
             "Next:",
         ]
-    )
-
-
-def _settle(exc: OverviewConflict) -> str:
-    return (
-        "merge both texts (journal_synthesize_conflict helps), then write again with base_version"
-        f" {exc.version} (in a terminal: --base-version {exc.version}). The entry alone, without an"
-        " overview, can be written at once."
     )
 
 

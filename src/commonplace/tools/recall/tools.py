@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import tzinfo
 
-    from commonplace.services.recall.service import EntriesRecalled, RecallQuestion, RecallService
+    from commonplace.services.recall.service import EntriesRecalled, RecallService
     from commonplace.tools.amend import AmendTools
 
 NOTHING = "No entries found."
@@ -93,6 +93,7 @@ class RecallTools:
         within = _filter(service, journals, kinds)
         done = service.recall(query, when=when, within=within, limit=limit)
         found, chance = done.found, done.found.chance
+        interval = interval_facts(done.question.interval)
         shows_chance = explain and not done.is_weak and found.hits and chance is not None
         frame = AnswerFrame(
             head=(
@@ -102,7 +103,8 @@ class RecallTools:
             ),
             facts={
                 "query": opening(query, _SHOWN_QUERY),
-                "interval": _interval_facts(done.question),
+                "interval": interval
+                and {**interval, "read_from": opening(done.question.phrase, _SHOWN_QUERY)},
                 "outside_time": done.outside_time,
                 "weak": done.is_weak,
                 "chance": rounded(chance) if done.is_weak or explain else None,
@@ -204,11 +206,6 @@ def _renderer(service: RecallService) -> Renderer:
         return place if service.shows_paths or not place else PurePath(scope).name
 
     return Renderer(zone=service.zone, place_of=place_of)
-
-
-def _interval_facts(question: RecallQuestion) -> dict[str, str | None] | None:
-    facts = interval_facts(question.interval)
-    return facts and {**facts, "read_from": opening(question.phrase, _SHOWN_QUERY)}
 
 
 def _checked(argument: str, names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:

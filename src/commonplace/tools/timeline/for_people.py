@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.memories import ImportedMemories
     from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import DueLevel
-    from commonplace.journals.timeline.trends import Trend, Trends
+    from commonplace.journals.timeline.trends import Trends
     from commonplace.services.timeline.keeping import (
         DryRun,
         EntryTally,
@@ -201,7 +201,12 @@ def _trend_lines(found: Trends) -> Iterator[str]:
     width = max(len(x.key) for x in found.periods)
     yield f"{'PERIOD':{width}}  ENTRIES  HOURS"
     for each in found.periods:
-        yield _trend_line(each, width, most)
+        if each.expired:
+            yield f"{each.key:{width}}  expired"
+            continue
+        entries, hours = each.figures.entries, each.figures.hours
+        bar = "▇" * -(-entries * _BAR // most)
+        yield f"{each.key:{width}}  {entries:>7,}  {hours:>5,}  {bar}".rstrip()
     total = found.total
     yield f"{'all':{width}}  {total.entries:>7,}  {total.hours:>5,}"
     if gone := sum(x.expired for x in found.periods):
@@ -211,14 +216,6 @@ def _trend_lines(found: Trends) -> Iterator[str]:
         if counts:
             names = ", ".join(f"{x} ({counts[x]:,})" for x in ranked(counts, _NAMES_SHOWN))
             yield f"{label}: {visible_line(names)}"
-
-
-def _trend_line(each: Trend, width: int, most: int) -> str:
-    figures = each.figures
-    if each.expired:
-        return f"{each.key:{width}}  expired"
-    bar = "▇" * -(-figures.entries * _BAR // most)
-    return f"{each.key:{width}}  {figures.entries:>7,}  {figures.hours:>5,}  {bar}".rstrip()
 
 
 def _tally_lines(tallies: Sequence[EntryTally], zone: tzinfo) -> Iterator[str]:

@@ -36,7 +36,6 @@ from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.services.timeline.service import RecordedEntry, TimelineService
 
 RangeLevel: TypeAlias = Literal["all", "raw", "hourly", "daily", "weekly", "monthly", "yearly"]
@@ -196,7 +195,10 @@ class TimelineTools:
         if first is not None:
             # A clock that was set back opens a period again that is rolled up already.
             stored = [x for x in entries[:room] if x.id != first.id]
-            entries, more = (first, *stored), more if room else _after(first, entries)
+            if not room:
+                # The open period is stored nowhere: the list goes on after its time.
+                more = f"{render_time(first.at)}/0" if entries else ""
+            entries = (first, *stored)
         return list_answer(entries, interval, cursor=more, zone=service.zone)
 
     def timeline_rollup(
@@ -291,8 +293,3 @@ def _written(written: RecordedEntry, service: TimelineService) -> Answer:
         "repeated": not written.is_new,
     }
     return answer_of([line], facts, written.notes)
-
-
-def _after(first: TimelineEntry, following: tuple[TimelineEntry, ...]) -> str:
-    """Where a list goes on after an open period, which is stored nowhere."""
-    return f"{render_time(first.at)}/0" if following else ""
