@@ -133,9 +133,27 @@ class Library(ABC, Generic[_Service]):
 
     @abstractmethod
     def save_message(
-        self, role: Role, text: str, *, at: datetime | None = None, idempotency_key: str = ""
+        self,
+        role: Role,
+        text: str,
+        *,
+        at: datetime | None = None,
+        idempotency_key: str = "",
+        supersedes: str = "",
     ) -> str:
-        """Keep what a user or an assistant said; its ref. Raises: Invalid, Unavailable."""
+        """Keep what a user or an assistant said; its ref.
+
+        Args:
+            role: Who said it.
+            text: What was said.
+            at: When, aware; None for now.
+            idempotency_key: The same key twice is one message.
+            supersedes: The ref of the entry whose place it takes; that stays, and names it.
+
+        Raises:
+            Conflict: Another entry has taken that place.
+            Invalid, NotFound, Unavailable.
+        """
 
     @abstractmethod
     def get(self, ref: str) -> LibraryEntry:

@@ -47,10 +47,16 @@ class Memory(Library[MemoryService]):
     """The memory of one user; see `Library` for how it is opened, and for the verbs of both."""
 
     def save_message(
-        self, role: Role, text: str, *, at: datetime | None = None, idempotency_key: str = ""
+        self,
+        role: Role,
+        text: str,
+        *,
+        at: datetime | None = None,
+        idempotency_key: str = "",
+        supersedes: str = "",
     ) -> str:
-        """Keep what a user or an assistant said; its ref. Raises: Invalid, Unavailable."""
-        return self._save("message", at, idempotency_key, role=role, text=text)
+        """Keep what a user or an assistant said; see `Library.save_message`."""
+        return self._save("message", at, idempotency_key, supersedes, role=role, text=text)
 
     def save_journal(
         self,
@@ -60,10 +66,11 @@ class Memory(Library[MemoryService]):
         is_draft: bool = False,
         at: datetime | None = None,
         idempotency_key: str = "",
+        supersedes: str = "",
     ) -> str:
         """Keep a journal entry; its ref. A draft is not found. Raises: Invalid, Unavailable."""
         fields = {"title": title, "body": body, "is_draft": is_draft}
-        return self._save("journal", at, idempotency_key, **fields)
+        return self._save("journal", at, idempotency_key, supersedes, **fields)
 
     def save_todo(
         self,
@@ -72,15 +79,21 @@ class Memory(Library[MemoryService]):
         done: bool = False,
         at: datetime | None = None,
         idempotency_key: str = "",
+        supersedes: str = "",
     ) -> str:
         """Keep something to do; its ref. Raises: Invalid, Unavailable."""
-        return self._save("todo", at, idempotency_key, title=title, done=done)
+        return self._save("todo", at, idempotency_key, supersedes, title=title, done=done)
 
     def save_gratitude(
-        self, text: str, *, at: datetime | None = None, idempotency_key: str = ""
+        self,
+        text: str,
+        *,
+        at: datetime | None = None,
+        idempotency_key: str = "",
+        supersedes: str = "",
     ) -> str:
         """Keep what the user is grateful for; its ref. Raises: Invalid, Unavailable."""
-        return self._save("gratitude", at, idempotency_key, text=text)
+        return self._save("gratitude", at, idempotency_key, supersedes, text=text)
 
     def save_preferences(
         self,
@@ -90,7 +103,7 @@ class Memory(Library[MemoryService]):
         flags: Mapping[str, Any] | None = None,
     ) -> Preferences:
         """Keep preferences; what is None stays, a flag that is None goes. Raises: Invalid."""
-        self._save("preference", None, "", language=language, religion=religion, flags=flags)
+        self._save("preference", None, "", "", language=language, religion=religion, flags=flags)
         found = self.preferences()
         assert found is not None
         return found
@@ -228,8 +241,10 @@ class Memory(Library[MemoryService]):
     def _amender(self) -> MemoryAmender:
         return MemoryAmender(self.service)
 
-    def _save(self, kind: Kind, at: datetime | None, key: str, **fields: Any) -> str:
-        draft = RecordDraft(kind=kind, fields=fields, at=at, key=key)
+    def _save(
+        self, kind: Kind, at: datetime | None, key: str, supersedes: str, **fields: Any
+    ) -> str:
+        draft = RecordDraft(kind=kind, fields=fields, at=at, key=key, supersedes=supersedes)
         return ref_of(kind, self.service.save(draft).saved.ref_id)
 
     def _edit(self, kind: Kind, ref: str, **fields: Any) -> Record:

@@ -50,9 +50,10 @@ class Timeline(Library[TimelineService]):
         metadata: Mapping[str, Any] | None = None,
         at: datetime | None = None,
         idempotency_key: str = "",
+        supersedes: str = "",
     ) -> str:
         """Keep what happened; its ref. Raises: Invalid, Unavailable."""
-        return self._save(RAW, text, metadata, at, idempotency_key)
+        return self._save(RAW, text, metadata, at, idempotency_key, supersedes=supersedes)
 
     def save_profile(
         self,
@@ -61,21 +62,28 @@ class Timeline(Library[TimelineService]):
         metadata: Mapping[str, Any] | None = None,
         at: datetime | None = None,
         idempotency_key: str = "",
+        supersedes: str = "",
     ) -> str:
         """Keep who the owner is now, its ref; earlier ones stay. Raises: Invalid, Unavailable."""
-        return self._save(PROFILE, text, metadata, at, idempotency_key)
+        return self._save(PROFILE, text, metadata, at, idempotency_key, supersedes=supersedes)
 
     def save_message(
-        self, role: Role, text: str, *, at: datetime | None = None, idempotency_key: str = ""
+        self,
+        role: Role,
+        text: str,
+        *,
+        at: datetime | None = None,
+        idempotency_key: str = "",
+        supersedes: str = "",
     ) -> str:
-        """Keep what a user or an assistant said, once for each key; its ref.
+        """Keep what a user or an assistant said; see `Library.save_message`.
 
-        The key stands in the metadata as `message_id`. Raises: Invalid, Unavailable.
+        The key stands in the metadata as `message_id`.
         """
         role = parse_role(role)
         metadata = {"source": f"{role}_message", "role": role, "message_id": idempotency_key}
         key = f"message {idempotency_key}" if idempotency_key.strip() else ""
-        return self._save(RAW, text, metadata, at, key)
+        return self._save(RAW, text, metadata, at, key, supersedes=supersedes)
 
     def edit_entry(
         self,
@@ -217,9 +225,16 @@ class Timeline(Library[TimelineService]):
         metadata: Mapping[str, Any] | None,
         at: datetime | None,
         key: str,
+        *,
+        supersedes: str,
     ) -> str:
         saved = self.service.add(
-            text, entry_type=entry_type, at=at, metadata=metadata, idempotency_key=key
+            text,
+            entry_type=entry_type,
+            at=at,
+            metadata=metadata,
+            idempotency_key=key,
+            supersedes=supersedes,
         )
         return ref_of(saved.entry.id)
 

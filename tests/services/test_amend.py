@@ -120,6 +120,92 @@ def test_a_superseding_entry_and_its_former_name_each_other(app, journal):
     assert done.ref in raised.value.message
 
 
+WRITES = {
+    "private": ("process_thoughts", {"feelings": "TEXT"}),
+    "chronicle": ("add_entry", {"message": "TEXT"}),
+    "notebook": ("journal_write", {"path": "zoo/night", "entry": "TEXT"}),
+    "timeline": ("timeline_add", {"content": "TEXT"}),
+    "memory": ("memory_save", {"kind": "todo", "title": "TEXT"}),
+}
+
+
+def superseding(app, journal, former, text="the wombat digs", **more):
+    """The ref of what a journal's own tool writes in the place of an entry."""
+    tool, given = WRITES[journal]
+    given = {name: x.replace("TEXT", text) for name, x in given.items()}
+    facts = ask(app, tool, **{**given, "supersedes": former, **more}).facts
+    if journal == "notebook":
+        return f"notebook:{facts['id']}"
+    return facts["refs"][0] if "refs" in facts else facts["ref"]
+
+
+@pytest.mark.parametrize("journal", EVERY)
+def test_a_write_takes_the_place_of_an_entry(world, app, journal):
+    """By its ref as it was copied; it is of now, and the same as amending it: one way, once."""
+    ref = write(app, journal)
+    world.clock.advance(3 * 86_400)
+    made = superseding(app, journal, f"({ref}).")
+    former, now = opened(app, ref).facts, opened(app, made).facts
+    assert (former["superseded_by"], now["supersedes"]) == (made, ref)
+    assert now["at"] > former["at"]
+    assert "wombat" in now["text"]
+    assert superseding(app, journal, ref, idempotency_key="again") == made
+    assert app.amend.service().supersede(ref, "the wombat digs").ref == made
+    with pytest.raises(Conflict, match="superseded by"):
+        superseding(app, journal, ref, "something else")
+
+
+@pytest.mark.parametrize("journal", EVERY)
+def test_an_entry_of_another_journal_is_not_superseded(app, journal):
+    """The error names what was given; nothing is written."""
+    other = write(app, "chronicle" if journal != "chronicle" else "timeline")
+    for ref in (other, "nonsense"):
+        with pytest.raises((Invalid, NotFound)) as raised:
+            superseding(app, journal, ref)
+        assert ref.rpartition(":")[2] in str(raised.value)
+    assert opened(app, other).facts["superseded_by"] == ""
+    assert refs(ask(app, "recall", query="wombat quokka")) == [other]
+
+
+def test_thoughts_take_the_place_of_an_entry_of_their_own_journal(app):
+    """What is the user's never goes into a project's folder by superseding, nor the reverse."""
+    own = write(app, "private")
+    project = ask(app, "process_thoughts", project_notes="the quokka sleeps").facts["refs"][0]
+    for ref, field in ((own, "project_notes"), (project, "feelings")):
+        with pytest.raises(Invalid, match=field):
+            ask(app, "process_thoughts", supersedes=ref, **{field: "the wombat digs"})
+    made = ask(app, "process_thoughts", supersedes=project, project_notes="it digs").facts["refs"]
+    assert made[0].partition("/")[0] == project.partition("/")[0]
+
+
+def test_what_a_superseding_write_leaves_out_is_as_it_was(app):
+    """Tags of a log, metadata, the state of a to-do; what it gives is its own."""
+    tagged = superseding(app, "chronicle", write(app, "chronicle"))
+    assert opened(app, tagged).facts["tags"] == ["zoo"]
+    own = superseding(app, "chronicle", write(app, "chronicle"), tags=["farm"])
+    assert opened(app, own).facts["tags"] == ["farm"]
+    assert opened(app, superseding(app, "timeline", write(app, "timeline"))).facts["tags"] == [
+        "zoo"
+    ]
+    done = ask(app, "memory_save", kind="todo", title="feed", done=True).facts["ref"]
+    made = app.memory.service().find("todo", superseding(app, "memory", done))
+    assert made.done
+    with pytest.raises(Invalid, match="to be changed and to supersede"):
+        superseding(app, "memory", done, ref=made.ref)
+    ask(app, "memory_save", kind="preference", language="en")
+    with pytest.raises(Invalid, match="names and values"):
+        ask(app, "memory_save", kind="preference", language="eo", supersedes="preferences")
+
+
+def test_a_superseding_entry_may_bring_a_new_overview(app):
+    """As any entry of the notebook; an overview itself is never superseded."""
+    ref = write(app, "notebook")
+    superseding(app, "notebook", ref, overview="The wombat is awake.")
+    assert app.notebook.journal.read_section("zoo/night").overview == "The wombat is awake."
+    with pytest.raises(Invalid, match="is an overview"):
+        superseding(app, "notebook", "notebook:zoo/night")
+
+
 def test_an_entry_of_the_notebook_stays_in_its_history(app):
     """New text is an entry of its own that supersedes it; nothing deletes a commit."""
     ref = write(app, "notebook")

@@ -6,9 +6,9 @@ Never knows a journal but by its port, and opens only the one that a ref names.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from commonplace.core.errors import Denied, NotFound
+from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.refs import look_up
 from commonplace.core.text import nearest, opening
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs
     from commonplace.core.values import Amendment, EditableText
     from commonplace.search.filing.filing import Filed, Pending
+
+_Written = TypeVar("_Written")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,32 @@ class AmendService:
         if amender is None:
             raise Denied(f"Entries of {name} are never altered.", hint="Write a new one.")
         return amender
+
+
+def look_up_former(
+    ref: str, journal: str, write: Callable[[str], _Written], *, by_path: bool = False
+) -> _Written:
+    """What `write` gives for the ref of the entry that a write supersedes, as it was copied.
+
+    Args:
+        ref: What was given as `supersedes`.
+        journal: The one that is written in.
+        write: Takes a ref of that journal; writes nothing where it raises.
+        by_path: Whether a path names an entry of this journal too.
+
+    Raises:
+        Invalid: It is no ref of this journal. What `write` raises.
+    """
+
+    def checked(each: str) -> _Written:
+        if not each.startswith(f"{journal}:") and not by_path:
+            raise Invalid(
+                f"Invalid supersedes: {opening(each, 100)!r} is not a ref of {journal}.",
+                hint=f"An entry is superseded in its own journal: by a ref such as {journal}:….",
+            )
+        return write(each)
+
+    return look_up(ref, checked)
 
 
 def left_notes(filed: Filed | Pending) -> tuple[str, ...]:

@@ -39,9 +39,9 @@ class AmendTools:
     def amend(
         self,
         *,
-        ref: Annotated[str, Arg("As an answer has shown it.")],
+        ref: Annotated[str, Arg("As shown.")],
         text: Annotated[str, Arg("The whole new text.")] = "",
-        supersede: Annotated[bool, Arg("Keep the old entry beside it.")] = False,
+        supersede: Annotated[bool, Arg("Keep the old one too.")] = False,
         delete: Annotated[bool, Arg("Delete it for good.")] = False,
     ) -> Answer:
         """Any journal: correct an entry by its ref, however old it is.

@@ -51,6 +51,7 @@ def test_the_six_tools_have_the_names_and_arguments_of_the_design(world):
             "work_context",
             "base_version",
             "idempotency_key",
+            "supersedes",
         ],
         "journal_list_entries": ["path", "start", "length"],
         "journal_toc": ["id", "depth"],

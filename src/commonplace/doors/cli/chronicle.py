@@ -90,6 +90,7 @@ def filter_options(command: Any) -> Any:
 def writing_options(command: Any) -> Any:
     """What every way to log something takes."""
     for option in (
+        tool_option(ChronicleTools.add_entry, "supersedes", "--supersedes", metavar="REF"),
         tool_option(
             ChronicleTools.add_entry, "idempotency_key", "--idempotency-key", metavar="KEY"
         ),

@@ -109,6 +109,7 @@ def memory() -> None:
 @tool_option(MemoryTools.memory_save, "ref", "--ref", metavar="REF")
 @tool_option(MemoryTools.memory_save, "at", "--at", metavar="TIME")
 @tool_option(MemoryTools.memory_save, "idempotency_key", "--idempotency-key", metavar="KEY")
+@tool_option(MemoryTools.memory_save, "supersedes", "--supersedes", metavar="REF")
 @user_options
 def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
     """Save something of KIND, or change the one that --ref names."""

@@ -121,6 +121,7 @@ def _left(folder: str) -> str:
 @tool_option(NotebookTools.journal_write, "work_context", "-c", "--work-context", metavar="TEXT")
 @tool_option(NotebookTools.journal_write, "base_version", "--base-version", metavar="VERSION")
 @tool_option(NotebookTools.journal_write, "idempotency_key", "--idempotency-key", metavar="KEY")
+@tool_option(NotebookTools.journal_write, "supersedes", "--supersedes", metavar="REF")
 @common_options
 def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Add an entry to SECTION.

@@ -37,7 +37,7 @@ from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.tools.private.for_people import delete_entry, edit_entry
 from commonplace.tools.private.tools import PrivateTools
 
-_NO_THOUGHT = {"at", "idempotency_key"}
+_NO_THOUGHT = {"at", "idempotency_key", "supersedes"}
 CATEGORIES: dict[str, str] = {
     name: arg.text
     for name, arg in args_of(PrivateTools.process_thoughts).items()
@@ -86,6 +86,7 @@ def category_options(command: Any) -> Any:
 @category_options
 @click.option("--at", metavar="TIME", help="When it happened: an ISO time or 'yesterday 9am'.")
 @click.option("--idempotency-key", metavar="KEY", help="The same key again writes nothing new.")
+@tool_option(PrivateTools.process_thoughts, "supersedes", "--supersedes", metavar="REF")
 @common_options
 def write(
     text: tuple[str, ...],

@@ -108,6 +108,7 @@ def timeline() -> None:
 )
 @click.option("--metadata", metavar="JSON", default="", help="Anything else, as a JSON object.")
 @tool_option(TimelineTools.timeline_add, "idempotency_key", "--idempotency-key", metavar="KEY")
+@tool_option(TimelineTools.timeline_add, "supersedes", "--supersedes", metavar="REF")
 @common_options
 def add(
     content: tuple[str, ...],

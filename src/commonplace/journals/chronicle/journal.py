@@ -374,8 +374,10 @@ class Chronicle:
             raise Invalid("Nothing to change.", hint="Give a message, tags or a time.")
         return self._store.edit(parse_event_id(ref), changes, expected=expected)
 
-    def supersede_event(self, ref: str, message: str) -> EventAdded:
-        """Log an entry in the place of another, of the same time, folder and tags; both stay.
+    def supersede_event(
+        self, ref: str, message: str, *, tags: Sequence[str] = (), at: datetime | None = None
+    ) -> EventAdded:
+        """Log an entry in the place of another; both stay.
 
         Looked for under the lock that the entry is written under: of two processes that supersede
         one entry at once, one does.
@@ -383,6 +385,8 @@ class Chronicle:
         Args:
             ref: Of the entry that holds no more.
             message: Of the new one.
+            tags: Empty for those of the former.
+            at: Aware; None for the time and the folder of the former, which it corrects.
 
         Returns:
             The new entry; the one that is there, `repeated`, where this was done before.
@@ -393,14 +397,17 @@ class Chronicle:
         """
         old = self._store.find(parse_event_id(ref))
         link = f"{SUPERSEDES}{old.id}"
-        draft = self._draft(message, [*own_tags(old.tags), link], directory=old.directory)
+        folder = old.directory if at is None else None
+        draft = self._draft(message, [*(tags or own_tags(old.tags)), link], at, folder)
+        if at is None:
+            draft = replace(draft, instant=old.instant)
         unless = UnlessSaid(
-            question=EventQuery(start=old.instant, below=(old.instant + 1, _FIRST)),
+            question=EventQuery(start=min(old.instant, draft.instant), below=(_NEVER, _FIRST)),
             is_same=lambda event: link in event.tags,
         )
         event, repeated = self._store.find_tagged(link), True
         if event is None:
-            event, repeated = self._store.add(replace(draft, instant=old.instant), unless=unless)
+            event, repeated = self._store.add(draft, unless=unless)
         if repeated and event.message != draft.message:
             raise already_superseded(old.ref, event.ref)
         return EventAdded(event=event, repeated=repeated)

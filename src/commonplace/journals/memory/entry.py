@@ -196,6 +196,28 @@ def _new_record(
     assert_never(draft.kind)
 
 
+def inherited(former: Record) -> dict[str, Any]:
+    """The fields, less its text, that a record has from the one whose place it takes.
+
+    Raises: Invalid for preferences, which are altered by name.
+    """
+    match former:
+        case ChatMessage():
+            return {"role": former.role}
+        case JournalEntry():
+            return {"title": former.title, "is_draft": former.is_draft}
+        case Todo():
+            return {"done": former.done}
+        case Gratitude():
+            return {}
+        case Preferences():
+            raise Invalid(
+                "The preferences are names and values, and no text.",
+                hint="Save the ones that change, with memory_upsert or `memory add preference`.",
+            )
+    assert_never(former)
+
+
 def _refuse_blank_entry(entry: JournalEntry) -> JournalEntry:
     if not entry.title.strip() and not entry.body.strip():
         raise Invalid("Invalid journal: title and body are blank.", hint="Give one of them.")

@@ -169,12 +169,27 @@ class Notebook(NotebookReader):
             self._upkeep.start_if_due(self.repo)
         return written
 
-    def supersede(self, address: str | SectionAddress, text: str) -> WrittenEntry:
-        """Add an entry in the place of another of its section; both stay in the history.
+    def supersede(
+        self,
+        address: str | SectionAddress,
+        text: str,
+        *,
+        section: str = "",
+        overview: str | None = None,
+        summary: str | None = None,
+        work_context: str | None = None,
+        base_version: str | None = None,
+    ) -> WrittenEntry:
+        """Add an entry in the place of another; both stay in the history.
 
         Args:
             address: Of the entry that holds no more: `path#<entry id>` or `path#hash`.
             text: Of the new one.
+            section: Empty for that of the former.
+            overview: As for `write`.
+            summary: As for `write`.
+            work_context: None for that of the former.
+            base_version: As for `write`.
 
         Returns:
             The new entry; the one that is there, `repeated`, where this was done before.
@@ -186,9 +201,12 @@ class Notebook(NotebookReader):
         old = self.read_entry(address)
         known = self.ledger.find_successor(old.id)
         written = self.write(
-            old.section,
+            section or old.section,
             text,
-            work_context=old.work_context or None,
+            overview=overview,
+            summary=summary,
+            work_context=work_context or old.work_context or None,
+            base_version=base_version,
             # In this clone once; what another clone writes in its place comes with a sync.
             idempotency_key=f"supersedes {old.id}",
             entry_id=known.id if known else None,

@@ -142,8 +142,13 @@ def render_entry(thoughts: Mapping[str, str], at: datetime, zone: tzinfo) -> str
 
     thoughts: field to text, the text put in as it is; any order.
     """
+    return _render_file(render_thoughts(thoughts), at, zone)
+
+
+def render_thoughts(thoughts: Mapping[str, str]) -> str:
+    """What stands below the frontmatter: each field's text under its heading."""
     sections = [f"## {h}\n\n{thoughts[f]}" for f, h in HEADINGS.items() if f in thoughts]
-    return _render_file("\n\n".join(sections), at, zone)
+    return "\n\n".join(sections)
 
 
 def render_successor(text: str, at: datetime, zone: tzinfo, *, supersedes: str) -> str:

@@ -16,7 +16,13 @@ from commonplace.core.errors import CommonplaceError, Conflict, Invalid, already
 from commonplace.core.files import locked, remove_file, remove_leftovers, replace_file, sync_folder
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
-from commonplace.journals.private.format import PrivateEntry, decode, mark_superseded, version_of
+from commonplace.journals.private.format import (
+    PrivateEntry,
+    decode,
+    mark_superseded,
+    render_thoughts,
+    version_of,
+)
 from commonplace.journals.private.gitignore import IgnoredDays
 from commonplace.journals.private.markdown import split_frontmatter
 from commonplace.journals.private.places import (
@@ -262,7 +268,26 @@ class PrivateJournal:
             remove_file(place.sidecar)
         return read_entry(place, self.zone)
 
-    def supersede(self, ref: str, content: str) -> tuple[PrivateEntry, ThoughtsWritten]:
+    def supersede_by(
+        self, ref: str, thoughts: Mapping[str, str], *, at: datetime | None = None
+    ) -> tuple[PrivateEntry, ThoughtsWritten]:
+        """Write thoughts in the place of an entry, beside it; see `supersede`.
+
+        Args:
+            ref: Of the entry that holds no more, or its path.
+            thoughts: As for `write`; those that belong elsewhere are refused.
+            at: As for `write`.
+
+        Raises:
+            As `supersede`.
+        """
+        checked = checked_thoughts(thoughts)
+        self._writer.refuse_elsewhere(checked, self._place(ref).root)
+        return self.supersede(ref, render_thoughts(checked), at=at)
+
+    def supersede(
+        self, ref: str, content: str, *, at: datetime | None = None
+    ) -> tuple[PrivateEntry, ThoughtsWritten]:
         """Write an entry in the place of another, beside it; both stay, and name each other.
 
         The frontmatter of the former names the new one last: a process that is killed before leaves
@@ -271,6 +296,7 @@ class PrivateJournal:
         Args:
             ref: Of the entry that holds no more, or its path.
             content: Of the new one; a frontmatter in it is left out.
+            at: Aware, default now.
 
         Returns:
             The former as it is now, and what was written.
@@ -286,7 +312,8 @@ class PrivateJournal:
         place = self._place(ref)
         with locked(place.path.parent):
             raw = decode(_current(place, None))
-            written = self._writer.write_successor(place.root, text, self._clock(), place.ref)
+            when = self._clock() if at is None else at
+            written = self._writer.write_successor(place.root, text, when, place.ref)
             (successor,) = written.refs
             there = read_entry(parse_place(successor, (place.root,)), self.zone)
             if written.repeated and split_frontmatter(there.raw)[1].strip() != text.strip():

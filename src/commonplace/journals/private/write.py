@@ -154,6 +154,20 @@ class ThoughtWriter:
                 refs.append(self._write_part(root, part, moment, notes).ref)
         return ThoughtsWritten(refs=tuple(refs), at=moment, notes=tuple(notes))
 
+    def refuse_elsewhere(self, thoughts: Mapping[str, str], root: Root) -> None:
+        """Raises: Invalid where a thought belongs elsewhere than in the root of its former."""
+        if root.kinds >= {"user", "project"}:
+            return
+        is_user = "user" in root.kinds
+        strange = [name for name in thoughts if (name == "project_notes") == is_user]
+        if strange:
+            whose = "user's" if is_user else "project's"
+            fits = "all but project_notes" if is_user else "project_notes alone"
+            raise Invalid(
+                f"{', '.join(strange)} cannot take the place of an entry in the {whose} journal.",
+                hint=f"Give {fits}, and write the others by themselves.",
+            )
+
     def write_successor(self, root: Root, text: str, at: datetime, former: str) -> ThoughtsWritten:
         """Write an entry that takes the place of another, once; again where that one was deleted.
 

@@ -291,12 +291,21 @@ class TimelineJournal:
                 self.due_periods.mark(conn, when, change=change, now=now)
             return entry_of(conn.execute(sql()["by_seq"], {"seq": old.seq}).fetchone())
 
-    def supersede(self, entry_id: str, content: str) -> AddedEntry:
-        """Record an entry in the place of another, of the same time and metadata; both stay.
+    def supersede(
+        self,
+        entry_id: str,
+        content: str,
+        *,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> AddedEntry:
+        """Record an entry in the place of another, of the same type; both stay.
 
         Args:
             entry_id: Of the entry that holds no more.
             content: Of the new one.
+            at: None for the time of the former, which it corrects.
+            metadata: None for that of the former.
 
         Returns:
             The new entry; the one that is there, not `is_new`, where this was done before.
@@ -317,8 +326,8 @@ class TimelineJournal:
             draft = TimelineDraft(
                 content=content,
                 entry_type=old.entry_type,
-                at=old.at,
-                metadata={**old.metadata, SUPERSEDES: old.ref},
+                at=at or old.at,
+                metadata={**(metadata or old.metadata), SUPERSEDES: old.ref},
             )
             return self._adder(conn, self.clock()).add_all([draft])[0]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Interval, Put
+from commonplace.services.amend import look_up_former
 from commonplace.services.chronicle.finding import ChronicleFinder
 from commonplace.services.times import naming, read_at, read_span
 
@@ -115,12 +116,36 @@ class ChronicleService:
     trusted: TrustedLogs
 
     def add(
-        self, message: str, *, tags: Sequence[str], at: str, idempotency_key: str | None
+        self,
+        message: str,
+        *,
+        tags: Sequence[str],
+        at: str,
+        idempotency_key: str | None,
+        supersedes: str = "",
     ) -> EventLogged:
-        """Log what was done, and file it; at: a phrase, blank for now.
+        """Log what was done, and file it.
 
-        Raises: Invalid, Conflict, Denied, Unavailable.
+        Args:
+            message: What was done.
+            tags: Empty for those of the entry that is superseded, if any.
+            at: A phrase, blank for now.
+            idempotency_key: The same key twice is one entry.
+            supersedes: The ref of the entry whose place it takes; blank for none. Done twice it is
+                one entry, whatever the key.
+
+        Raises:
+            Invalid, NotFound, Conflict, Denied, Unavailable.
         """
+        if supersedes.strip():
+            when = read_at(self, at) or self.clock()
+            return look_up_former(
+                supersedes,
+                "chronicle",
+                lambda ref: self._logged(
+                    self.chronicle.supersede_event(ref, message, tags=tags, at=when)
+                ),
+            )
         added = self.chronicle.add_event(
             message, tags=tags, at=read_at(self, at), idempotency_key=idempotency_key
         )

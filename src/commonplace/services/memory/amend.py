@@ -7,11 +7,15 @@ preferences are one record of names and values, and no text.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from commonplace.core.errors import Invalid
 from commonplace.core.values import Amendment, EditableText
-from commonplace.journals.memory.entry import parse_ref, refuse_other_version, version_of
+from commonplace.journals.memory.entry import (
+    inherited,
+    parse_ref,
+    refuse_other_version,
+    version_of,
+)
 from commonplace.journals.memory.records import (
     ChatMessage,
     JournalEntry,
@@ -68,16 +72,9 @@ class MemoryAmender:
     def supersede(self, ref: str, text: str) -> Amendment:
         """Keep a record of the same kind and time in the place of another; see the port."""
         old = self._read(ref)
-        fields: dict[str, Any] = {_text_field(old): text}
-        match old:
-            case ChatMessage():
-                fields["role"] = old.role
-            case JournalEntry():
-                fields |= {"title": old.title, "is_draft": old.is_draft}
-            case Todo():
-                fields["done"] = old.done
+        fields = {_text_field(old): text}
         draft = RecordDraft(kind=old.kind, fields=fields, at=old.at, supersedes=old.id)
-        done = self.service.supersede(draft)
+        done = self.service.save(draft)
         new = done.saved.record
         assert new is not None  # else it raised
         return Amendment(
@@ -104,8 +101,5 @@ def _text_field(record: Record) -> str:
         case Todo():
             return "title"
         case Preferences():
-            raise Invalid(
-                "The preferences are names and values, and no text.",
-                hint="Save the ones that change, with memory_upsert or `memory add preference`.",
-            )
+            inherited(record)
     return "text"

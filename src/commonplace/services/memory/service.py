@@ -6,17 +6,19 @@ Says nothing in words: it keeps records, files what was kept, and finds; others 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import find_zone
-from commonplace.core.errors import CommonplaceError, Conflict, already_superseded
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, already_superseded
 from commonplace.core.ports import Tallying
+from commonplace.core.refs import look_up
 from commonplace.core.text import opening
 from commonplace.core.values import Put
 from commonplace.journals.memory.entry import (
     apply_draft,
     change_of,
+    inherited,
     not_found,
     parse_id,
     searchable_text,
@@ -148,23 +150,34 @@ class MemoryService:
         return self._owner_zone, (note,)
 
     def save(self, draft: RecordDraft) -> MemorySaved:
-        """Keep a record, or alter one, then file it. Raises: Invalid, NotFound, Unavailable."""
-        self._begin()
-        saved = self.store.save(draft)
-        return MemorySaved(saved=saved, notes=self._file(saved))
+        """Keep a record, or alter one, then file it.
 
-    def supersede(self, draft: RecordDraft) -> MemorySaved:
-        """Keep a record in the place of another, then file it.
-
-        Args:
-            draft: Of the new one, with the id of the other; nothing is kept where this was done.
+        A draft that names the ref or the id of another in `supersedes` takes its place; what it
+        leaves out of its fields is as it was there. Done twice it is one record, whatever the key.
 
         Raises:
             Conflict: Another record has taken that place.
             Invalid, NotFound, Unavailable.
         """
-        old = self.find(draft.kind, draft.supersedes)
-        done = self.save(draft)
+        if draft.supersedes:
+            return look_up(draft.supersedes, lambda ref: self._supersede(draft, ref))
+        return self._save(draft)
+
+    def _save(self, draft: RecordDraft) -> MemorySaved:
+        self._begin()
+        saved = self.store.save(draft)
+        return MemorySaved(saved=saved, notes=self._file(saved))
+
+    def _supersede(self, draft: RecordDraft, former: str) -> MemorySaved:
+        if draft.ref_id:
+            raise Invalid(
+                "Invalid call: a record was to be changed and to supersede another.",
+                hint="To supersede, name no record to change.",
+            )
+        old = self.find(draft.kind, former)
+        fields = {**inherited(old), **draft.fields}
+        draft = replace(draft, fields=fields, supersedes=old.id)
+        done = self._save(draft)
         new = done.saved.record
         if new is None:
             raise Conflict(

@@ -10,8 +10,11 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import NotFound
+from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.files import make_folder
+from commonplace.journals.notebook.format import JOURNAL
+from commonplace.journals.notebook.names import parse_address
+from commonplace.services.amend import look_up_former
 from commonplace.services.session import current_session
 
 if TYPE_CHECKING:
@@ -129,6 +132,65 @@ class NotebookService:
         if self.is_own and not self.notebook.exists:
             self.init()
         return self.notebook
+
+    def write(
+        self,
+        section: str,
+        entry: str,
+        *,
+        overview: str | None = None,
+        summary: str | None = None,
+        work_context: str | None = None,
+        base_version: str | None = None,
+        idempotency_key: str | None = None,
+        supersedes: str = "",
+    ) -> WrittenEntry:
+        """Add an entry, in the place of another where one is named; see `Notebook.write`.
+
+        Args:
+            section: Where.
+            entry: What was done or learned.
+            overview: As for `Notebook.write`, like all that follows but the last.
+            summary: The entry in a line.
+            work_context: What kind of work it was.
+            base_version: The version of the overview that was read.
+            idempotency_key: The same key twice is one entry.
+            supersedes: The ref of the entry whose place it takes; blank for none. Done twice it is
+                one entry, whatever the key.
+
+        Raises:
+            As `Notebook.write`, and as `Notebook.supersede`.
+        """
+        notebook = self.writing()
+        if not supersedes.strip():
+            return notebook.write(
+                section,
+                entry,
+                overview=overview,
+                summary=summary,
+                work_context=work_context,
+                base_version=base_version,
+                idempotency_key=idempotency_key,
+            )
+
+        def write(ref: str) -> WrittenEntry:
+            address = parse_address(ref)
+            if not address.entry:
+                raise Invalid(
+                    f"Invalid supersedes: {ref} is an overview, whose history keeps what it was.",
+                    hint="Give the new overview as such.",
+                )
+            return notebook.supersede(
+                address,
+                entry,
+                section=section,
+                overview=overview,
+                summary=summary,
+                work_context=work_context,
+                base_version=base_version,
+            )
+
+        return look_up_former(supersedes, JOURNAL, write)
 
     def file(self, written: WrittenEntry) -> tuple[str, ...]:
         """File what was written; the notes of the filing."""

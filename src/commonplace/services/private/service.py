@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.values import Filter, Interval, Put
+from commonplace.services.amend import look_up_former
 from commonplace.services.times import read_at, read_span
 
 if TYPE_CHECKING:
@@ -78,7 +79,12 @@ class PrivateService:
     shows_paths: bool = True
 
     def write(
-        self, thoughts: Mapping[str, str], *, at: str, idempotency_key: str | None
+        self,
+        thoughts: Mapping[str, str],
+        *,
+        at: str,
+        idempotency_key: str | None,
+        supersedes: str = "",
     ) -> PrivateWritten:
         """Write thoughts, and file them.
 
@@ -86,13 +92,23 @@ class PrivateService:
             thoughts: Field to text; blank ones count as absent.
             at: A phrase of a time that is not over a day ahead; blank for now.
             idempotency_key: The same key twice is one entry.
+            supersedes: The ref or path of the entry whose place they take; blank for none. Done
+                twice it is one entry, whatever the key.
 
         Raises:
-            Invalid, Denied, Unavailable, Conflict.
+            Invalid, NotFound, Denied, Unavailable, Conflict.
         """
         instant = read_at(self, at)
         if instant and instant > self.clock() + _LATEST:
             raise Invalid(f"Invalid at: {at!r} lies in the future.", hint="Give a past time.")
+        if supersedes.strip():
+            self._refuse_path(supersedes)
+            return look_up_former(
+                supersedes,
+                "private",
+                lambda ref: self._filed_both(*self.journal.supersede_by(ref, thoughts, at=instant)),
+                by_path=True,
+            )
         written = self.journal.write(thoughts, at=instant, idempotency_key=idempotency_key)
         entries = []
         for ref in written.refs:
@@ -194,9 +210,12 @@ class PrivateService:
         """
         self._refuse_path(path_or_ref)
         former, written = self.journal.supersede(path_or_ref, text)
+        return former.ref, self._filed_both(former, written)
+
+    def _filed_both(self, former: PrivateEntry, written: ThoughtsWritten) -> PrivateWritten:
         entry = self.journal.open_entry(written.refs[0])
         filed = self.filing.file(self._docs([entry, former]))
-        return former.ref, PrivateWritten(written=written, entries=(entry,), filed=filed)
+        return PrivateWritten(written=written, entries=(entry,), filed=filed)
 
     def delete(self, path_or_ref: str, *, expected: str | None) -> tuple[str, Filed | Pending]:
         """Delete one entry and every trace of its text; answers its ref. Raises: as `edit`."""

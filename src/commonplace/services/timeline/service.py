@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import nearest, opening
 from commonplace.journals.timeline.due_periods import span_at
-from commonplace.journals.timeline.entry import NAMES, PERIODS, RAW
+from commonplace.journals.timeline.entry import JOURNAL, NAMES, PERIODS, RAW
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.privacy_delete import erase, is_erasing
 from commonplace.journals.timeline.retention import KEEP_ALL
 from commonplace.journals.timeline.trends import list_trends
 from commonplace.search.policy import fitting_level
+from commonplace.services.amend import look_up_former
 from commonplace.services.context import check_budget
 from commonplace.services.timeline.context import assemble, recent_rollups
 from commonplace.services.timeline.finding import TimelineSearch
@@ -146,8 +147,31 @@ class TimelineService:
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
         idempotency_key: str = "",
+        supersedes: str = "",
     ) -> RecordedEntry:
-        """Record an entry, then file it. Raises: Invalid, Unavailable."""
+        """Record an entry, then file it.
+
+        Args:
+            content: What happened.
+            entry_type: `raw`, or `profile_snapshot`; that of the entry that is superseded, if any.
+            at: None for now.
+            metadata: None for that of the entry that is superseded, if any.
+            idempotency_key: The same key twice is one entry.
+            supersedes: The ref of the entry whose place it takes; blank for none. Done twice it is
+                one entry, whatever the key.
+
+        Raises:
+            Invalid, NotFound, Conflict, Unavailable.
+        """
+        if supersedes.strip():
+            when = at or self.clock()
+            return look_up_former(
+                supersedes,
+                JOURNAL,
+                lambda ref: self.supersede(
+                    ref.removeprefix(f"{JOURNAL}:"), content, at=when, metadata=metadata
+                ),
+            )
         added = self.journal.add(
             content,
             entry_type=entry_type,
@@ -174,12 +198,26 @@ class TimelineService:
         notes = self.filing().file_edited(self.journal.docs([entry])).notes
         return RecordedEntry(entry=entry, is_new=False, notes=notes)
 
-    def supersede(self, entry_id: str, content: str) -> RecordedEntry:
+    def supersede(
+        self,
+        entry_id: str,
+        content: str,
+        *,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> RecordedEntry:
         """Record an entry in the place of another, then file it; see `TimelineJournal.supersede`.
 
-        Raises: Invalid, NotFound, Conflict, Unavailable.
+        Args:
+            entry_id: Of the entry that holds no more.
+            content: Of the new one.
+            at: None for the time of the former.
+            metadata: None for that of the former.
+
+        Raises:
+            Invalid, NotFound, Conflict, Unavailable.
         """
-        added = self.journal.supersede(entry_id, content)
+        added = self.journal.supersede(entry_id, content, at=at, metadata=metadata)
         notes = self._file([added.entry]) if added.is_new else ()
         return RecordedEntry(entry=added.entry, is_new=added.is_new, notes=notes)
 

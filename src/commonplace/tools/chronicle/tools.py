@@ -104,21 +104,26 @@ class ChronicleTools:
         *,
         message: Annotated[str, Arg("What was done, in a line.")],
         tags: Annotated[list[str], Arg("Tags of your choice.")] = [],
-        at: Annotated[str, Arg("When, if not now: an ISO time or 'yesterday 9am'.")] = "",
+        at: Annotated[str, Arg("When, if not now: 'yesterday 9am'.")] = "",
         asked: Annotated[
             bool, Arg("False: unasked. Tags are suggested, a repeat is left out.")
         ] = True,
-        idempotency_key: Annotated[str, Arg("The same key again writes nothing new.")] = "",
+        idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
+        supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
     ) -> Answer:
-        """Chronicle: log something that was done, decided or finished, with a time and tags.
+        """Chronicle: log what was done, decided or finished.
 
         Use it when the user asks to log, track or note something; and unasked, with asked false,
         when they finish, fix, deploy or decide something.
         """
         service = self._service()
-        if asked or tags or at.strip() or idempotency_key or not message.strip():
+        is_named = idempotency_key or supersedes.strip()
+        if asked or tags or at.strip() or is_named or not message.strip():
             key = idempotency_key or None
-            return self._logged(service.add(message, tags=tags, at=at, idempotency_key=key))
+            done = service.add(
+                message, tags=tags, at=at, idempotency_key=key, supersedes=supersedes
+            )
+            return self._logged(done)
         return self._logged(service.remember(message, ""))
 
     def list_entries(

@@ -135,7 +135,8 @@ class MemoryTools:
         flags: Annotated[dict[str, Any], Arg("Other preferences by name; null removes one.")] = {},
         ref: Annotated[str, Arg("Ref of the record to change; leave out to add one.")] = "",
         at: Annotated[str, Arg("When it was, if not now.")] = "",
-        idempotency_key: Annotated[str, Arg("The same key again writes nothing new.")] = "",
+        idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
+        supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
     ) -> Answer:
         """Memory: keep a message, journal, to-do, gratitude or preference of this user.
 
@@ -160,6 +161,7 @@ class MemoryTools:
             ref_id=ref,
             at=read_at(service, at),
             key=idempotency_key,
+            supersedes=supersedes.strip(),
         )
         return saved_answer(service.save(draft), kind, service.zone)
 

@@ -121,7 +121,8 @@ class NotebookTools:
         base_version: Annotated[
             str, Arg("The overview's version that you read; else the one read here last.")
         ] = "",
-        idempotency_key: Annotated[str, Arg("The same key again writes nothing new.")] = "",
+        idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
+        supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
     ) -> Answer:
         """Notebook: add an entry to a section, and put a new overview in place if you give one.
 
@@ -129,13 +130,12 @@ class NotebookTools:
         overview only if you have read the one that is there. Returns the entry's id.
         """
         service = self._service()
-        notebook = service.writing()
         section = _section_of(path)
         # Some hosts fill in what is left out with empty texts: none of them empties an overview.
         given = overview if overview.strip() else None
         base = base_version.strip().lower() or service.reads.last(section)
         try:
-            written = notebook.write(
+            written = service.write(
                 section,
                 entry,
                 overview=given,
@@ -143,6 +143,7 @@ class NotebookTools:
                 work_context=work_context or None,
                 base_version=base or None,
                 idempotency_key=idempotency_key or None,
+                supersedes=supersedes,
             )
         except Conflict as exc:
             raise _with_both_texts(exc) from exc

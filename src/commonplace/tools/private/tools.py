@@ -82,18 +82,17 @@ class PrivateTools:
         self,
         *,
         feelings: Annotated[str, Arg("What you feel about the work.")] = "",
-        reflections: Annotated[str, Arg("How things went, and what you make of it.")] = "",
+        reflections: Annotated[str, Arg("How things went.")] = "",
         observations: Annotated[str, Arg("What you noticed, plainly.")] = "",
-        project_notes: Annotated[
-            str, Arg("What to remember of this project: design, traps. Kept with the project.")
-        ] = "",
-        user_context: Annotated[str, Arg("What the user prefers, knows and is after.")] = "",
+        project_notes: Annotated[str, Arg("What to remember of this project: design, traps.")] = "",
+        user_context: Annotated[str, Arg("What the user prefers and knows.")] = "",
         technical_insights: Annotated[str, Arg("What holds in other projects too.")] = "",
-        world_knowledge: Annotated[str, Arg("Anything else worth knowing.")] = "",
-        at: Annotated[str, Arg("When, if not now: an ISO time or 'yesterday 9am'.")] = "",
-        idempotency_key: Annotated[str, Arg("The same key again writes nothing new.")] = "",
+        world_knowledge: Annotated[str, Arg("Anything else.")] = "",
+        at: Annotated[str, Arg("When, if not now: 'yesterday 9am'.")] = "",
+        idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
+        supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
     ) -> Answer:
-        """Private journal: write down what you learn, think and feel, in one or several categories.
+        """Private journal: write down what you learn, think and feel.
 
         Use it often and unasked: after solving or failing at something, when you understand why,
         when you learn what the user likes. Not to log what was done: that is chronicle's. Project
@@ -112,6 +111,7 @@ class PrivateTools:
             },
             at=at,
             idempotency_key=idempotency_key or None,
+            supersedes=supersedes,
         )
         written = done.written
         lines = ["Thoughts recorded successfully."]

@@ -96,11 +96,12 @@ class TimelineTools:
         entry_type: Annotated[
             Literal["raw", "profile_snapshot"], Arg("raw: something that happened.")
         ] = "raw",
-        at: Annotated[str, Arg("When, if not now: an ISO time or 'yesterday 9am'.")] = "",
+        at: Annotated[str, Arg("When, if not now: 'yesterday 9am'.")] = "",
         metadata: Annotated[
             dict[str, Any], Arg("projects and tags (lists), action, tools_used, anything else.")
         ] = {},
-        idempotency_key: Annotated[str, Arg("The same key again writes nothing new.")] = "",
+        idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
+        supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
     ) -> Answer:
         """Timeline: record something that happened, as it happens.
 
@@ -114,6 +115,7 @@ class TimelineTools:
             at=read_at(service, at),
             metadata=metadata,
             idempotency_key=idempotency_key,
+            supersedes=supersedes,
         )
         return _written(written, service)
 
