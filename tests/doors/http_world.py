@@ -26,7 +26,7 @@ from commonplace.doors.tokens import TokenFile
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-ALL = "private,chronicle,recall,notebook,timeline,memory,memory-write"
+ALL = "private,chronicle,recall,notebook,timeline,memory,memory-write,transcripts"
 REVISION = "2025-11-25"
 BOTH = {"accept": "application/json, text/event-stream"}
 

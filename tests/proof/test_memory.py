@@ -11,6 +11,13 @@ from tests.memory_world import SqliteMemoryWorld
 from tests.patience import PATIENCE_S
 
 COMMITS = ("sqlite COMMIT",)
+SAVE = """
+import sys
+from commonplace.memory import Memory
+title, home = sys.argv[1:]
+with Memory("ann", home=home) as memory:
+    memory.save_todo(title)
+"""
 SEVERAL = """
 import sys
 from commonplace.memory import Memory
@@ -53,13 +60,15 @@ def saved_all_of(world):
 
 def test_a_death_between_truth_and_filing_is_healed(world, faults):
     """Killed before each commit in turn: a save is there and found, or it is not there at all."""
-    subprocess.run(command("save", "todo", "--title", "harbour 0"), check=True, capture_output=True)
+    save = [sys.executable, "-c", SAVE]
+    home = os.environ["COMMONPLACE_HOME"]
+    subprocess.run([*save, "harbour 0", home], check=True, capture_output=True)
     step, nth, left = "none yet", 0, set()
     while step:
         nth += 1
         faults.plan(nth, "kill", *COMMITS)
         done = subprocess.run(
-            command("save", "todo", "--title", f"harbour {nth}"),
+            [*save, f"harbour {nth}", home],
             env={**os.environ, **faults.env},
             capture_output=True,
         )

@@ -13,8 +13,12 @@ import pytest
 from tests.doors.http_world import ALL, HttpServer, connected, home, token_for
 from tests.doors.terminal import run
 
+from commonplace.journals.transcripts.message import Message
+from commonplace.journals.transcripts.store import TranscriptStore
+
 SECRET = "zanzibar"
 KEY = "the same key"
+SESSION = "transcripts:claude-code/s1"
 
 WRITES = {
     "process_thoughts": {"feelings": f"Afraid of {SECRET}.", "idempotency_key": KEY},
@@ -64,6 +68,8 @@ READS = {
     "memory_list": [{"kind": "todo"}],
     "memory_save": [{"kind": "todo", "ref": "HANDLE", "title": "taken over"}],
     "memory_delete": [{"kind": "todo", "ref": "HANDLE"}],
+    "list_sessions": [{}, {"project": SECRET}],
+    "read_session": [{"ref": "HANDLE"}, {"ref": SESSION}],
     "amend": [
         {"ref": "HANDLE", "text": "taken over"},
         {"ref": "HANDLE", "text": "taken over", "supersede": True},
@@ -121,6 +127,15 @@ async def reads_of(client, handles):
     return heard
 
 
+def keep_session(owner):
+    """What was said in a session, which no tool writes; its refs."""
+    store = TranscriptStore(str(home() / "users" / owner / "transcripts"))
+    at = "2026-11-22T10:00:00.000Z"
+    store.append("claude-code", "s1", [Message("m1", "user", at, f"Take me to {SECRET}.")])
+    store.close()
+    return [SESSION, f"{SESSION}#1"]
+
+
 async def write_all(client):
     """Write in every journal; the handles of what was written."""
     handles = set()
@@ -141,8 +156,8 @@ def test_nothing_of_one_user_reaches_another():
         async with connected(url, ann) as hers:
             tools = {x.name for x in (await hers.list_tools()).tools}
             assert tools == {*WRITES, *READS}
-            handles = await write_all(hers)
-            assert len(handles) >= 8
+            handles = [*await write_all(hers), *keep_session("ann")]
+            assert len(handles) >= 10
         for name, mode in (("bob", "auto"), ("carl", "legacy")):
             async with connected(url, token_for(name), mode=mode) as his:
                 heard = await reads_of(his, handles)
@@ -155,7 +170,9 @@ def test_nothing_of_one_user_reaches_another():
                     assert known or SECRET not in unsaid, (tool, asked, told)
                     assert "Afraid of" not in told, tool
                     assert "All about" not in told, tool
-                    assert not re.search(rf"(Booked|Packed for|Flew to|Likes|Visit) {SECRET}", told)
+                    assert not re.search(
+                        rf"(Booked|Packed for|Flew to|Likes|Visit|me to) {SECRET}", told
+                    )
                     assert tool != "resource" or SECRET not in told, asked
                 # The same idempotency keys are other keys.
                 for tool, arguments in WRITES.items():
