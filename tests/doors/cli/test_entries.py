@@ -58,7 +58,24 @@ def test_short_forms_of_refs(written):
     assert facts("open", new.partition(":")[2][:8])["ref"] == new
     assert facts("open", old[:20])["ref"] == old
     assert run("open", "3").exit_code == 3
-    assert run("open", "-9").exit_code == 3
+    assert "There is no entry -9. The oldest is -2." in run("open", "-9").stderr
+
+
+def test_a_list_of_nothing_says_so(written):
+    """With the time that was asked for, in place of an empty line."""
+    done = run("list", "1", "march", "2026")
+    assert done.stdout.startswith("No entries of 2026-03-01 00:00 to 2026-03-02 00:00")
+    assert done.stdout.endswith(" found.\n")
+    assert facts("list", "1", "march", "2026")["items"] == []
+
+
+def test_a_new_home_says_how_to_begin():
+    """Not that its newest entry has another number."""
+    assert run("list").stdout == "No entries found.\n"
+    assert run("last").stderr.startswith("Error: There are no entries yet. Log what you do:")
+    done = run("open", "3")
+    assert done.stderr.startswith("Error: There is no list yet, so no entry 3 of one. List entries")
+    assert done.exit_code == 3
 
 
 def short_forms_of(ref, *lead):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from commonplace.core.clock import render_interval
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.editor import edited_text
@@ -116,7 +117,8 @@ def _newest(app: App, when: str, limit: int, journals: tuple[str, ...]) -> Answe
         "entries": [_facts(hit.doc) for hit in listed.hits],
         "notes": list(listed.notes),
     }
-    return Answer(text="", facts=facts)
+    during = f" of {render_interval(listed.interval, app.settings.timezone)}" if when else ""
+    return Answer(text=f"No entries{during} found.", facts=facts)
 
 
 def _facts(doc: Doc) -> dict[str, Any]:

@@ -113,8 +113,10 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
         return _numbered(int(named), listed, within.journals)
     if _FROM_THE_END.fullmatch(named):
         newest = _newest_refs(app, -int(named), within)
-        if not newest or len(newest) < -int(named):
-            raise NotFound(f"There is no entry {named}.", hint="Use -1 for the newest.")
+        if not newest:
+            raise NotFound("There are no entries yet.", hint="Log what you do: `commonplace log …`.")
+        if len(newest) < -int(named):
+            raise NotFound(f"There is no entry {named}.", hint=f"The oldest is -{len(newest)}.")
         return newest[-1]
     bare = bare_ref(named)
     if len(bare) < _SHORTEST:
@@ -134,6 +136,11 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
 
 def _numbered(number: int, listed: Sequence[str], journals: Sequence[str]) -> str:
     """The entry of the last list under a number, which counts from 1."""
+    if not listed:
+        raise NotFound(
+            f"There is no list yet, so no entry {number} of one.",
+            hint="List entries first: `commonplace list` or `commonplace search WORDS`.",
+        )
     if not 0 < number <= len(listed):
         raise NotFound(
             f"The last list has no entry {number}.",
