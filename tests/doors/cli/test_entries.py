@@ -168,6 +168,19 @@ def test_any_entry_is_deleted_once_it_is_confirmed(written):
     assert listed("list") == [old]
 
 
+@needs_terminal
+def test_a_deletion_shows_what_it_would_delete(written):
+    """A ref says little; a no is answered, and who leaves by Ctrl-D has a new line."""
+    code, _, shown = on_terminal("delete", "-1", typed="n\n")
+    assert code == 1
+    assert shown.index("left the harbour") < shown.index(f"Delete {written[1]} for good?")
+    assert shown.rstrip().endswith("Nothing was deleted.")
+    code, _, shown = on_terminal("private", "delete", written[0], typed="\x04")
+    assert "a quiet harbour" in shown
+    assert shown.endswith("\n")
+    assert listed("list") == [*reversed(written)]
+
+
 def test_forms_of_a_list(written):
     """Off a terminal a line an entry with whole refs; --model is what a model is given."""
     old, new = written

@@ -324,12 +324,13 @@ def speak_utf8() -> None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def confirm(question: str, *, yes: bool) -> None:
+def confirm(question: str, *, yes: bool, text: str = "") -> None:
     """Ask before something is lost; every command that deletes asks by this.
 
     Args:
         question: What is about to be done, as a question.
         yes: Whether --yes was given: nothing is asked.
+        text: Of what would be lost; its beginning is shown, since a number or a ref says little.
 
     Raises:
         Invalid: There is no terminal to ask on.
@@ -339,7 +340,19 @@ def confirm(question: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise Invalid("Refusing to delete without confirmation.", hint="Pass --yes.")
-    click.confirm(question, abort=True, err=True)
+    from commonplace.core.fence import visible
+    from commonplace.doors.cli.terminal_width import cut
+
+    if begins := visible(" ".join(text.split())):
+        click.echo(cut(begins, shutil.get_terminal_size().columns), err=True)
+    try:
+        agreed = click.confirm(question, err=True)
+    except click.Abort:
+        click.echo(err=True)  # Ctrl-C leaves the cursor behind the question
+        raise
+    if not agreed:
+        click.echo("Nothing was deleted.", err=True)
+        raise click.Abort
 
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")

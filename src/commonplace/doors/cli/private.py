@@ -233,5 +233,5 @@ def delete(path: str, yes: bool, as_json: bool) -> None:
     """
     with opened() as app:
         entry = find_entry(app, path, app.private.journal.read_entry, within=_JOURNAL)
-        confirm(f"Delete {entry.path} for good?", yes=yes)
+        confirm(f"Delete {entry.path} for good?", yes=yes, text=entry.text)
         show(delete_entry(app.private.service(), path=entry.ref, expected=entry.version), as_json)

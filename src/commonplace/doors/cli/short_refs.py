@@ -114,7 +114,9 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
     if _FROM_THE_END.fullmatch(named):
         newest = _newest_refs(app, -int(named), within)
         if not newest:
-            raise NotFound("There are no entries yet.", hint="Log what you do: `commonplace log …`.")
+            raise NotFound(
+                "There are no entries yet.", hint="Log what you do: `commonplace log …`."
+            )
         if len(newest) < -int(named):
             raise NotFound(f"There is no entry {named}.", hint=f"The oldest is -{len(newest)}.")
         return newest[-1]
