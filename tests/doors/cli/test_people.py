@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC
 
 import click
 import pytest
 
 from commonplace.doors.cli.people import ListLook, render_list, render_page
+from commonplace.journals.table import JOURNALS
 
 LONG = "The migration needs a rehearsal before the release, since nobody knew the order of steps."
 
@@ -51,6 +53,25 @@ def test_words_of_the_question_are_marked(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     (line,) = shown("a quiet harbour", about="harbours")
     assert "\x1b" not in line
+
+
+def luminance(colour):
+    """The relative luminance (WCAG 2) of one of the colours 16 to 231 of xterm."""
+    steps = (0, 95, 135, 175, 215, 255)
+    parts = [steps[(colour - 16) // base % 6] / 255 for base in (36, 6, 1)]
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+    return sum(share * x for share, x in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("journal", [row.name for row in JOURNALS])
+def test_each_journal_is_read_on_a_light_and_on_a_dark_screen(journal):
+    """With a contrast of 4 to white and to black, in a colour of its own."""
+    item = {"ref": f"{journal}:1", "journal": journal, "text": "x"}
+    (line,) = render_list({"items": [item]}, ListLook(zone=UTC, width=60)).splitlines()
+    found = re.search(r"\x1b\[38;5;(\d+)m" + journal, line)
+    assert found
+    bright = luminance(int(found[1])) + 0.05
+    assert min(1.05 / bright, bright / 0.05) >= 4
 
 
 def test_a_count_and_ages_are_shown():

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-_COLOURS = ("magenta", "green", "cyan", "yellow", "blue", "red")
+_COLOURS = (133, 64, 31, 130, 63, 161)
+"""Of xterm's 256, since these are the same in every theme: each is read on white and on black, as the
+yellow and cyan of the first eight are not on white, nor their blue on black."""
 _WORD = re.compile(r"\w+")
 _STEM, _ENDING = 4, 3
 """The shortest beginning and the longest ending of two forms of a word."""
