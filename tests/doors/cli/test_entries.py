@@ -308,6 +308,17 @@ def test_log_without_words_shows_the_log(written):
     assert out.splitlines()[0].endswith("left the harbour #sea")
 
 
+@needs_terminal
+def test_log_offers_no_cursor_since_it_takes_none(no_weights):
+    """It names the command that lists more than the newest twenty."""
+    for number in range(21):
+        facts("log", f"step {number}")
+    code, out, _ = on_terminal("log")
+    assert code == 0
+    assert "--cursor" not in out
+    assert out.endswith("newest 20. `commonplace chronicle list -n 100` lists more.\n")
+
+
 def test_log_shows_what_was_kept_and_when():
     """The time that was read from the words, and the message without it."""
     lines = run("log", "2026-03-02 09:30: demo").stdout.splitlines()

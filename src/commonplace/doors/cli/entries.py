@@ -117,7 +117,8 @@ def _newest(app: App, when: str, limit: int, journals: tuple[str, ...]) -> Answe
         "entries": [_facts(hit.doc) for hit in listed.hits],
         "notes": list(listed.notes),
     }
-    during = f" of {render_interval(listed.interval, app.settings.timezone)}" if when else ""
+    zone = app.settings.timezone
+    during = f" of {render_interval(listed.interval, zone)}" if listed.interval else ""
     return Answer(text=f"No entries{during} found.", facts=facts)
 
 

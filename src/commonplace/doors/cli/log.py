@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """How many entries `log` shows where it logs none."""
 
+_MORE = "`commonplace chronicle list -n 100` lists more."
+
 _DAY_AT_MOST = timedelta(hours=25)
 _DAY_AT_LEAST = timedelta(hours=23)
 
@@ -69,7 +71,7 @@ def log(message: Sequence[str], tags: tuple[str, ...], as_json: bool, **given: A
     terminal the log is shown. `-` reads stdin.
     """
     if not message and sys.stdin.isatty():
-        show_list(call("list_entries", {"limit": _SHOWN}), as_json)
+        show_list(_without_cursor(call("list_entries", {"limit": _SHOWN})), as_json)
         return
     text = message_of(tuple(message))
     if given["at"] is None:
@@ -78,6 +80,14 @@ def log(message: Sequence[str], tags: tuple[str, ...], as_json: bool, **given: A
         given["at"] = timed.at.isoformat() if timed.at else None
     answer = call("add_entry", {**given, "message": text, "tags": list(tags)}, defers_filing=True)
     show(_with_entry(answer), as_json)
+
+
+def _without_cursor(answer: Answer) -> Answer:
+    """The answer, with a command that lists more in place of a cursor, which `log` does not take."""
+    facts = dict(answer.facts)
+    if facts.pop("cursor", None):
+        facts["notes"] = [*facts.get("notes", ()), f"These are the newest {_SHOWN}. {_MORE}"]
+    return Answer(text=answer.text, facts=facts)
 
 
 def _with_entry(answer: Answer) -> Answer:
