@@ -83,7 +83,7 @@ def log(message: Sequence[str], tags: tuple[str, ...], as_json: bool, **given: A
 
 
 def _without_cursor(answer: Answer) -> Answer:
-    """The answer, with a command that lists more in place of a cursor, which `log` does not take."""
+    """The answer, with a command that lists more in place of a cursor: `log` takes none."""
     facts = dict(answer.facts)
     if facts.pop("cursor", None):
         facts["notes"] = [*facts.get("notes", ()), f"These are the newest {_SHOWN}. {_MORE}"]

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 _COLOURS = (133, 64, 31, 130, 63, 161)
-"""Of xterm's 256, since these are the same in every theme: each is read on white and on black, as the
-yellow and cyan of the first eight are not on white, nor their blue on black."""
+"""Of xterm's 256, the same in every theme: each is read on white and on black, as the first eight's
+yellow and cyan are not on white, nor their blue on black."""
 _WORD = re.compile(r"\w+")
 _STEM, _ENDING = 4, 3
 """The shortest beginning and the longest ending of two forms of a word."""
