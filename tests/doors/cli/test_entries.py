@@ -69,6 +69,19 @@ def test_a_list_of_nothing_says_so(written):
     assert facts("list", "1", "march", "2026")["items"] == []
 
 
+def test_summaries_are_not_listed_among_what_they_repeat(no_weights):
+    """They bear the end of their period, and would be the newest; the timeline's own list has them."""
+    entries = [
+        facts("timeline", "add", f"sailed {day}", "--at", f"2026-03-0{day}")["ref"]
+        for day in (2, 3)
+    ]
+    run("rollup", "--due")
+    assert len(listed("list", "--journal", "timeline")) > 2
+    assert listed("list", "-n", "2") == listed("last", "5") == entries[::-1]
+    assert facts("last")["ref"] == entries[1]
+    assert listed("list", "march", "2026") == entries[::-1]
+
+
 def test_a_new_home_says_how_to_begin():
     """Not that its newest entry has another number."""
     assert run("list").stdout == "No entries found.\n"

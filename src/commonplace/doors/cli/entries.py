@@ -22,7 +22,12 @@ from commonplace.doors.cli.frame import (
     show_page,
     yes_option,
 )
-from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, whole_ref
+from commonplace.doors.cli.short_refs import (
+    ShortRefCommand,
+    find_entry,
+    newest_entries,
+    whole_ref,
+)
 
 if TYPE_CHECKING:
     from commonplace.app import App
@@ -109,8 +114,7 @@ def _newest(app: App, when: str, limit: int, journals: tuple[str, ...]) -> Answe
     for name in journals:
         if name not in known:
             raise unknown_name(f"Unknown journal: {name!r}.", name, known)
-    within = Filter(journals=journals)
-    listed = app.recall.service().list_by_time(when, within=within, limit=limit)
+    listed = newest_entries(app, when, Filter(journals=journals), limit)
     facts = {
         "interval": interval_facts(listed.interval),
         "count": len(listed.hits),

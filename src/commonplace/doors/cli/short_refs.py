@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
     from commonplace.config.table import Settings
-    from commonplace.core.values import Filter
+    from commonplace.core.values import Filter, Hit
+    from commonplace.services.recall.service import EntriesOfTime
 
 _Found = TypeVar("_Found")
 
@@ -160,8 +162,32 @@ def _numbered(number: int, listed: Sequence[str], journals: Sequence[str]) -> st
 
 def _newest_refs(app: App, count: int, within: Filter) -> list[str]:
     """The refs of the newest entries that a filter lets in, newest first."""
-    listed = app.recall.service().list_by_time("", within=within, limit=max(count, 1))
-    return [hit.doc.ref for hit in listed.hits]
+    return [hit.doc.ref for hit in newest_entries(app, "", within, max(count, 1)).hits]
+
+
+def newest_entries(app: App, when: str, within: Filter, limit: int) -> EntriesOfTime:
+    """The newest entries of a time, without summaries unless a journal is asked for by name.
+
+    A summary bears the end of its period, so it would stand before all that it repeats.
+
+    Args:
+        app: Whose journals are listed.
+        when: A phrase; blank for any time.
+        within: The entries that may be listed.
+        limit: How many at the most.
+    """
+    service = app.recall.service()
+    found = service.list_by_time(when, within=within, limit=limit)
+    if within.journals:
+        return found
+    hits: list[Hit] = []
+    page, start = found, 0
+    while True:
+        hits += [hit for hit in page.hits if not hit.doc.covers]
+        if len(hits) >= limit or not page.has_more:
+            return replace(found, hits=hits[:limit])
+        start += limit
+        page = service.list_by_time(when, within=within, limit=limit, start=start)
 
 
 def _beginning_with(named: str, leads: Sequence[str], refs: Iterable[str]) -> list[str]:
