@@ -232,3 +232,26 @@ def test_what_we_said_ourselves_is_not_captured():
     (copy,) = our_folder().glob("claude-code/*/s-2.jsonl")
     assert json.loads(copy.read_text())["text"].strip() == "Good morning."
     assert os.path.isdir(Path.home())
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        '"at": "yesterday"',
+        '"at": null',
+        f'"at": {"1" * 400}',
+        '"path": "/a\\u0000b.jsonl"',
+        '"path": "/a\\ud800.jsonl"',
+        '"path": 5',
+        '"client": []',
+    ],
+)
+def test_junk_in_the_spool_is_dropped_and_the_rest_copied(field):
+    """Whatever a line says: a command that looks at transcripts does not fail for it."""
+    path = write_transcript("s-1", 3)
+    run_hook("session-start", transcript_path=str(path))
+    plain = '"client": "claude-code", "path": "/none.jsonl", "session": "s", "at": 1.0'
+    with (our_folder() / "spool.jsonl").open("a") as file:
+        file.write(f"{{{plain}, {field}}}\n")
+    assert catch_up() == 3
+    assert spooled() == [str(path)]

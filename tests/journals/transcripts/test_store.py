@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import stat
 
 import pytest
@@ -454,3 +456,104 @@ def test_the_mark_moves_with_what_is_kept_and_deleted(store, open_store):
 def test_a_ref_is_parsed_or_refused(ref, parts):
     """It names a client, a session and a number, and never a path."""
     assert parse_ref(ref) == parts
+
+
+_ODD = (
+    '{"n":1,"id":"\\ud800","role":"user","at":"2026-05-01T00:00:00.000Z","text":"half \\ud800",'
+    '"cwd":"/a\\udcff","tools":["\\udfff"]}\n'
+)
+
+
+def test_half_a_surrogate_pair_in_a_line_is_the_sign_for_what_is_not_known(store, folder):
+    """UTF-8 cannot hold one, and so neither can the catalog; the other sessions are read as before."""
+    store.append(CLIENT, "one", [said(1)])
+    file_of(folder, "odd").write_text(_ODD)
+    assert store.follow_files() == 1
+    [read] = store.read(CLIENT, "odd")
+    assert (read.id, read.text, read.cwd, read.tools) == ("�", "half �", "/a�", ("�",))
+    assert len(store.sessions()) == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"client":"\\ud800","session":"one","id":"x"}',
+        '{"client":"claude-code","session":"../../one","id":"id-1"}',
+        '{"client":"claude-code","session":"one","id":"\\ud800","n":true}',
+        "[]",
+        "[" * 100_000,
+    ],
+    ids=["no client", "no session", "no UTF-8", "a list", "deep"],
+)
+def test_junk_among_what_was_deleted_is_passed_over(line, store, folder):
+    """It is a file that people may edit."""
+    store.append(CLIENT, "one", [said(1), said(2)])
+    (folder / "deleted.jsonl").write_text(f"{line}\n")
+    store.follow_files()
+    assert store.delete(CLIENT, "one", [2]) == 1
+    assert texts(store.read(CLIENT, "one")) == ["Words 1."]
+
+
+@pytest.mark.parametrize("numbers", [[1], []], ids=["a message", "a session"])
+def test_a_deletion_reaches_copies_that_people_laid_beside(numbers, store, folder):
+    """In another year's folder, and under another name: at once, not at the next search."""
+    store.append(CLIENT, "one", [said(1, "the hidden word"), said(2)])
+    file_of(folder, year="2025").parent.mkdir()
+    shutil.copy(file_of(folder), file_of(folder, year="2025"))
+    shutil.copy(file_of(folder), file_of(folder, "copy"))
+    store.follow_files()
+    store.delete(CLIENT, "one", numbers)
+    assert b"hidden" not in bytes_below(folder)
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+def test_what_is_no_file_in_place_of_a_session_stops_nothing(kind, store, folder):
+    """It is a session that is gone; the others are read and kept, and it is never waited for."""
+    store.append(CLIENT, "one", [said(1)])
+    store.append(CLIENT, "two", [said(2)])
+    path = file_of(folder)
+    path.rename(folder / "elsewhere")
+    if kind == "link":
+        path.symlink_to(folder / "elsewhere")
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    assert store.follow_files() == 1
+    assert [x.name for x in store.sessions()] == ["two"]
+    with pytest.raises((Denied, Invalid, Unavailable)) as caught:
+        store.append(CLIENT, "one", [said(3)])
+    assert caught.value.place == str(path)
+    assert store.append(CLIENT, "two", [said(4)]) == 1
+
+
+def test_where_the_list_of_what_was_deleted_is_a_link_nothing_comes_back(store, folder):
+    """It is not taken for gone."""
+    store.append(CLIENT, "one", [said(1), said(2)])
+    store.delete(CLIENT, "one", [1])
+    (folder / "deleted.jsonl").rename(folder / "elsewhere")
+    (folder / "deleted.jsonl").symlink_to(folder / "elsewhere")
+    with pytest.raises(Denied, match=r"deleted\.jsonl"):
+        store.append(CLIENT, "one", [said(1)])
+    assert texts(store.read(CLIENT, "one")) == ["Words 2."]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "PRAGMA user_version = 9; DROP TABLE messages; CREATE VIEW messages AS SELECT 1",
+        "DROP TABLE messages",
+        "PRAGMA user_version = 0; CREATE INDEX more ON sessions (size)",
+    ],
+    ids=["newer", "a table is gone", "another program's"],
+)
+def test_a_catalog_that_is_not_ours_is_made_again(change, open_store, folder):
+    """As one that is broken: what it is of does not matter, the files are the truth."""
+    store = open_store()
+    store.append(CLIENT, "one", [said(1)])
+    store.close()
+    with contextlib.closing(sqlite3.connect(folder / "catalog.db")) as conn:
+        conn.executescript(change)
+    again = open_store()
+    assert texts(again.read(CLIENT, "one")) == ["Words 1."]
+    assert again.append(CLIENT, "one", [said(1), said(2)]) == 1

@@ -10,7 +10,7 @@ import os
 from functools import cache
 from typing import NamedTuple
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import Corrupted, Unavailable
 from commonplace.db.queries import parse_queries, split_statements
 from commonplace.db.sqlite import connect, translated
 from commonplace.journals.transcripts.message import SessionSummary
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from commonplace.journals.transcripts.message import Message
 
 _VERSION = 1
+_TABLES = frozenset({"messages", "sessions", "deleted", "origins", "changes", "meta"})
 _MOST_IDS = 5000
 
 
@@ -95,13 +96,20 @@ class Catalog:
 
     @property
     def is_made(self) -> bool:
-        """Whether it has the tables of this version, filled from the files."""
-        return bool(self.conn.execute("PRAGMA user_version").fetchone()[0] == _VERSION)
+        """Whether it has the tables of this version, filled from the files.
+
+        Raises Corrupted where it is of another version, or another program's.
+        """
+        version = self.conn.execute("PRAGMA user_version").fetchone()[0]
+        tables = {x[0] for x in self.conn.execute("SELECT name FROM sqlite_schema")}
+        if version == _VERSION and tables.issuperset(_TABLES):
+            return True
+        if version or tables:
+            raise Corrupted("The catalog {place} is of another version.", place=self.path)
+        return False
 
     def make(self) -> None:
-        """Make its tables anew, empty, inside a transaction."""
-        for name in ("messages", "sessions", "deleted", "origins", "changes", "meta"):
-            self.conn.execute(f"DROP TABLE IF EXISTS {name}")
+        """Make its tables, empty, inside a transaction."""
         for statement in split_statements(f"{_queries()['schema']};"):
             self.conn.execute(statement)
         self.put_meta("made", os.urandom(4).hex())

@@ -5,7 +5,9 @@ Imports little: a hook reads it. Never knows the catalog.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import zlib
 from typing import NamedTuple
 
@@ -73,13 +75,13 @@ def list_files(folder: str) -> Iterator[FoundFile]:
 
 
 def read_size(path: str) -> tuple[int, int] | None:
-    """Size and mtime of a file; None where it is not there."""
+    """Size and mtime of a file; None where it is not there, or a link, a folder or a pipe is."""
     with translated(path):
         try:
             found = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-    return found.st_size, found.st_mtime_ns
+    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
 def read_lines(path: str, start: int = 0) -> list[Line]:
@@ -120,6 +122,8 @@ def append(path: str, content: bytes) -> tuple[int, int, int]:
     with translated(path):
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _FLAGS, 0o600)
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "not a regular file", path)
             start = _cut_torn_line(descriptor)
             try:
                 rest = memoryview(content)

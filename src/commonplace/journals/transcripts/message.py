@@ -134,12 +134,17 @@ def parse_ref(ref: str) -> RefParts | None:
     return RefParts(found[1], found[2], int(found[3] or 0)) if found else None
 
 
+def whole(text: str) -> str:
+    """A text that UTF-8 can hold: half a surrogate pair becomes the sign for what is not known."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
 def render_line(client: str, message: Message) -> bytes:
     """A message as a line of its file; what is empty is left out, but never its text."""
     fields = {"n": message.n, **message._asdict(), "client": client}
     kept = {name: value for name, value in fields.items() if value or name == "text"}
     text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
-    return _SURROGATE.sub("\ufffd", text).encode() + b"\n"
+    return whole(text).encode() + b"\n"
 
 
 def parse_line(line: bytes) -> Message | None:
@@ -150,8 +155,8 @@ def parse_line(line: bytes) -> Message | None:
         return None
     if not isinstance(found, dict) or not _has_form(found):
         return None
-    words = {name: found[name] for name in _WORDS if name in found}
-    tools = tuple(x for x in found.get("tools", ()) if isinstance(x, str))
+    words = {name: whole(found[name]) for name in _WORDS if name in found}
+    tools = tuple(whole(x) for x in found.get("tools", ()) if isinstance(x, str))
     return Message(**words, tools=tools, sidechain=bool(found.get("sidechain")), n=found["n"])
 
 

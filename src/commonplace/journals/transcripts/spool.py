@@ -140,7 +140,10 @@ def _parse(line: bytes) -> Spooled | None:
     try:
         found = json.loads(line)
         client, path, session, at = (found[name] for name in ("client", "path", "session", "at"))
-    except (ValueError, LookupError, TypeError, RecursionError):
+        spooled = Spooled(client, path, session, float(at))
+        # What a system call would refuse with another error than that of a missing file.
+        is_path = os.path.isabs(path) and b"\0" not in os.fsencode(path)
+    except (ValueError, LookupError, TypeError, RecursionError, OverflowError):
         return None
-    words = isinstance(client, str) and isinstance(path, str) and isinstance(session, str)
-    return Spooled(client, path, session, float(at)) if words and os.path.isabs(path) else None
+    is_text = isinstance(client, str) and isinstance(session, str)
+    return spooled if is_text and is_path else None

@@ -12,7 +12,7 @@ import threading
 import zlib
 from typing import NamedTuple, TypeVar
 
-from commonplace.core.errors import Corrupted, Invalid, Unavailable
+from commonplace.core.errors import Corrupted, Denied, Invalid, Unavailable
 from commonplace.core.files import make_folder, translated
 from commonplace.db.sqlite import transaction
 from commonplace.db.sqlite import translated as translated_sqlite
@@ -27,6 +27,7 @@ from commonplace.journals.transcripts.message import (
     parse_line,
     render_line,
     session_name,
+    whole,
 )
 
 TYPE_CHECKING = False
@@ -207,7 +208,7 @@ class TranscriptStore:
             places = [(x.path, x.stat().st_mtime_ns) for *_, x in files.list_years(self.folder)]
             places.append((TOMBSTONES, self._deleted_size()))
             made, seq = self._read(lambda catalog: catalog.read_mark()) or ("", 0)
-        except (Unavailable, OSError) as exc:
+        except (Unavailable, Denied, OSError) as exc:
             return f"unreadable {type(exc).__name__}"
         return f"{made}.{seq} {zlib.crc32(repr(places).encode()):08x}"
 
@@ -404,7 +405,15 @@ class TranscriptStore:
         return count
 
     def _deleted_size(self) -> int:
-        return (files.read_size(os.path.join(self.folder, TOMBSTONES)) or (0, 0))[0]
+        path = os.path.join(self.folder, TOMBSTONES)
+        found = files.read_size(path)
+        if found is None and os.path.lexists(path):  # it is not gone: what it lists stays deleted
+            raise Denied(
+                "The path {place} is not a plain file.",
+                hint="Put the file itself there: it says what no import may bring back.",
+                place=path,
+            )
+        return found[0] if found else 0
 
     def _has_tombstones(self, catalog: Catalog) -> bool:
         return self._deleted_size() != catalog.read_number(_DELETED_SIZE)
@@ -431,10 +440,17 @@ class TranscriptStore:
             concerned[client, session] = None
             if message_id:  # a file laid by hand may hold it under another name
                 concerned[client, catalog.session_of_id(client, message_id) or session] = None
+        # So may a file whose messages are known from another one.
+        clients = {client for client, _ in concerned}
+        files_known = catalog.list_files()
+        concerned |= {
+            key: None for key, state in files_known.items() if state[3] and key[0] in clients
+        }
         for client, session in concerned:
             state = catalog.find_session(client, session)
             if state is not None:
                 self._load(catalog, client, session, state.year)
+            self._rewrite_others(catalog, client, session, state.year if state else "")
         catalog.put_meta(_DELETED_SIZE, size)
 
     def _list_altered(self, catalog: Catalog) -> list[tuple[str, str]]:
@@ -499,6 +515,17 @@ class TranscriptStore:
         twice = sum(x.message is not None for x in lines) - state.messages
         catalog.put_session(client, session, state._replace(broken=broken + twice))
         catalog.note_change(client, session)
+
+    def _rewrite_others(self, catalog: Catalog, client: str, session: str, year: str) -> None:
+        """Take what was deleted out of files of a session that lie in other years' folders."""
+        for owner, other, _ in files.list_years(self.folder):
+            path = files.path_of(self.folder, client, other, session)
+            if owner != client or other == year or files.read_size(path) is None:
+                continue
+            lines = files.read_lines(path)
+            kept = self._without_deleted(catalog, client, session, lines)
+            if len(kept) < len(lines):
+                files.rewrite(path, b"".join(x.content for x in kept))
 
     def _without_deleted(
         self, catalog: Catalog, client: str, session: str, lines: list[files.Line]
@@ -588,4 +615,6 @@ def _parse_tombstone(line: bytes) -> tuple[str, str, str, int] | None:
         return None
     if not all(isinstance(x, str) for x in (client, session, message_id)):
         return None
-    return client, session, message_id, n if isinstance(n, int) and 0 <= n < LAST else 0
+    if not is_client(client) or session_name(session) != session:
+        return None
+    return client, session, whole(message_id), n if isinstance(n, int) and 0 <= n < LAST else 0

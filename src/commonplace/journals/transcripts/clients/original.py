@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import Enum
 
 from commonplace.journals.transcripts.injected import without_ours
-from commonplace.journals.transcripts.message import Message
+from commonplace.journals.transcripts.message import Message, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Conversation:
         if not self.at or not (text or named):
             return None
         return Message(
-            id=id,
+            id=whole(id),
             role=role,
             at=self.at,
             text=text,
@@ -152,7 +152,6 @@ class Conversation:
 
 
 _CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _OLDEST, _NEWEST = 1971, 9000
 _MILLISECONDS = 1e11
 """A number of seconds this large would be the year 5138: it counts milliseconds."""
@@ -179,11 +178,6 @@ def instant(value: object) -> str:
     except (ValueError, OverflowError, OSError):
         return ""
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def whole(text: str) -> str:
-    """A text that UTF-8 can hold: half a surrogate pair becomes the sign for what is not known."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def text_of(value: object) -> str:
