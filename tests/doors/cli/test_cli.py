@@ -186,6 +186,26 @@ def test_an_unknown_command_names_the_nearest():
     assert json.loads(done.stderr.splitlines()[-1])["code"] == "invalid"
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("undo",), "Did you mean `commonplace chronicle undo`?"),
+        (
+            ("write", "x"),
+            "Did you mean `commonplace private write` or `commonplace notebook write`?",
+        ),
+        (("timeline", "rollup"), "Did you mean `commonplace rollup`?"),
+        (("notebook", "status"), "Did you mean `commonplace status`?"),
+        (("private", "frobnicate"), "Use delete, edit, list, read, search or write."),
+    ],
+)
+def test_a_command_of_another_place_is_named(words, hint):
+    """The one of this name in a journal, or at the top; else all that this journal has."""
+    done = run(*words)
+    assert done.exit_code == 2
+    assert hint in done.stderr
+
+
 def test_no_command_shows_the_help():
     """Silence asks for help."""
     done = run()

@@ -71,11 +71,26 @@ class Frame(click.Group):
         """As click does it, with the nearest name for one that does not exist."""
         if args[0] in self.table or args[0].startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
+        raise click.UsageError(f"No such command: {args[0]}.{self._guess(args[0], ctx)}", ctx)
+
+    def _guess(self, name: str, ctx: click.Context) -> str:
+        """A command of this name below another, else the one that is spelled nearly so."""
+        below = self.commands_below(name, ctx)
+        if below:
+            return f" Did you mean `{'` or `'.join(below)}`?"
         from commonplace.core.text import nearest
 
-        near = nearest(args[0], [*self.table])
-        hint = f" Did you mean {near}?" if near else ""
-        raise click.UsageError(f"No such command: {args[0]}.{hint}", ctx)
+        near = nearest(name, [*self.table])
+        return f" Did you mean {near}?" if near else ""
+
+    def commands_below(self, name: str, ctx: click.Context) -> list[str]:
+        """The commands of journals that are called so, as they are typed."""
+        groups = [(each, self.get_command(ctx, each)) for each in self.table]
+        return [
+            f"commonplace {each} {name}"
+            for each, group in groups
+            if isinstance(group, click.Group) and group.get_command(ctx, name)
+        ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands from the table, so that help imports none of them."""
@@ -144,8 +159,27 @@ def _complain_usage(exc: click.ClickException, *, as_json: bool) -> int:
     if not isinstance(exc, click.UsageError):
         return complain(Unavailable(exc.format_message()), as_json=as_json)
     command = exc.ctx.command_path if exc.ctx else "commonplace"
+    if (
+        exc.ctx and type(exc).__name__ == "NoSuchCommand"
+    ):  # of a journal; the outermost names its own
+        return complain(Invalid(exc.message, hint=_names_below(exc.ctx, exc)), as_json=as_json)
     error = Invalid(exc.format_message(), hint=f"Try '{command} --help'.")
     return complain(error, as_json=as_json)
+
+
+def _names_below(ctx: click.Context, exc: click.UsageError) -> str:
+    """What there is in place of a command that a journal does not have."""
+    name = getattr(exc, "command_name", "")
+    outermost, group = ctx.find_root().command, ctx.command
+    assert isinstance(group, click.Group)
+    names = group.list_commands(ctx)
+    if isinstance(outermost, Frame) and name in outermost.table:
+        return f"Did you mean `commonplace {name}`? Here there are: {', '.join(names)}."
+    if near := getattr(exc, "possibilities", None):
+        return f"Did you mean {near[0]}? Try '{ctx.command_path} --help'."
+    from commonplace.tools.answers import either
+
+    return f"Use {either(names)}."
 
 
 def _reader_left() -> int:
