@@ -58,8 +58,8 @@ def test_a_fresh_machine_is_clean(home):
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert lines[-1] == "Nothing is wrong."
-    assert lines[0].startswith("Weights   minilm-l6-v2:384:mean:l2:53aa5117, from the package")
-    assert "Index     Not made yet." in lines
+    assert lines[0].startswith("Weights      minilm-l6-v2:384:mean:l2:53aa5117, from the package")
+    assert "Index        Not made yet." in lines
     assert not (home / "users").exists()
     assert run("doctor", "--repair").exit_code == 0
 
@@ -325,3 +325,10 @@ def test_a_notebook_that_git_has_locked(home):
     assert (where, what.startswith(f"{lock} has locked the notebook for")) == ("notebook", True)
     assert repaired(code=1) == ""
     assert lock.exists()
+
+
+def test_what_is_said_of_each_part_begins_in_one_column(no_weights):
+    """However long the name of the part is."""
+    said = run("doctor").stdout.partition("\n\n")[0].splitlines()
+    column = max(len(line.split(" ")[0]) for line in said) + 2
+    assert all(line[column - 1] == " " != line[column] for line in said)

@@ -5,6 +5,9 @@ Never decides what is wrong: `doors/doctor` asks each room.
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -17,7 +20,9 @@ from commonplace.doors.cli.frame import FAILURE, common_options, show
 from commonplace.doors.cli.progress import show_counting
 
 if TYPE_CHECKING:
-    from commonplace.core.values import HealthReport, Problem
+    from commonplace.core.values import HealthReport
+
+_LEAD = len("Repaired  ")
 
 
 @click.command()
@@ -52,20 +57,38 @@ def _facts(report: HealthReport, repairs: HealthRepairs) -> dict[str, object]:
 
 
 def _text(report: HealthReport, repairs: HealthRepairs) -> str:
+    names = [part.capitalize() for part, _ in report.notes]
+    lead = max(map(len, names), default=0) + 2
     before = [None, *(part for part, _ in report.notes)]
     lines = [
-        f"{'' if part == last else part.capitalize():9} {note}"
+        _row("" if part == last else part.capitalize(), note, lead)
         for last, (part, note) in zip(before, report.notes, strict=False)
     ]
     if repairs.done:
-        lines += ["", *(f"{'Repaired':10}{part}: {done}" for part, done in repairs.done)]
+        lines += ["", *(_row("Repaired", f"{part}: {done}", _LEAD) for part, done in repairs.done)]
     if report.problems:
-        lines += ["", *(_problem_line(part, problem) for part, problem in report.problems)]
+        lines.append("")
+        for part, problem in report.problems:
+            said = f"{part}: {problem.what} {problem.hint}".rstrip()
+            lines.append(_row("Problem", said, _LEAD))
     return "\n".join([*lines, "", _verdict(report)])
 
 
-def _problem_line(part: str, problem: Problem) -> str:
-    return f"{'Problem':10}{part}: {problem.what} {problem.hint}".rstrip()
+def _row(name: str, text: str, lead: int) -> str:
+    """A name and what is said of it, under itself where a terminal is too narrow for one line."""
+    line = f"{name:{lead}}{text}"
+    columns = shutil.get_terminal_size().columns
+    if not sys.stdout.isatty() or len(line) <= columns:
+        return line
+    return textwrap.fill(
+        line,
+        columns,
+        subsequent_indent=" " * lead,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+        drop_whitespace=True,
+    )
 
 
 def _verdict(report: HealthReport) -> str:
