@@ -47,6 +47,19 @@ def test_every_kind_can_be_saved():
     assert "Note: Searched by words alone" in done.stdout
 
 
+def test_words_are_the_text_of_what_is_saved():
+    """Joined as everywhere; a message without a role is the user's."""
+    for kind, name in (("message", "text"), ("gratitude", "text"), ("todo", "title")):
+        facts("memory", "save", kind, "a", "quiet", "harbour")
+        (item,) = facts("memory", "list", kind)["items"]
+        assert item[name] == "a quiet harbour"
+    (message,) = facts("memory", "list", "message")["items"]
+    assert message["role"] == "user"
+    assert run("memory", "save", "todo", "a", "--title", "b").exit_code == 2
+    done = run("memory", "save", "preference", "German")
+    assert "Error: A preference has no text. Use --language," in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

@@ -33,9 +33,12 @@ from commonplace.journals.memory.records import KINDS
 from commonplace.tools.memory.tools import MemoryTools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from commonplace.app import App
+
+_WORDS_OF = {"message": "text", "gratitude": "text", "todo": "title", "journal": "body"}
+"""What the words of the command line are, in each kind of record."""
 
 kind_argument = click.argument("kind", type=click.Choice(KINDS))
 
@@ -95,6 +98,7 @@ def memory() -> None:
 
 @memory.command(short_help="Keep a message, journal, to-do, gratitude or preference.")
 @kind_argument
+@click.argument("words", nargs=-1)
 @tool_option(MemoryTools.memory_save, "text", "--text", metavar="TEXT")
 @tool_option(MemoryTools.memory_save, "role", "--role", metavar="ROLE")
 @tool_option(MemoryTools.memory_save, "title", "--title", metavar="TEXT")
@@ -111,8 +115,16 @@ def memory() -> None:
 @tool_option(MemoryTools.memory_save, "idempotency_key", "--idempotency-key", metavar="KEY")
 @tool_option(MemoryTools.memory_save, "supersedes", "--supersedes", metavar="REF")
 @user_options
-def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
-    """Save something of KIND, or change the one that --ref names."""
+def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **given: Any) -> None:
+    """Save something of KIND, or change the one that --ref names.
+
+    WORDS are the text of a message or gratitude, the title of a to-do, the body of a journal. A
+    message that is added without --role is the user's.
+    """
+    if words:
+        given.update(_named_words(kind, " ".join(words), given))
+    if kind == "message" and given["role"] is None and given["ref"] is None:
+        given["role"] = "user"
     if given["flags"] is not None:
         try:
             given["flags"] = json.loads(given["flags"])
@@ -123,6 +135,16 @@ def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
     with tools_of(user, with_encoder=False) as tools:
         tool = tools.write_toolset.tool("memory_save")
         show(tool.call({"kind": kind, **given}), as_json)
+
+
+def _named_words(kind: str, text: str, given: Mapping[str, Any]) -> dict[str, str]:
+    """The words of the command line under the name that they have in this kind of record."""
+    if kind not in _WORDS_OF:
+        raise Invalid("A preference has no text.", hint="Use --language, --religion or --flags.")
+    name = _WORDS_OF[kind]
+    if given[name] is not None:
+        raise Invalid(f"The {name} is given twice.", hint=f"Leave out the words or --{name}.")
+    return {name: text}
 
 
 @memory.command()
