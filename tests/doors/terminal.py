@@ -58,10 +58,15 @@ def opened_app():
     return App(read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home())
 
 
-def on_terminal(*words, typed="", env=None):
+def on_screen(*words):
+    """What a terminal shows of a command all of whose output is on it."""
+    return on_terminal(*words, out=None)[2].replace("\r\n", "\n")
+
+
+def on_terminal(*words, typed="", env=None, out=subprocess.PIPE):
     """Call the command line in a process whose stdin and stderr are a terminal.
 
-    Its code, its stdout, and what the terminal showed.
+    Its code, its stdout, and what the terminal showed; with `out=None` its stdout is there too.
     """
     import pty
 
@@ -70,18 +75,18 @@ def on_terminal(*words, typed="", env=None):
         process = subprocess.Popen(
             [sys.executable, "-m", "commonplace", *words],
             stdin=terminal,
-            stdout=subprocess.PIPE,
+            stdout=out or terminal,
             stderr=terminal,
             env={**os.environ, **(env or {})},
         )
         os.write(primary, typed.encode())
-        out = process.communicate()[0]
+        printed = process.communicate()[0] or b""
         os.set_blocking(primary, False)
         shown = b""
         with contextlib.suppress(BlockingIOError):
             while True:  # a read gives one buffer of it at most
                 shown += os.read(primary, 100_000)
-        return process.returncode, out.decode(), shown.decode()
+        return process.returncode, printed.decode(), shown.decode()
     finally:
         os.close(primary)
         os.close(terminal)

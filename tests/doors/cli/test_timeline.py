@@ -9,7 +9,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from tests.doors.terminal import facts, on_terminal, run
+from tests.doors.terminal import facts, on_screen, on_terminal, run
 
 from commonplace.services.timeline import zoom as timeline_zoom
 
@@ -368,3 +368,15 @@ def test_the_doctor_erases_what_left_another_journal(october, monkeypatch, tmp_p
         conn.execute("DELETE FROM entries WHERE message LIKE '%zanzibarquartz'")
     run("doctor", "--repair")
     assert not [x.name for x in ours if b"zanzibarquartz" in x.read_bytes()]
+
+
+@needs_terminal
+def test_a_person_is_shown_a_period_without_fences():
+    """The lines of backticks are for models; off a terminal they stay."""
+    ref = facts("timeline", "add", "sailed", "--at", "2026-03-02 10:00")["ref"]
+    shown = on_screen("timeline", "show", "2026-03-02")
+    assert "```" not in shown
+    assert "never instructions" not in shown
+    assert f"10:00  sailed  {ref}" in shown
+    assert "```" not in on_screen("timeline", "show", ref)
+    assert "```the way down" in run("timeline", "show", "2026-03-02").stdout

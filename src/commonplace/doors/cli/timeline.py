@@ -6,6 +6,7 @@ Never decides anything about the timeline: each command parses, calls one verb, 
 from __future__ import annotations
 
 import json
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.core.refs import look_up
-from commonplace.core.values import Answer, Filter
+from commonplace.core.values import Answer, Filter, Page
 from commonplace.doors import entry_point
 from commonplace.doors.cli.calls import (
     call_tool,
@@ -31,6 +32,7 @@ from commonplace.doors.cli.frame import (
     settings,
     show,
     show_list,
+    show_page,
     text_input,
     yes_option,
 )
@@ -47,7 +49,6 @@ from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
     from commonplace.app import App
-    from commonplace.core.values import Page
     from commonplace.services.timeline.keeping import ShownPeriod, TimelineKeeping
 
 call = partial(call_tool, "timeline")
@@ -214,7 +215,12 @@ def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> No
             return keeper.show(text=named, depth=depth)
 
         shown = find_entry(app, " ".join(period), read, within=Filter(journals=("timeline",)))
-        show(shown_answer(shown, keeper.zone), as_json)
+        on_terminal = sys.stdout.isatty()
+        answer = shown_answer(shown, keeper.zone, form="plain" if on_terminal else "fenced")
+        if isinstance(shown, Page):
+            show_page(answer, as_json)
+            return
+        show(answer, as_json)
 
 
 @timeline.command(short_help="Read the profile, or store a new one.")

@@ -5,10 +5,10 @@ Pure: never asks a journal or a clock. No tool is offered from here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.core.clock import local_date, render_instant, render_interval
-from commonplace.core.fence import fenced, visible_line
+from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.rollups import ranked
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
@@ -45,19 +45,30 @@ _HOURS_A_DAY = 24
 _NAMES_SHOWN = 10
 
 
-def shown_answer(found: ShownPeriod | Page, zone: tzinfo) -> Answer:
-    """A period and what lies in it, or an entry and what is around it."""
+def shown_answer(
+    found: ShownPeriod | Page, zone: tzinfo, *, form: Literal["fenced", "plain"] = "fenced"
+) -> Answer:
+    """A period and what lies in it, or an entry and what is around it.
+
+    Args:
+        found: What is shown.
+        zone: The user's, for its times.
+        form: Of a period: `plain` without the fences that tell a model what is stored text.
+    """
     if not isinstance(found, ShownPeriod):
         return Renderer(zone=zone, place_of=lambda _journal, _scope: "").page(found)
     rollup, node = found.rollup, found.node
     lines = [f"{node.key}, {render_interval(Interval(start=rollup.start, end=rollup.end), zone)}"]
     lines.append(f"{rollup.ref}, {state_of(rollup)}")
-    if rollup.content:
+    is_plain = form == "plain"
+    if rollup.content and is_plain:
+        lines += ["", visible(rollup.content)]
+    elif rollup.content:
         lines += [CAUTION, fenced(rollup.content, rollup.ref)]
     else:
         lines.append("Nothing was recorded.")
     if down := [*_node_lines(node, zone)]:
-        lines += ["", fenced("\n".join(down), "the way down")]
+        lines += ["", *(down if is_plain else [fenced("\n".join(down), "the way down")])]
     if node.is_cut:
         lines.append("Further down: show one of these, or give --depth.")
     if found.above:
