@@ -63,6 +63,21 @@ class CorrectionContract:
         mine.edit_todo(done.ref, done=True)
         assert pages.read_ref(done.ref).supersedes == ref
 
+    def test_a_search_shows_what_holds_above_what_it_replaced(self, world: MemoryWorld) -> None:
+        """Also by words that stand in the former alone; each names the other and its time."""
+        mine = world.open("ann")
+        old = mine.save_todo("the quokka sleeps")
+        mine.save_todo("the quokka eats")
+        new = mine.save_todo("the wombat digs", supersedes=old)
+        hits = mine.search("quokka sleeps").hits
+        assert hits[0].ref == new
+        found = {hit.ref: hit for hit in hits}
+        was, now = found[old].replaced_by, found[new].replaces
+        assert was is not None
+        assert now is not None
+        assert (was.ref, was.at) == (new, mine.get(new).at)
+        assert (now.ref, now.at) == (old, mine.get(old).at)
+
     def test_no_user_corrects_what_another_has(self, world: MemoryWorld) -> None:
         """Another's ref is the ref of nothing."""
         mine, other = world.open("ann"), MemoryAmender(world.open("bob").service)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from commonplace.core.values import (
         Amendment,
@@ -363,6 +364,15 @@ class Searched(Protocol):
 
     def counts(self, identity: str) -> Counts:
         """How much is held, and how much of it waits for a vector of this encoder."""
+        ...
+
+
+@runtime_checkable
+class DatesRefs(Protocol):
+    """An index that says when an entry was, whose ref alone is known."""
+
+    def dates_of(self, refs: Sequence[str]) -> Mapping[str, datetime]:
+        """When each was; a ref that the index does not hold is missing. Raises: Unavailable."""
         ...
 
 

@@ -30,6 +30,19 @@ def said(author: str, text: str) -> str:
     return f"{author}: {text}" if author else text
 
 
+_SUPERSEDES = "\x1e"
+
+
+def superseding_tag(ref: str) -> str:
+    """The tag that a doc bears which takes the place of an entry, so that it is looked up by it."""
+    return _SUPERSEDES + ref
+
+
+def superseding_tags(ref: str) -> tuple[str, ...]:
+    """The same as the tags of a doc; none for an entry that takes no place."""
+    return (superseding_tag(ref),) if ref else ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
     """A half-open span [start, end) of aware UTC instants; None leaves that side open."""
@@ -73,6 +86,16 @@ class Doc:
     author: str = ""
     dated: str = ""
     covers: tuple[str, ...] = ()
+
+    @property
+    def supersedes(self) -> str:
+        """The ref of the entry whose place it took; empty for none."""
+        return next((x[1:] for x in self.tags if x.startswith(_SUPERSEDES)), "")
+
+    @property
+    def own_tags(self) -> tuple[str, ...]:
+        """The tags less the one that names what it supersedes."""
+        return tuple(x for x in self.tags if not x.startswith(_SUPERSEDES))
 
     @property
     def said(self) -> str:
@@ -395,6 +418,14 @@ class HealthRepairs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChainLink:
+    """The other end of a superseding: its ref, and when it was; None where it is gone."""
+
+    ref: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One entry a search returns.
 
@@ -404,6 +435,8 @@ class Hit:
             text 1; None without a vector.
         legs: The share of the score each leg gave.
         also: Refs of near-duplicates that were merged into it.
+        replaces: The entry whose place it took; None for none.
+        replaced_by: The entry that holds now in its place; None where it holds itself.
     """
 
     doc: Doc
@@ -413,6 +446,8 @@ class Hit:
     excerpt: str
     legs: Mapping[str, float] = field(default_factory=dict)
     also: tuple[str, ...] = ()
+    replaces: ChainLink | None = None
+    replaced_by: ChainLink | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

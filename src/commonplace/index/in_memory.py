@@ -168,6 +168,11 @@ class MemoryOwnerIndex:
                 for name, times in sorted(held.items())
             ]
 
+    def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
+        """When the docs of some refs were; see `core.ports.DatesRefs`."""
+        with self._lock:
+            return {ref: self._held[ref].doc.at for ref in refs if ref in self._held}
+
     def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made; see the port."""
         with self._lock:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import NamesPreviousEncoder, Tallying
+from commonplace.core.ports import DatesRefs, NamesPreviousEncoder, Tallying
 from commonplace.core.values import Candidates, Counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from numpy.typing import NDArray
 
@@ -71,6 +72,13 @@ class MergedIndex:
             lambda each: each.tally(identity) if isinstance(each, Tallying) else []
         )
         return sorted((each for tallies in found for each in tallies), key=lambda x: x.journal)
+
+    def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
+        """When the docs of some refs were, each of which lies in one of them."""
+        found = self._of_each(
+            lambda each: each.dates_of(refs) if isinstance(each, DatesRefs) else {}
+        )
+        return {ref: at for dates in found for ref, at in dates.items()}
 
     def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made; see the port."""

@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError, Corrupted, Invalid
 from commonplace.core.text import excerpt
-from commonplace.core.values import Asked, Filter, Found, Hit
+from commonplace.core.values import Asked, ChainLink, Filter, Found, Hit
 from commonplace.search import policy as numbers
+from commonplace.search.chains import dates_of, newest_of
 from commonplace.search.cues import read_cues
 from commonplace.search.filing.source_indexer import DAMAGED, log_failure
 from commonplace.search.near_duplicates import without_duplicates
-from commonplace.search.rank import chance, rank
+from commonplace.search.rank import chance, demoted, rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
-    from commonplace.core.values import Candidates, Interval, Vector
+    from commonplace.core.values import Candidates, Doc, Interval, Vector
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.near_duplicates import Shown
     from commonplace.search.policy import Policy
@@ -165,14 +166,66 @@ class Finder:
             leaning=question.leaning,
             now=question.now,
         )
-        above = None if self._lineage is None else self._lineage.above
-        shown = without_duplicates(found, ranking, limit=question.limit, policy=policy, above=above)
         return Found(
-            hits=tuple(_hit(one, found, ranking, question.text) for one in shown),
+            hits=self._hits(found, ranking, question),
             notes=notes,
             chance=chance(found, ranking),
             vector=encoding.result().vector,
             identity=identity,
+        )
+
+    def _hits(
+        self, found: Candidates, ranking: Ranking, question: SearchQuestion
+    ) -> tuple[Hit, ...]:
+        """What is shown: what is superseded further down, and what holds in its place.
+
+        An entry that holds and does not fit by itself stands where the one would that it replaced.
+        """
+        above = None if self._lineage is None else self._lineage.above
+
+        def best(now: Ranking) -> list[Shown]:
+            limit, policy = question.limit, question.policy
+            return without_duplicates(found, now, limit=limit, policy=policy, above=above)
+
+        now, shown = ranking, best(ranking)
+        newest: dict[str, Doc] = {}
+        former: dict[str, Hit] = {}
+        for _ in range(numbers.DEMOTED_AT_ONCE):
+            fresh = {x.doc.ref: x for x in shown if x.doc.ref not in newest}
+            taken = newest_of(self._index, [*fresh])
+            if not taken:
+                break
+            newest |= taken
+            former |= {ref: _hit(fresh[ref], found, ranking, question.text) for ref in taken}
+            rows = [fresh[ref].row for ref in taken]
+            now = demoted(now, rows, numbers.SUPERSEDED_FACTOR)
+            shown = best(now)
+        hits = {x.doc.ref: _hit(x, found, now, question.text) for x in shown}
+        for ref, doc in newest.items():
+            hit = hits.get(doc.ref)
+            before = former[ref]
+            if hit is not None and hit.score < before.score:
+                hits[doc.ref] = replace(hit, score=before.score, legs=before.legs)
+            elif hit is None and _is_let_in(doc, before.doc, question.where):
+                text = excerpt(doc.text, question.text)
+                hits[doc.ref] = replace(before, doc=doc, excerpt=text, similarity=None, also=())
+        best_first = sorted(hits.values(), key=lambda hit: -hit.score) if newest else hits.values()
+        return self._linked([*best_first][: question.limit], newest)
+
+    def _linked(self, hits: Sequence[Hit], newest: Mapping[str, Doc]) -> tuple[Hit, ...]:
+        """Each hit with the entry whose place it took, and with the one that holds in its own."""
+        dates = dates_of(self._index, [hit.doc for hit in hits])
+        return tuple(
+            replace(
+                hit,
+                replaces=ChainLink(ref=ref, at=dates.get(ref))
+                if (ref := hit.doc.supersedes)
+                else None,
+                replaced_by=ChainLink(ref=now.ref, at=now.at)
+                if (now := newest.get(hit.doc.ref))
+                else None,
+            )
+            for hit in hits
         )
 
     def newest(self, where: Filter, limit: int) -> Found:
@@ -197,12 +250,13 @@ class Finder:
         )
         keys = found.keys.tolist()[::-1]
         docs = found.read(keys)
-        hits = (
+        hits = [
             Hit(doc=doc, score=1.0, by="kind", similarity=None, excerpt=excerpt(doc.text, ""))
             for doc in map(docs.get, keys)
             if doc is not None
-        )
-        return Found(hits=tuple(hits), notes=notes)
+        ]
+        newest = newest_of(self._index, [hit.doc.ref for hit in hits])
+        return Found(hits=self._linked(hits, newest), notes=notes)
 
     def _encoding(self, ready: Encoder | None, text: str) -> Future[_Encoded]:
         """Encode the question while journals and words are looked up, or right now.
@@ -243,6 +297,18 @@ def _encoded(slot: EncoderSlot, ready: Encoder | None, text: str) -> _Encoded:
         return _Encoded(None, encoder.identity, "There is not enough memory for the encoder.")
     except CommonplaceError as exc:
         return _Encoded(None, encoder.identity, exc.message)
+
+
+def _is_let_in(doc: Doc, former: Doc, where: Filter) -> bool:
+    """Whether a filter that lets in a former entry lets in the one that holds now."""
+    alike = (doc.headings, doc.own_tags) == (former.headings, former.own_tags)
+    by_names = where.headings or where.tags or where.required_tags or where.excluded_tags
+    return (
+        where.interval.holds(doc.at)
+        and (not where.scopes or doc.scope in where.scopes)
+        and (not where.kinds or doc.kind in where.kinds)
+        and (alike or not by_names)
+    )
 
 
 def _hit(one: Shown, found: Candidates, ranking: Ranking, query: str) -> Hit:

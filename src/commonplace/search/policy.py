@@ -237,6 +237,13 @@ class Policy:
         return max(100, limit, min(10 * limit, 1000))
 
 
+SUPERSEDED_FACTOR = 0.3
+"""What another entry took the place of counts for so much: below what holds and fits a third as
+well, above what hardly fits."""
+
+DEMOTED_AT_ONCE = 8
+"""Times that a search looks once more whether what moved up is superseded too."""
+
 TURN_FACTOR = 0.75
 """What was said in a session counts for so much of what was written on purpose and fits as well:
 it is evidence, and there is a hundred times as much of it.

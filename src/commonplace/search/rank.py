@@ -110,6 +110,14 @@ def rank(
     return Ranking(rows[order], score, meaning / most, words / most, near)
 
 
+def demoted(ranking: Ranking, rows: Sequence[int], factor: float) -> Ranking:
+    """The same order with some rows further down: their scores times a factor."""
+    score = ranking.score.copy()
+    score[list(rows)] = (score[list(rows)] * factor).round(_TIE_DECIMALS)
+    order = np.lexsort((-ranking.rows, -score[ranking.rows]))
+    return ranking._replace(rows=ranking.rows[order], score=score)
+
+
 def _with_priors(score: Scores, found: Candidates, policy: Policy, cues: Cues) -> Scores:
     """Source: configuration A; in its order, each on what the one before it gave."""
     if policy.timed and cues.asks_time:

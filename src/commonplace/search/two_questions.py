@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.ports import Encoder, EncoderSlot
-    from commonplace.core.values import Doc, Filter, Found, Vector
+    from commonplace.core.values import ChainLink, Doc, Filter, Found, Hit, Vector
     from commonplace.search.finder import Finder
     from commonplace.search.policy import TwoQuestionWeights
 
@@ -87,6 +87,8 @@ class TwoQuestionHit:
             encoder.
         content_score: Cosine of its content, likewise.
         combined_score: Both by their weights, likewise.
+        replaces: The entry whose place it took; None for none.
+        replaced_by: The entry that holds now in its place; None where it holds itself.
     """
 
     doc: Doc
@@ -97,6 +99,8 @@ class TwoQuestionHit:
     work_context_score: float | None
     content_score: float | None
     combined_score: float | None
+    replaces: ChainLink | None = None
+    replaced_by: ChainLink | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +122,7 @@ class _Candidate:
         ranked: Its score as the index ranked it.
         matched: Whether a word of a question stands in it.
         index_cosine: The cosine of its nearest chunk with the content.
+        found: As the index gave it; None for a twin of that.
     """
 
     doc: Doc
@@ -126,6 +131,7 @@ class _Candidate:
     ranked: float = 0.0
     matched: bool = False
     index_cosine: float | None = None
+    found: Hit | None = None
 
 
 def salience(age_days: float, weights: TwoQuestionWeights) -> float:
@@ -189,6 +195,7 @@ class TwoQuestionFinder:
         hits, why = self._judged(asked, list(candidates.values()), queries)
         if why:
             notes[why] = None
+        hits = [_in_chain(hit, candidates[hit.doc.ref].found) for hit in hits]
         hits.sort(key=lambda hit: (-hit.score, -hit.compared.at.timestamp(), hit.doc.ref))
         return TwoQuestionFound(hits=tuple(hits[: asked.limit]), notes=tuple(notes))
 
@@ -318,11 +325,25 @@ def _gather(
                     continue
                 candidates[ref] = _Candidate(doc=doc, compared=own)
             candidate = candidates[ref]
+            candidate.found = hit if ref == hit.doc.ref else candidate.found
             candidate.words = max(candidate.words, hit.legs.get("words", 0.0))
             candidate.ranked = max(candidate.ranked, hit.score)
             candidate.matched = candidate.matched or hit.by != "meaning"
             if is_content:
                 candidate.index_cosine = hit.similarity
+
+
+def _in_chain(hit: TwoQuestionHit, found: Hit | None) -> TwoQuestionHit:
+    """A hit with what it replaced, or lower with what took its place."""
+    if found is None or not (found.replaces or found.replaced_by):
+        return hit
+    factor = numbers.SUPERSEDED_FACTOR if found.replaced_by else 1.0
+    return replace(
+        hit,
+        score=hit.score * factor,
+        replaces=found.replaces,
+        replaced_by=found.replaced_by,
+    )
 
 
 def _chunks(encoder: Encoder, text: str) -> list[str]:

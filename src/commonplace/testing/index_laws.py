@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from commonplace.core.errors import Invalid
-from commonplace.core.ports import Tallying
+from commonplace.core.ports import DatesRefs, Tallying
 from commonplace.core.text import text_hash
 from commonplace.core.values import (
     Asked,
@@ -25,6 +25,8 @@ from commonplace.core.values import (
     Put,
     Tally,
     Weighing,
+    superseding_tag,
+    superseding_tags,
 )
 from commonplace.testing.fakes import START, HashingEncoder, a_doc, encode_all
 
@@ -505,6 +507,23 @@ class IndexContract:
         assert mine.since("other").mark is None
         under = [ref for ref in refs if ref.startswith("a:")]
         assert since.stamps("a:") == {ref: f"stamp of {ref}" for ref in under}
+
+    def test_a_doc_is_found_by_what_it_supersedes_until_it_leaves(self, index: Index) -> None:
+        """Though its text, its time and its encoder say nothing of it; the former says when."""
+        mine = index.of_owner("me")
+        new = replace(a_doc("n:2", "sea"), tags=("blue", *superseding_tags("n:1")))
+        mine.apply([Put(a_doc("n:1", "sea", at=START)), Put(new), Put(a_doc("n:3", "sky"))])
+        where = Filter(tags=(superseding_tag("n:1"), superseding_tag("n:3")))
+        (found,) = self.find(mine, "sea", where=where).values()
+        assert (found.doc.ref, found.doc.supersedes, found.doc.own_tags) == (
+            "n:2",
+            "n:1",
+            ("blue",),
+        )
+        if isinstance(mine, DatesRefs):
+            assert mine.dates_of(["n:1", "n:9"]) == {"n:1": START}
+        mine.apply([Drop("n:2")])
+        assert not self.find(mine, "sea", where=where)
 
     def test_a_refused_change_undoes_the_whole_call(self, index: Index) -> None:
         """A call with an instant without a time zone files none of its docs and no mark."""

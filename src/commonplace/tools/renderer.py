@@ -17,6 +17,8 @@ from commonplace.core.values import Answer
 from commonplace.tools.answers import (
     CAUTION,
     answer_of,
+    chain_facts,
+    chain_lines,
     explanation_facts,
     explanation_of,
     first_refs,
@@ -137,6 +139,7 @@ class Renderer:
         lines = [f"{frame.start + number}. {score}{head}"]
         if frame.explains:
             lines.append(explanation_of(hit))
+        lines += chain_lines(hit, self.zone)
         lines.append(fenced(text, doc.ref))
         if hit.also:
             lines.append(f"Same: {', '.join(first_refs(hit.also))}")
@@ -156,6 +159,7 @@ class Renderer:
             **(explanation_facts(hit) if frame.explains else {}),
             "excerpt": visible(text),
             "also": first_refs(hit.also),
+            **chain_facts(hit),
         }
 
     def _head(self, at: datetime, kind: str, author: str, place: str) -> str:

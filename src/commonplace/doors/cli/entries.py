@@ -133,7 +133,7 @@ def _facts(doc: Doc) -> dict[str, Any]:
         "text": doc.text,
         "journal": doc.journal,
         "kind": doc.kind,
-        "tags": list(doc.tags),
+        "tags": list(doc.own_tags),
     }
 
 

@@ -22,6 +22,7 @@ from commonplace.core.values import (
     Unencoded,
     said,
 )
+from commonplace.db.postgres.text_lists import Texts
 from commonplace.index.postgres.doc_cache import (
     FIRST,
     NO_DOCS,
@@ -45,6 +46,7 @@ from commonplace.index.sqlite.docs import doc_of, instant, plain, prefix_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from psycopg import Cursor
 
@@ -247,6 +249,12 @@ class PostgresOwnerIndex:
             Tally(journal=journal, docs=docs, pending=pending, newest=instant(newest))
             for journal, docs, pending, newest in rows
         ]
+
+    def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
+        """When the docs of some refs were; see `core.ports.DatesRefs`. Raises: Unavailable."""
+        with self._reading() as tx:
+            rows = tx.query("list_dates", refs=Texts(plain(ref) for ref in refs)).fetchall()
+        return {ref: instant(at_us) for ref, at_us in rows}
 
     def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made. Raises: Unavailable."""

@@ -383,6 +383,13 @@ WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc = ANY (%(ids)s:
 SELECT string_agg(int8send(e.doc) || vector_send(e.vector), ''::bytea ORDER BY e.doc)
 FROM wb_embeddings AS e WHERE e.user_id = %(user)s AND e.model_tag = %(model)s;
 
+-- name: list_dates
+-- When the docs of some refs were.
+SELECT d.ref, d.at_us FROM unnest(%(refs)s::text[]) AS a (ref)
+CROSS JOIN LATERAL (
+    SELECT ref, at_us FROM wb_docs WHERE user_id = %(user)s AND ref = a.ref OFFSET 0
+) AS d;
+
 -- name: read_docs
 -- Whole docs, of a list of ids.
 SELECT d.* FROM unnest(%(ids)s::bigint[]) AS a (id)

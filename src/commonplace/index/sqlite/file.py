@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     OpenMeaning: TypeAlias = Callable[[Path, Queries], Meaning | StoredMeaning]
 
-SCHEMA = 5
+SCHEMA = 6
 FILE_NAME = "index.db"
 MATRIX_SUFFIX = ".matrix"
 

@@ -7,6 +7,7 @@ what compares vectors imports numpy: filing, counting and erasing take a third l
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import secrets
@@ -35,6 +36,7 @@ from commonplace.index.sqlite.positions import EncoderRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from commonplace.core.values import Asked, Candidates, Change, Doc, Encoded, Vector
@@ -242,6 +244,13 @@ class SqliteOwnerIndex:
             Tally(journal=journal, docs=docs, pending=pending, newest=instant(newest))
             for journal, docs, pending, newest in rows
         ]
+
+    def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
+        """When the docs of some refs were; see `core.ports.DatesRefs`. Raises: Unavailable."""
+        asked = {"refs": json.dumps([well_formed(ref) for ref in refs])}
+        with self._file.using() as (conn, _):
+            rows = conn.execute(self._sql["list_dates"], asked).fetchall()
+        return {ref: instant(at_us) for ref, at_us in rows}
 
     def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made. Raises: Unavailable."""

@@ -318,6 +318,10 @@ SELECT count(*) FROM facets;
 -- The docs that bear one of some tags, once for each.
 SELECT group_concat(doc) FROM doc_tags WHERE tag IN (SELECT value FROM json_each(:tags));
 
+-- name: list_dates
+-- When the docs of some refs were.
+SELECT ref, at_us FROM docs WHERE ref IN (SELECT value FROM json_each(:refs));
+
 -- name: list_excluded
 -- The docs of one second that lie outside a span given to the microsecond.
 SELECT group_concat(id) FROM docs

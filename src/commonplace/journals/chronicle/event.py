@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.text import opening, well_formed
-from commonplace.core.values import Doc
+from commonplace.core.values import Doc, superseding_tags
 from commonplace.journals.chronicle.spelling import render_go_json
 from commonplace.journals.chronicle.times import to_instant
 
@@ -349,6 +349,9 @@ def doc_of(event: Event, zone: tzinfo) -> Doc:
         at=event.at,
         text=event.message,
         stamp=event.stamp,
-        tags=tuple(dict.fromkeys(fold_tag(x) for x in event.tags)),
+        tags=(
+            *dict.fromkeys(fold_tag(x) for x in event.tags),
+            *superseding_tags(event.supersedes),
+        ),
         dated=render_date(local_date(event.at, zone)),
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from commonplace.core.clock import local_date, within_calendar
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.text import nearest, opening, text_hash, well_formed
-from commonplace.core.values import Doc, Drop, Put
+from commonplace.core.values import Doc, Drop, Put, superseding_tags
 from commonplace.journals.memory.records import (
     JOURNAL,
     KINDS,
@@ -364,6 +364,8 @@ def change_of(record: Record) -> Change:
     if not text.strip() or not may_be_id(record.id):
         return Drop(ref)
     is_done = isinstance(record, Todo) and record.done
+    former = "" if isinstance(record, Preferences) else record.supersedes
+    link = superseding_tags(ref_of(record.kind, former)) if former else ()
     return Put(
         Doc(
             ref=ref,
@@ -372,8 +374,8 @@ def change_of(record: Record) -> Change:
             kind=record.kind,
             at=record.at,
             text=text,
-            stamp=text_hash(f"{record.at.isoformat()}\n{is_done}\n{text}"),
-            tags=(DONE,) if is_done else (),
+            stamp=text_hash(f"{record.at.isoformat()}\n{is_done}\n{text}" + "".join(link)),
+            tags=(*((DONE,) if is_done else ()), *link),
             # What was said in a day is one conversation: its messages lend each other context.
             session=f"{JOURNAL}:{local_date(record.at, UTC).isoformat()}"
             if isinstance(record, ChatMessage)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.values import Doc, Drop, Put
+from commonplace.core.values import Doc, Drop, Put, superseding_tags
 from commonplace.journals.git.history import read_history
 from commonplace.journals.git.trees import compare_trees
 from commonplace.journals.notebook.format import (
@@ -27,7 +27,6 @@ from commonplace.journals.notebook.names import file_of, find_section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from datetime import tzinfo
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.git.history import Commit
@@ -119,7 +118,7 @@ class NotebookSource:
     def _docs(self, commit: Commit) -> Iterator[Doc]:
         for entry in entries_of(commit):
             place = self._notebook.ledger.current_section(entry.id, entry.section)
-            yield entry_doc(entry, section=place, zone=self._notebook.zone)
+            yield entry_doc(self._notebook, entry, section=place)
 
     def _overviews(self, head: str, names: Sequence[str], since: Since) -> Iterator[Change]:
         for name, doc in zip(names, self._read(head, names), strict=True):
@@ -154,8 +153,9 @@ class _Commits:
             yield commit
 
 
-def entry_doc(entry: NotebookEntry, *, section: str, zone: tzinfo) -> Doc:
+def entry_doc(notebook: NotebookReader, entry: NotebookEntry, *, section: str) -> Doc:
     """What the index holds of an entry: all that was said of it, under the section it is in now."""
+    former = notebook.ledger.by_id(entry.supersedes) if entry.supersedes else []
     facts = (entry.at.isoformat(), section, entry.author, entry.work_context, entry.summary)
     said = "\n".join((*facts, entry.text))
     token = hashlib.sha256(said.encode("utf-8", "replace"))
@@ -168,8 +168,9 @@ def entry_doc(entry: NotebookEntry, *, section: str, zone: tzinfo) -> Doc:
         text=entry_text(entry),
         stamp=token.hexdigest()[:16],
         headings=(entry.work_context,) if entry.work_context else (),
+        tags=superseding_tags(former[0].ref if former else ""),
         author=entry.author_name,
-        dated=render_date(local_date(entry.at, zone)),
+        dated=render_date(local_date(entry.at, notebook.zone)),
     )
 
 
@@ -204,7 +205,7 @@ def overview_doc(notebook: NotebookReader, section: str, text: str) -> Doc:
 def changes_of(notebook: NotebookReader, written: WrittenEntry) -> list[Change]:
     """What the index should hold after a write: the entry, and the overview if there is one."""
     entry, overview = written.entry, written.overview
-    changes: list[Change] = [Put(entry_doc(entry, section=entry.section, zone=notebook.zone))]
+    changes: list[Change] = [Put(entry_doc(notebook, entry, section=entry.section))]
     if overview.strip():
         changes.append(Put(overview_doc(notebook, entry.section, overview)))
     return changes

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file, remove_leftovers, translated, write_derived
-from commonplace.core.values import Doc, Drop, Put
+from commonplace.core.values import Doc, Drop, Put, superseding_tags
 from commonplace.journals.private.embedding import (
     DIMENSIONS,
     MAKER,
@@ -315,6 +315,7 @@ def doc_of(entry: PrivateEntry, zone: tzinfo) -> Doc:
         text=entry.text,
         stamp=entry.stamp,
         headings=entry.headings,
+        tags=superseding_tags(entry.supersedes),
         dated=render_date(local_date(entry.at, zone)),
     )
 

@@ -18,7 +18,7 @@ from commonplace.core.clock import local_date, period_key, render_date, render_t
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.fence import shows_nothing
 from commonplace.core.text import nearest, opening, well_formed
-from commonplace.core.values import Doc, Interval
+from commonplace.core.values import Doc, Interval, superseding_tags
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -377,7 +377,11 @@ def doc_of(entry: TimelineEntry, zone: tzinfo, covers: tuple[str, ...] = ()) -> 
         at=entry.at,
         text=entry.content,
         stamp=entry.hash.hex(),
-        tags=(*names_of(entry.metadata, "tags"), *names_of(entry.metadata, "projects")),
+        tags=(
+            *names_of(entry.metadata, "tags"),
+            *names_of(entry.metadata, "projects"),
+            *superseding_tags(entry.supersedes),
+        ),
         # Turns of a conversation lend each other context; what else is written stands alone.
         session=f"{JOURNAL}:{day.isoformat()}" if level is None and author else "",
         author=author,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from commonplace.core.clock import parse_time, period_key, render_time
 from commonplace.core.rollups import Figures, Item, Material, Point, ranked
 from commonplace.journals.timeline.due_periods import MADE_FROM, PeriodSpan, smaller_of
-from commonplace.journals.timeline.entry import JOURNAL, ref_of, unpack_id
+from commonplace.journals.timeline.entry import JOURNAL, SUPERSEDES, ref_of, unpack_id
 from commonplace.journals.timeline.figures import figures_of, merged, parse_figures, render_figures
 from commonplace.journals.timeline.queries import sql
 
@@ -170,13 +170,16 @@ def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
     asked = {"start": render_time(span.start), "end": render_time(span.end)}
     parts: list[Part] = []
     counted: list[tuple[datetime, Mapping[str, Any]]] = []
-    for seq, entry_id, timestamp, content, metadata, digest in conn.execute(
-        sql()["raw_within"], asked
-    ):
-        at = parse_time(timestamp)
-        item = Item(ref=ref_of(entry_id), at=at, text=content)
+    rows = conn.execute(sql()["raw_within"], asked).fetchall()
+    facts_of = {row[0]: json.loads(row[4]) if row[4] != "{}" else {} for row in rows}
+    # What was put right within the hour is told and counted as it is now, and once.
+    replaced = {facts.get(SUPERSEDES) for facts in facts_of.values()}
+    for seq, entry_id, timestamp, content, _, digest in rows:
+        at, ref = parse_time(timestamp), ref_of(entry_id)
+        item = Item(ref=ref, at=at, text="" if ref in replaced else content)
         parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
-        counted.append((at, json.loads(metadata) if metadata != "{}" else {}))
+        if ref not in replaced:
+            counted.append((at, facts_of[seq]))
     for seq, packed, timestamp, facts, points, digest in conn.execute(
         sql()["expired_within"], asked
     ):

@@ -14,7 +14,7 @@ from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.ports import CountsTokens
 from commonplace.core.text import opening, query_terms
 from commonplace.core.tokens import tokens_in
-from commonplace.core.values import Filter, Interval
+from commonplace.core.values import ChainLink, Filter, Interval
 from commonplace.journals.memory.entry import (
     open_first,
     open_todos,
@@ -101,6 +101,8 @@ class MemoryHit:
     by: By
     cut: bool = False
     legs: Mapping[str, float] = field(default_factory=dict)
+    replaces: ChainLink | None = None
+    replaced_by: ChainLink | None = None
 
     @property
     def ref(self) -> str:
@@ -343,6 +345,8 @@ class MemorySearch:
                         similarity=hit.similarity,
                         by=hit.by,
                         legs=hit.legs,
+                        replaces=hit.replaces,
+                        replaced_by=hit.replaced_by,
                     )
                 )
         return read

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
-from commonplace.core.values import Filter, Interval
+from commonplace.core.values import ChainLink, Filter, Interval
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import (
     JOURNAL,
@@ -69,6 +69,8 @@ class TimelineHit:
     excerpt: str = ""
     also: tuple[str, ...] = ()
     legs: Mapping[str, float] = field(default_factory=dict)
+    replaces: ChainLink | None = None
+    replaced_by: ChainLink | None = None
 
     @property
     def ref(self) -> str:
@@ -210,6 +212,8 @@ class TimelineSearch:
             excerpt=hit.excerpt,
             also=hit.also,
             legs=hit.legs,
+            replaces=hit.replaces,
+            replaced_by=hit.replaced_by,
         )
 
 

@@ -14,6 +14,8 @@ from commonplace.services.times import naming, read_span
 from commonplace.tools.answers import (
     ago,
     answer_of,
+    chain_facts,
+    chain_lines,
     cursor_lines,
     explanation_facts,
     explanation_of,
@@ -168,6 +170,7 @@ class ChronicleTools:
             interval=interval,
             notes=found.notes,
             explained=[_explained(hit) for _, hit in found.entries] if explain else [],
+            hits=[hit for _, hit in found.entries],
         )
 
     def remember_this(
@@ -269,6 +272,7 @@ class ChronicleTools:
         interval: Interval | None = None,
         notes: Sequence[str] = (),
         explained: Sequence[tuple[str, dict[str, Any]]] = (),
+        hits: Sequence[Hit] = (),
         extra: dict[str, Any] | None = None,
         shows_age: bool = False,
     ) -> Answer:
@@ -280,10 +284,14 @@ class ChronicleTools:
         for place, event in enumerate(events):
             lines.append(event_line(event, service.zone, now=now))
             lines += [f"  {why}" for why, _ in explained[place : place + 1]]
+            for hit in hits[place : place + 1]:
+                lines += [f"  {line}" for line in chain_lines(hit, service.zone)]
         lines += cursor_lines(cursor)
         facts = {**_facts(events, interval), "cursor": cursor, **(extra or {})}
         for entry, (_, why) in zip(facts["entries"], explained, strict=False):
             entry.update(why)
+        for entry, hit in zip(facts["entries"], hits, strict=False):
+            entry.update(chain_facts(hit))
         if now is not None:
             for entry, event in zip(facts["entries"], events, strict=True):
                 entry["age"] = ago(event.at, now)

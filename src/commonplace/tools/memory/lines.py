@@ -25,6 +25,8 @@ from commonplace.services.memory.finding import TOOL
 from commonplace.tools.answers import (
     CAUTION,
     answer_of,
+    chain_facts,
+    chain_lines,
     cursor_lines,
     explanation_facts,
     explanation_of,
@@ -60,6 +62,7 @@ def found_answer(found: MemoryFound, *, explain: bool, card: bool) -> Answer:
     for number, hit in enumerate(found.hits, 1):
         head = f"{number}. [{hit.score:.3f}] {state_of(hit.entry, zone)}"
         lines += ["", head, *([explanation_of(hit)] if explain else [])]
+        lines += chain_lines(hit, zone)
         lines.append(fenced(hit.snippet, hit.ref))
     if found.left_out:
         lines += ["", f"{found.left_out} more left out to stay within the budget of tokens."]
@@ -109,6 +112,7 @@ def hit_facts(hit: MemoryHit, *, explain: bool) -> dict[str, Any]:
         **(explanation_facts(hit) if explain else {}),
         "created_at": record.at.isoformat(),
         "cut": hit.cut,
+        **chain_facts(hit),
     }
     return {**facts, "done": record.done} if isinstance(record, Todo) else facts
 

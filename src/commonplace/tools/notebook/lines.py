@@ -11,7 +11,15 @@ from commonplace.core.clock import render_instant
 from commonplace.core.fence import visible
 from commonplace.core.text import excerpt, opening
 from commonplace.journals.notebook.format import JOURNAL
-from commonplace.tools.answers import answer_of, entries, one_line, rounded, when_of
+from commonplace.tools.answers import (
+    answer_of,
+    chain_facts,
+    chain_lines,
+    entries,
+    one_line,
+    rounded,
+    when_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -168,6 +176,7 @@ def hit_facts(
         "salience": round(hit.salience, 3),
         "score": round(hit.score, 3),
         **({"by": found_by(hit)} if explain else {}),
+        **chain_facts(hit),
     }
 
 
@@ -197,6 +206,7 @@ def hit_lines(
     lines = [f"{number}. [{hit.score:.3f}] {when_of(hit.compared.at, zone)} {what}"]
     if "by" in facts:
         lines.append(f"   By {facts['by']}, salience {facts['salience']:.3f}")
+    lines += [f"   {line}" for line in chain_lines(hit, zone)]
     if facts["work_context"]:
         lines.append(f"   Work context: {one_line(facts['work_context'])}")
     if facts["summary"]:

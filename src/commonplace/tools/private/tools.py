@@ -13,6 +13,8 @@ from commonplace.core.values import Answer
 from commonplace.journals.private.roots import Kind
 from commonplace.tools.answers import (
     answer_of,
+    chain_facts,
+    chain_lines,
     counted,
     explanation_facts,
     explanation_of,
@@ -174,6 +176,7 @@ class PrivateTools:
             stamp = render_instant(hit.doc.at, service.zone)
             lines.append(f"{number}. [Score: {hit.score:.3f}] {stamp} ({_kind(hit)})")
             lines += [f"   {explanation_of(hit)}"] if explain else []
+            lines += [f"   {line}" for line in chain_lines(hit, service.zone)]
             lines += self._block(hit.doc.headings, hit.doc.ref, hit.excerpt, hit.also)
         facts = {
             "query": query,
@@ -296,6 +299,7 @@ class PrivateTools:
             "score": round(hit.score, 3),
             "excerpt": hit.excerpt,
             "also": list(hit.also),
+            **chain_facts(hit),
         }
 
 

@@ -22,6 +22,8 @@ from commonplace.journals.timeline.entry import (
 from commonplace.tools.answers import (
     CAUTION,
     answer_of,
+    chain_facts,
+    chain_lines,
     cursor_lines,
     explanation_facts,
     explanation_of,
@@ -125,6 +127,7 @@ def hit_facts(hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool) -> di
         "score": rounded(hit.score),
         **(explanation_facts(hit) if explain else {}),
         "also": first_refs(hit.also),
+        **chain_facts(hit),
     }
 
 
@@ -136,6 +139,7 @@ def hit_lines(
     lines = ["", f"{number}.{score} {when_of(hit.entry, zone)}"]
     if explain:
         lines.append(explanation_of(hit))
+    lines += chain_lines(hit, zone)
     lines.append(fenced(text, label_line(hit.entry, zone)))
     if hit.also:
         lines.append(f"Same: {', '.join(first_refs(hit.also))}")
