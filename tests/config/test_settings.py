@@ -112,6 +112,8 @@ VALUES = {
     "llm.timeout_s": ["1", "2.5", "30", "4"],
     "llm.tokens_per_run": ["1", "2", "3", "4"],
     "llm.tokens_per_day": ["0", "2", "3", "4"],
+    "secrets.at_write": ["replace", "refuse", "keep", "refuse"],
+    "secrets.own": ["one-of-mine", "/two-[0-9]{4}/", "three-of-mine", "four-of-mine"],
     "brief.tokens": ["0", "2", "3", "4"],
     "brief.private": ["notes", "all", "none", "notes"],
     "brief.parts": ["last", "open", "decided", "preferred"],
@@ -157,7 +159,7 @@ def test_the_order_of_origins(key, home, project):
     def expected(text, base):
         if key == "toolsets":
             return KNOWN if text == "all" else (text,)
-        if key in {"timeline.feed", "brief.parts"}:
+        if key in {"timeline.feed", "brief.parts", "secrets.own"}:
             return (text,)
         if key == "timezone":
             return ZoneInfo(text)

@@ -93,6 +93,9 @@ class App(OwnerContext):
 
     def toolset(self, name: str) -> Toolset:
         """The toolset of a name in the table, whether or not the settings ask for it."""
+        return self._made(name).screened(self.shared.screen)
+
+    def _made(self, name: str) -> Toolset:
         made = dict(self.recall.toolsets())
         for each in self.journals:
             made |= each.toolsets()

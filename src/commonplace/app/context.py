@@ -179,7 +179,9 @@ class OwnerContext(ABC):
         """The language models of the settings, and what they may spend."""
         from commonplace.app.languages import Languages
 
-        return Languages(self.settings, folder=self.folder / "llm", clock=self.clock)
+        return Languages(
+            self.settings, folder=self.folder / "llm", clock=self.clock, screen=self.shared.screen
+        )
 
     @locked_cached_property
     def filing(self) -> Filing:

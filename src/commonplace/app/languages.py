@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock, Level
     from commonplace.core.ports import Language
+    from commonplace.core.redact import Screen
     from commonplace.inference.language.budget import Run, TokenBudget
     from commonplace.inference.language.client import LanguageClient
     from commonplace.journals.timeline.rewording import Rewording
@@ -30,7 +31,10 @@ LARGE: tuple[Level, ...] = ("week", "month", "year")
 class Languages:
     """One owner's language models. folder: of what they spent."""
 
-    def __init__(self, settings: Settings, *, folder: Path, clock: Clock) -> None:
+    def __init__(
+        self, settings: Settings, *, folder: Path, clock: Clock, screen: Screen | None = None
+    ) -> None:
+        self._screen = screen
         self._settings = settings
         self._folder = folder
         self._clock = clock
@@ -93,7 +97,8 @@ class Languages:
                 key_variable=settings.llm.key_variable or "",
                 timeout_s=min(settings.llm.timeout_s, within_s or settings.llm.timeout_s),
                 share_private=settings.private.share_with_llm,
-            )
+            ),
+            screen=self._screen,
         )
 
     def rewording(self, rollups: Rollups) -> Rewording | None:

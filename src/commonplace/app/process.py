@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, Index, Searched
+    from commonplace.core.redact import Screen
     from commonplace.core.rollups import Lineage
     from commonplace.inference.encoder.profiles import Missing, Weights
     from commonplace.search.filing.port import FilingPort
@@ -111,6 +112,14 @@ class ProcessContext:
                 hint=f"Or set index.vectors to {DEFAULT_VECTORS}.",
             )
         return None
+
+    @locked_cached_property
+    def screen(self) -> Screen:
+        """What hides secrets in all that is written and shown, as the settings say."""
+        from commonplace.core.redact import screen_of
+
+        secrets = self.settings.secrets
+        return screen_of(str(self.settings.home), secrets.own, secrets.at_write)
 
     def open_once(self, name: str, open_it: Callable[[ProcessContext], _C]) -> _C:
         """What a journal shares among all owners, opened at its first use and closed with this.

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from commonplace.core.redact import Screen
+
 PROJECT_FILE = ".commonplace.toml"
 
 BRIEF_PARTS = ("lost", "last", "open", "decided", "preferred")
@@ -23,6 +25,9 @@ BRIEF_REACH = ("notes", "all", "none")
 
 KEPT_TOOLS = ("none", "names", "all")
 """What of the tools that a model called is kept in transcripts."""
+
+AT_WRITE = ("replace", "refuse", "keep")
+"""What becomes of a secret that is written."""
 
 MOST_BRIEF_TOKENS = 2400
 """Claude Code cuts what a hook says at 10,000 characters."""
@@ -63,6 +68,30 @@ def _tokens(value: Any, _base: str, _home: str) -> float:
     return float(value)
 
 
+def _at_write(value: Any, _base: str, _home: str) -> str:
+    return AT_WRITE[AT_WRITE.index(value.strip().lower())]
+
+
+def _own(value: Any, _base: str, _home: str) -> tuple[str, ...]:
+    from commonplace.core.own_shapes import own_patterns
+
+    entries = listed_texts(value) if isinstance(value, str) else value
+    own_patterns(entries)
+    return tuple(entries)
+
+
+def listed_texts(text: str) -> list[str]:
+    """The texts of a JSON list, or the one text that it is. Raises: ValueError."""
+    if not text.startswith("["):
+        return [text]
+    import json
+
+    found = json.loads(text)
+    if not all(isinstance(each, str) for each in found):
+        raise ValueError
+    return list(found)
+
+
 def _reach(value: Any, _base: str, _home: str) -> str:
     return BRIEF_REACH[BRIEF_REACH.index(value.strip().lower())]
 
@@ -89,6 +118,8 @@ QUICK: dict[str, tuple[str, Callable[[Any, str, str], Any], Any]] = {
     "transcripts.capture": ("COMMONPLACE_TRANSCRIPTS_CAPTURE", _boolean, True),
     "transcripts.tools": ("COMMONPLACE_TRANSCRIPTS_TOOLS", _kept_tools, "names"),
     "transcripts.subagents": ("COMMONPLACE_TRANSCRIPTS_SUBAGENTS", _boolean, False),
+    "secrets.at_write": ("COMMONPLACE_SECRETS_AT_WRITE", _at_write, "replace"),
+    "secrets.own": ("COMMONPLACE_SECRETS_OWN", _own, ()),
     "brief.tokens": ("COMMONPLACE_BRIEF_TOKENS", _tokens, 1500),
     "brief.private": ("COMMONPLACE_BRIEF_PRIVATE", _reach, "notes"),
     "brief.parts": ("COMMONPLACE_BRIEF_PARTS", _parts, BRIEF_PARTS),
@@ -116,6 +147,13 @@ class QuickSettings:
     def __getitem__(self, key: str) -> Any:
         """The value of a setting by its key."""
         return self.values[key]
+
+    def screen(self) -> Screen:
+        """What hides secrets in what a hook keeps and says."""
+        from commonplace.core.redact import screen_of
+
+        values = self.values
+        return screen_of(values["home"], values["secrets.own"], values["secrets.at_write"])
 
     @property
     def owner_folder(self) -> str:

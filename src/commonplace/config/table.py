@@ -9,6 +9,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from commonplace.config.quick import (
+    AT_WRITE,
     BRIEF_PARTS,
     BRIEF_REACH,
     KEPT_TOOLS,
@@ -24,6 +25,7 @@ from commonplace.config.values import (
     one_of,
     parse_boolean,
     parse_folder,
+    parse_own_secrets,
     parse_owner_name,
     parse_path,
     parse_price,
@@ -397,6 +399,25 @@ class LlmSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecretsSettings:
+    """What becomes of secrets in what is written."""
+
+    at_write: str = row(
+        "COMMONPLACE_SECRETS_AT_WRITE",
+        one_of(*AT_WRITE),
+        "What becomes of a secret in a text that is written: replace (by its mark), refuse (the "
+        "whole write), keep. Answers hide it in any case.",
+        default=QUICK["secrets.at_write"][2],
+    )
+    own: tuple[str, ...] = row(
+        "COMMONPLACE_SECRETS_OWN",
+        parse_own_secrets,
+        "Secrets of your own: texts, or expressions between slashes; in a variable as a JSON list.",
+        default=(),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BriefSettings:
     """What a session is told at its start."""
 
@@ -508,6 +529,7 @@ class Settings:
     index: IndexSettings
     encoder: EncoderSettings
     llm: LlmSettings
+    secrets: SecretsSettings
     brief: BriefSettings
     origins: Mapping[str, str] = field(default_factory=dict)
     project_folders: Mapping[str, Path] = field(default_factory=dict)
@@ -527,6 +549,7 @@ SECTIONS: Mapping[str, type] = {
     "index": IndexSettings,
     "encoder": EncoderSettings,
     "llm": LlmSettings,
+    "secrets": SecretsSettings,
     "brief": BriefSettings,
 }
 

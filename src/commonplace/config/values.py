@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from commonplace.config.quick import listed_texts
 from commonplace.core.errors import Invalid
+from commonplace.core.own_shapes import own_patterns
 from commonplace.core.owner_folders import parse_owner
 from commonplace.core.projects import find_project
 from commonplace.core.text import nearest
@@ -124,6 +126,22 @@ def names_of(known: Sequence[str]) -> Callable[[object, Place], tuple[str, ...]]
         return tuple(dict.fromkeys(names))
 
     return parse
+
+
+def parse_own_secrets(value: object, place: Place) -> tuple[str, ...]:
+    """Texts and expressions of one's own secrets: a list, or one of them."""
+    try:
+        entries = listed_texts(value) if isinstance(value, str) else value
+        if not isinstance(entries, (list, tuple)):
+            raise ValueError("it is not a list")  # noqa: TRY004, TRY301  said with the others
+        texts = tuple(parse_text(entry, place) for entry in entries)
+        own_patterns(texts)
+    except ValueError as exc:
+        raise Invalid(
+            f"{place.name} cannot be taken: {exc}.",
+            hint='Give texts, or expressions between slashes: ["/ACME-[0-9A-F]{32}/"].',
+        ) from exc
+    return texts
 
 
 def parse_path(value: object, place: Place) -> Path:

@@ -276,7 +276,7 @@ class Language(Protocol):
     """A language model that can be asked: one that is configured, or the client's own (a sampler).
 
     Never asked under a lock or in a transaction. Whoever implements it hides secrets and fences
-    every passage before it leaves the process (`core.redact.safe_input`).
+    every passage before it leaves the process (`core.redact.Screen`).
     """
 
     @property

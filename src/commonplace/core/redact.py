@@ -1,144 +1,348 @@
-"""Secrets in text: hidden before a language model sees it, and kept out of what a server answers.
+"""Screens text for secrets: at every write, in every answer, and before a language model.
 
-Pure. Knows the shapes below and no others: a password in plain prose, a card number, a person's
-data or a random string with no known beginning passes.
+A secret of a known shape becomes `[secret: GitHub token, 3f9a]`: its kind, and the beginning of
+a keyed hash of it, so that two secrets have two marks and none can be guessed back. Imports
+little: a hook screens what it copies.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import NamedTuple, TypeVar
 
-from commonplace.core.fence import fenced
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.own_shapes import own_patterns
+from commonplace.core.shapes import Span, find, hinted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
+    from commonplace.core.shapes import Shape
     from commonplace.core.values import Question
 
-_BEGINNINGS = (
-    r"sk-[\w-]{16,300}",  # OpenAI, Anthropic, OpenRouter
-    r"[sprw]k_(?:live|test)_\w{10,200}|whsec_\w{16,200}",  # Stripe
-    r"gh[opsru]_\w{20,300}|github_pat_\w{20,300}",
-    r"glpat-[\w-]{16,200}",
-    r"xox[abeprs]-[\w-]{10,300}|xapp-[\w-]{10,300}",  # Slack
-    r"A(?:KIA|SIA)[A-Z0-9]{16}",  # AWS
-    r"AIza[\w-]{35}|ya29\.[\w-]{20,300}|GOCSPX-[\w-]{20,100}",  # Google
-    r"hf_\w{20,100}|npm_\w{20,100}|dop_v1_\w{20,100}|pypi-[\w-]{20,400}",
-    r"SG\.[\w-]{16,64}\.[\w-]{16,128}",  # SendGrid
-    r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{8,2000}",  # a signed web token
-)
-_KINDS = (
-    # A private key, to its end, or as far as it goes.
-    (
-        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----)[\s\S]){0,20000}"
-        r"(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
-    ),
-    # A known beginning.
-    rf"(?<![\w-])(?:{'|'.join(_BEGINNINGS)})",
-    # The password in an address.
-    r"(?<=://)[^\s/:@'\"<>]{0,200}:(?P<address>[^\s/@'\"<>]{1,200})(?=@)",
-    # A header by its name; without it, what holds a digit and so is no long word.
-    (
-        r"(?i:authorization[\"'`]?[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?(?:(?:bearer|basic|token)[ \t]+)?)"
-        r"(?P<named>[^\s\"'`,;<>\[\]]{6,2000})"
-    ),
-    (
-        r"(?i:\b(?:bearer|basic)[ \t]+)"
-        r"(?P<header>(?=[\w.~+/-]{0,2000}[\d=])[\w.~+/=-]{16,2000})"
-    ),
-    # A password after its name; no path, for `pwd` is a folder as well.
-    (
-        r"(?i:(?:passwor[dt]|passwd|passphrase|pwd|kennwort|contraseña|mot de passe)[\"'`]?"
-        r"[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?)(?P<password>(?!/)[^\s\"'`,;<>\[\]]{3,200})"
-    ),
-    # The same in prose, where it holds a digit.
-    (
-        r"(?i:(?:passwor[dt]|passphrase|pwd|pin) (?:is|was)[ \t]+[\"'`]?)"
-        r"(?P<secret>(?=[^\s\"'`]{0,60}\d)[^\s\"'`,;<>\[\]]{3,200}(?<![.]))"
-    ),
-    # A token after its name, where it is neither a word nor a count.
-    (
-        r"(?i:(?:secret|token|credential|(?:api|access|private|account)[_ -]?key)s?[\"'`]?"
-        r"[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?)"
-        r"(?P<token>(?!\d+\.?(?![\w.]))(?=[^\s\"'`,;]{0,200}\d)[^\s\"'`,;<>\[\]]{8,400})"
-    ),
-)
-_SECRET = re.compile("|".join(f"(?:{kind})" for kind in _KINDS))
-_MARK = re.compile(r"\[redacted-(\d{1,9})\]")
-REDACTED = "[redacted]"
+_T = TypeVar("_T")
+
+KEY_FILE = "secret-marks.key"
+OWN = "own secret"
+MODEL_KEY = "model key"
 
 FEWEST_OF_A_KEY = 8
 """A shorter key is a placeholder, as many local servers take one, and may be a plain word."""
 
 MOST_OF_A_NAME = 100
 
+_MARK = re.compile(r"\[secret: [^\[\],\n]{1,60}, [0-9a-f]{4,16}\]")
+_MARK_BEGINS = "[secret: "
+_PRIVATE = re.compile(r"(`?)<(/?)private>(`?)", re.IGNORECASE)
+_DIGITS = 4
+_KEY_BYTES = 32
+_left_out_now: ContextVar[LeftOut | None] = ContextVar("_left_out_now", default=None)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hidden:
-    """Texts with `[redacted-1]` and so on in place of each secret, and what the marks stand for."""
+
+class LeftOut:
+    """What was screened out of what is written, for the answer to the writer."""
+
+    __slots__ = ("marks", "passages")
+
+    def __init__(self) -> None:
+        self.marks: dict[str, str] = {}
+        self.passages = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence on the secrets, and one on what was private."""
+        said = []
+        if count := len(self.marks):
+            kinds = ", ".join(dict.fromkeys(self.marks.values()))
+            said.append(
+                f"{count} {'secret was' if count == 1 else 'secrets were'} replaced: {kinds}."
+            )
+        if count := self.passages:
+            what = "private passage was" if count == 1 else "private passages were"
+            said.append(f"{count} {what} left out.")
+        return tuple(said)
+
+
+@contextmanager
+def noting_secrets() -> Iterator[LeftOut]:
+    """Collects what the writes inside it screen out; of two, the inner one."""
+    left_out = LeftOut()
+    token = _left_out_now.set(left_out)
+    try:
+        yield left_out
+    finally:
+        _left_out_now.reset(token)
+
+
+class Screen:
+    """What hides secrets of known shapes and of one's own; also called for what is written.
+
+    Args:
+        key: Reads the key of the marks; None for one that ends with the process.
+        own: Texts and expressions, as `secrets.own` has them.
+        at_write: What becomes of a secret that is written: replace, refuse or keep.
+    """
+
+    __slots__ = ("_key", "_own", "_patterns", "at_write")
+
+    def __init__(
+        self,
+        key: Callable[[], bytes] | None = None,
+        *,
+        own: Sequence[str] = (),
+        at_write: str = "replace",
+    ) -> None:
+        self._key = key or _passing_key
+        self._own = own
+        self._patterns: list[re.Pattern[str]] | None = None
+        self.at_write = at_write
+
+    def __call__(self, text: str) -> str:
+        """A text as it may be written. Raises: Invalid where secrets are refused."""
+        return self._written(text, refuses=self.at_write == "refuse")
+
+    def copied(self, text: str) -> str:
+        """A text that is copied from elsewhere, as it may be kept: there is nobody to refuse it."""
+        return self._written(text, refuses=False)
+
+    def copied_all(self, texts: Sequence[str]) -> list[str]:
+        """As `copied`, of many texts: what none of them hints at is looked for in none."""
+        whole = "\n".join(texts)
+        shapes = hinted(whole)
+        if not (self._own or shapes or "<private>" in whole.lower()):
+            return list(texts)
+        return [self._written(text, refuses=False, shapes=shapes) for text in texts]
+
+    def values(self, value: _T) -> _T:
+        """Data with each text in it as it may be written. Raises: as a call."""
+        found: _T = _mapped(value, self)
+        return found
+
+    def shown(self, text: str) -> str:
+        """A text as it may be shown: each secret by its mark."""
+        spans = self.find(text)
+        return _replaced(text, spans, self.mark) if spans else text
+
+    def shown_values(self, value: _T) -> _T:
+        """Data with each text in it as it may be shown."""
+        found: _T = _mapped(value, self.shown)
+        return found
+
+    def find(self, text: str, shapes: Sequence[Shape] | None = None) -> list[Span]:
+        """The secrets in a text, in its order; what a mark stands for is none.
+
+        Args:
+            text: Any text.
+            shapes: Those that a longer text around it hints at, where they are known.
+        """
+        spans = find(text, shapes)
+        if self._own:
+            own = [
+                Span(*match.span(), OWN)
+                for pattern in self._compiled()
+                for match in pattern.finditer(text)
+                if match[0]
+            ]
+            spans = _united([*own, *spans])
+        if spans and _MARK_BEGINS in text:
+            marks = [match.span() for match in _MARK.finditer(text)]
+            spans = [x for x in spans if not any(a <= x.start and x.end <= b for a, b in marks)]
+        return spans
+
+    def mark(self, secret: str, kind: str, digits: int = _DIGITS) -> str:
+        """What stands in the place of a secret."""
+        from hashlib import blake2s
+
+        hashed = blake2s(secret.encode("utf-8", "surrogatepass"), key=self._key()).hexdigest()
+        return f"{_MARK_BEGINS}{kind}, {hashed[:digits]}]"
+
+    def hide(self, texts: Sequence[str]) -> Hidden:
+        """The texts without their secrets; the same secret gets the same mark everywhere.
+
+        A mark that stands in a text already is given to no secret: it gets more digits.
+        """
+        taken = {mark for text in texts for mark in _MARK.findall(text)}
+        marks: dict[str, str] = {}
+
+        def mark(secret: str, kind: str) -> str:
+            if secret not in marks:
+                digits = _DIGITS
+                while (made := self.mark(secret, kind, digits)) in taken:
+                    digits += 1
+                taken.add(made)
+                marks[secret] = made
+            return marks[secret]
+
+        hidden = tuple(_replaced(text, self.find(text), mark) for text in texts)
+        return Hidden(hidden, {made: secret for secret, made in marks.items()})
+
+    def without(self, text: str, key: str = "") -> str:
+        """The text as it may be shown, without a key in any case of its letters."""
+        text = self.shown(text)
+        if len(key) < FEWEST_OF_A_KEY:
+            return text
+        return re.sub(re.escape(key), self.mark(key, MODEL_KEY), text, flags=re.IGNORECASE)
+
+    def plain_name(self, text: str, key: str = "") -> str:
+        """A name that another program gives, such as a model's: printable, short, no secret."""
+        printable = "".join(sign for sign in text if sign.isprintable())
+        return self.without(printable, key)[:MOST_OF_A_NAME]
+
+    def safe_input(self, question: Question) -> str:
+        """What of a question's passages may leave the process: no secret, each in its fences."""
+        from commonplace.core.fence import fenced
+
+        passages = question.passages
+        hidden = self.hide([part for each in passages for part in (each.origin, each.text)])
+        pairs = zip(hidden.texts[::2], hidden.texts[1::2], strict=True)
+        return "\n\n".join(fenced(text, origin) for origin, text in pairs)
+
+    def _compiled(self) -> list[re.Pattern[str]]:
+        if self._patterns is None:
+            self._patterns = own_patterns(self._own)
+        return self._patterns
+
+    def _written(self, text: str, *, refuses: bool, shapes: Sequence[Shape] | None = None) -> str:
+        left_out = _left_out_now.get()
+        text, passages = without_private(text)
+        if left_out is not None:
+            left_out.passages += passages
+        spans = [] if self.at_write == "keep" else self.find(text, shapes)
+        if not spans:
+            return text
+        if refuses:
+            kinds = ", ".join(dict.fromkeys(span.kind for span in spans))
+            raise Invalid(
+                f"The text holds a secret ({kinds}); nothing was written.",
+                hint="Take it out, or set secrets.at_write to replace.",
+            )
+
+        def mark(secret: str, kind: str) -> str:
+            made = self.mark(secret, kind)
+            if left_out is not None:
+                left_out.marks[made] = kind
+            return made
+
+        return _replaced(text, spans, mark)
+
+
+class Hidden(NamedTuple):
+    """Texts with a mark in place of each secret, and what the marks stand for."""
 
     texts: tuple[str, ...]
-    secrets: Mapping[str, str] = field(repr=False)
+    secrets: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        """Without the secrets."""
+        return f"Hidden({self.texts!r})"
 
     def shown(self, text: str) -> str:
         """The text with each mark replaced by what it stands for; unknown marks stay."""
         return _MARK.sub(lambda mark: self.secrets.get(mark[0], mark[0]), text)
 
 
-def hide_secrets(texts: Sequence[str]) -> Hidden:
-    """The texts without their secrets; the same secret gets the same mark everywhere.
+def without_private(text: str) -> tuple[str, int]:
+    """A text without what stands between `<private>` and `</private>`, and how often that was.
 
-    A mark that stands in a text already is given to no secret.
+    One without an end goes to the end of the text: what was marked private is rather lost than
+    kept. A tag that is quoted alone between two backticks is a word.
     """
-    taken = {int(number) for text in texts for number in _MARK.findall(text)}
-    marks: dict[str, str] = {}
-    number = 0
+    if "<private>" not in text and "<private>" not in text.lower():
+        return text, 0
+    kept: list[str] = []
+    depth = count = done = 0
+    for tag in _PRIVATE.finditer(text):
+        if tag[1] and tag[3]:
+            continue
+        if tag[2]:
+            depth = max(depth - 1, 0)
+            if not depth and done < 0:
+                done = tag.end(2) + len("private>")
+        else:
+            if not depth:
+                kept.append(text[done : tag.start(2) - 1])
+                count, done = count + 1, -1
+            depth += 1
+    if done >= 0:
+        kept.append(text[done:])
+    return "".join(kept), count
 
-    def mark(found: re.Match[str]) -> str:
-        nonlocal number
-        group = found.lastgroup or 0
-        secret = found[group]
-        if secret not in marks:
-            number += 1
-            while number in taken:
-                number += 1
-            marks[secret] = f"[redacted-{number}]"
-        start, end = (at - found.start() for at in found.span(group))
-        return f"{found[0][:start]}{marks[secret]}{found[0][end:]}"
 
-    hidden = tuple(_SECRET.sub(mark, text) for text in texts)
-    return Hidden(texts=hidden, secrets={mark: secret for secret, mark in marks.items()})
+def read_key(home: str) -> bytes:
+    """The key of the marks in our home, made at first use; one of this process without a disk.
 
-
-def without_secrets(text: str, key: str = "") -> str:
-    """The text with `[redacted]` in place of a key, in any case, and of each secret of known shape.
-
-    The marks of `hide_secrets` stay.
+    A mark made with another key differs, and hides as much.
     """
+    path = os.path.join(home, KEY_FILE)
+    try:
+        with open(path, "rb") as file:
+            if len(key := file.read(_KEY_BYTES)) == _KEY_BYTES:
+                return key
+    except OSError:
+        pass
+    from pathlib import Path
 
-    def hidden(found: re.Match[str]) -> str:
-        start, end = (at - found.start() for at in found.span(found.lastgroup or 0))
-        secret = found[0][start:end]
-        shown = secret if _MARK.fullmatch(secret) else REDACTED
-        return f"{found[0][:start]}{shown}{found[0][end:]}"
+    from commonplace.core.files import make_folder, write_new
 
-    text = _SECRET.sub(hidden, text)
-    if len(key) < FEWEST_OF_A_KEY:
-        return text
-    return re.sub(re.escape(key), REDACTED, text, flags=re.IGNORECASE)
-
-
-def plain_name(text: str, key: str = "") -> str:
-    """A name that another program gives, such as a model's: printable, short, without secrets."""
-    printable = "".join(sign for sign in text if sign.isprintable())
-    return without_secrets(printable, key)[:MOST_OF_A_NAME]
+    key = os.urandom(_KEY_BYTES)
+    try:
+        make_folder(home)
+        write_new(Path(path), key, mode=0o600)
+    except FileExistsError:  # another process was first
+        with open(path, "rb") as file:
+            return file.read(_KEY_BYTES) or _passing_key()
+    except (CommonplaceError, OSError):
+        return _passing_key()
+    return key
 
 
-def safe_input(question: Question) -> str:
-    """What of a question's passages may leave the process: no secret, each between its fences."""
-    passages = question.passages
-    hidden = hide_secrets([part for passage in passages for part in (passage.origin, passage.text)])
-    pairs = zip(hidden.texts[::2], hidden.texts[1::2], strict=True)
-    return "\n\n".join(fenced(text, origin) for origin, text in pairs)
+def screen_of(home: str, own: Sequence[str], at_write: str) -> Screen:
+    """The screen of one home, as its settings say; the key is read when it is needed."""
+    return Screen(cache(lambda: read_key(home)), own=own, at_write=at_write)
+
+
+@cache
+def _passing_key() -> bytes:
+    return os.urandom(_KEY_BYTES)
+
+
+def _united(spans: Sequence[Span]) -> list[Span]:
+    """What overlaps as one, of the kind that begins first; one's own before any other."""
+    united: list[Span] = []
+    for span in sorted(spans, key=lambda x: (x.start, x.kind != OWN)):
+        last = united[-1] if united else None
+        if last is None or span.start >= last.end:
+            united.append(span)
+        else:
+            kind = OWN if OWN in (last.kind, span.kind) else last.kind
+            united[-1] = Span(last.start, max(last.end, span.end), kind)
+    return united
+
+
+def _replaced(text: str, spans: Sequence[Span], mark: Callable[[str, str], str]) -> str:
+    parts: list[str] = []
+    done = 0
+    for start, end, kind in spans:
+        parts += [text[done:start], mark(text[start:end], kind)]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _mapped(value: Any, screen: Callable[[str], str]) -> Any:
+    """Data with each text in it screened; names of fields stay."""
+    if isinstance(value, str):
+        return screen(value)
+    if isinstance(value, Mapping):
+        return {name: _mapped(each, screen) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_mapped(each, screen) for each in value]
+    if type(value) is tuple:
+        return tuple(_mapped(each, screen) for each in value)
+    return value

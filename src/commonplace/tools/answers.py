@@ -44,7 +44,7 @@ def add_notes(answer: Answer, notes: Sequence[str]) -> Answer:
     """The answer with further notes, below those it has."""
     if not notes:
         return answer
-    before = answer.facts["notes"]
+    before = answer.facts.get("notes", [])
     text = answer.text if before else answer.text.rstrip("\n") + "\n"
     text += "".join(f"\nNote: {note}" for note in notes)
     return Answer(text=text, facts={**answer.facts, "notes": [*before, *notes]})

@@ -10,12 +10,13 @@ import json
 import math
 import re
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from commonplace.core.errors import Invalid
-from commonplace.tools.answers import either, unknown_name
+from commonplace.core.redact import noting_secrets
+from commonplace.tools.answers import add_notes, either, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from commonplace.core.ports import Language
+    from commonplace.core.redact import Screen
     from commonplace.core.values import Answer
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -68,6 +70,7 @@ class Tool:
         about: The journals it is about, before what its docstring says; empty where that says it.
         quotes: Whether its text holds stored text outside a fence: where a model reads it, the door
             puts one around all of it. People read it as it is.
+        screen: Hides secrets in its answers.
     """
 
     run: Callable[..., Answer]
@@ -78,6 +81,7 @@ class Tool:
     listed: bool = True
     about: str = ""
     quotes: bool = False
+    screen: Screen | None = None
 
     @property
     def name(self) -> str:
@@ -120,6 +124,9 @@ class Tool:
             arguments: As a client sent them, by name.
             sampler: The client's own model, for a tool that samples.
 
+        Returns:
+            The answer, without secrets; with a note on those that a write left out.
+
         Raises:
             Invalid: Names the argument, its value and what fits.
         """
@@ -129,7 +136,14 @@ class Tool:
                 raise unknown_name(
                     f"Unknown argument of {self.name}: {name!r}.", name, list(self._parameters)
                 )
-        return self.run(**self._checked(given), **({SAMPLER: sampler} if self.samples else {}))
+        with noting_secrets() as left_out:
+            answer = self.run(
+                **self._checked(given), **({SAMPLER: sampler} if self.samples else {})
+            )
+        if self.screen is not None:
+            facts = self.screen.shown_values(dict(answer.facts))
+            answer = replace(answer, text=self.screen.shown(answer.text), facts=facts)
+        return add_notes(answer, left_out.notes)
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Every argument of the signature, checked.
@@ -312,7 +326,26 @@ class Toolset:
         """The tool of this name, which must be one of them."""
         return next(tool for tool in self.tools if tool.name == name)
 
+    def screened(self, screen: Screen) -> Toolset:
+        """The same with secrets hidden in all that it answers, its resources and prompts too."""
+        return replace(
+            self,
+            tools=tuple(replace(tool, screen=screen) for tool in self.tools),
+            resources=tuple(
+                replace(each, read=_shown(screen, each.read)) for each in self.resources
+            ),
+            prompts=tuple(replace(each, write=_shown(screen, each.write)) for each in self.prompts),
+        )
+
     def read_only(self) -> Toolset:
         """The same without the tools that write, and without a word on them."""
         kept = tuple(tool for tool in self.tools if not tool.effects.writes)
         return replace(self, tools=kept, writing_guide="")
+
+
+def _shown(screen: Screen, write: Callable[[], str]) -> Callable[[], str]:
+    @wraps(write)  # the SDK asks for its name
+    def shown() -> str:
+        return screen.shown(write())
+
+    return shown

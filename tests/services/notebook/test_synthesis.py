@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import Unavailable
+from commonplace.core.redact import Screen
 from commonplace.core.values import Completion
 from commonplace.services.notebook.synthesis import (
     END_OF_LEFT_OUT,
@@ -115,8 +116,9 @@ def test_secrets_do_not_reach_a_model_and_come_back():
         version_b="We rotate keys.",
         work_context=ORDERS,
     )
-    language = ScriptedLanguage("The key is [redacted-1] here.\nWe rotate keys.")
-    synthesis = synthesize(sides, [("client", lambda: language)])
+    screen = Screen()
+    language = ScriptedLanguage(f"The key is {screen.shown(KEY)} here.\nWe rotate keys.")
+    synthesis = synthesize(sides, [("client", lambda: language)], screen=screen)
     assert (synthesis.made_by, synthesis.left_out) == ("client", 0)
     assert KEY in synthesis.text
     (question,) = language.questions

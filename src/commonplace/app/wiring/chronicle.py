@@ -53,6 +53,7 @@ class ChronicleWiring:
             clock=context.clock,
             author=self._author(),
             imported=context.reach / "chronicle-import.jsonl",
+            screen=context.shared.screen,
         )
 
     def _author(self) -> Author:

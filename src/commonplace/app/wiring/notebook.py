@@ -54,6 +54,7 @@ class NotebookWiring:
             clock=context.clock,
             author=settings.notebook.author,
             auto_gc=settings.notebook.auto_gc,
+            screen=context.shared.screen,
         )
 
     @locked_cached_property

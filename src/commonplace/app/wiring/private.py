@@ -60,6 +60,7 @@ class PrivateWiring:
             keys=context.reach / "keys" / "private",
             random_micros=lambda: random.randrange(1000),  # noqa: S311  a file name, no secret
             known=context.reach / "projects",
+            screen=context.shared.screen,
             former=None
             if settings.work_folder is None
             else partial(

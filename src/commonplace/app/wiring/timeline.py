@@ -131,9 +131,9 @@ class TimelineWiring:
         from commonplace.app.languages import Languages
 
         folder = context.shared.folder_of(service.journal.owner) / "llm"
-        return Languages(context.settings, folder=folder, clock=context.clock).rewording(
-            service.rollups
-        )
+        return Languages(
+            context.settings, folder=folder, clock=context.clock, screen=context.shared.screen
+        ).rewording(service.rollups)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
@@ -203,6 +203,7 @@ class TimelineWiring:
             zone=settings.timezone,
             clock=self._context.clock,
             prepare=lambda: make_owner_folder(settings.home / "users", owner),
+            screen=self._context.shared.screen,
         )
 
     def _rollups_of(self, journal: TimelineJournal, feed: Feeding | None = None) -> Rollups:

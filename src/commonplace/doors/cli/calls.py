@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import click
 
 from commonplace.app import App
+from commonplace.core.redact import noting_secrets
 from commonplace.doors.cli.frame import home_folder, settings
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ def opened(*, defers_filing: bool = False) -> Iterator[App]:
     """
     app = App(settings(), user_home=home_folder(), defers_filing=defers_filing)
     try:
-        yield app
+        with noting_secrets() as left_out:
+            yield app
+        for note in left_out.notes:  # of a verb that is no tool, whose answer has its own
+            click.echo(f"Note: {note}", err=True)
         # There is no background once a command has ended.
         app.settle(VECTORS_WAIT_S)
     finally:

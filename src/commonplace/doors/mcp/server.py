@@ -57,7 +57,7 @@ from commonplace.core.errors import (
     Unavailable,
 )
 from commonplace.core.fence import fenced
-from commonplace.core.redact import plain_name, safe_input
+from commonplace.core.redact import Screen
 from commonplace.core.text import text_hash, well_formed
 from commonplace.core.values import Completion
 from commonplace.doors.protocol import (
@@ -448,7 +448,9 @@ def _caller(tool: Tool, *, structured: bool) -> Callable[..., CallToolResult | I
     ) -> CallToolResult | InputRequiredResult:
         with_facts = _wants_facts(context, default=structured)
         try:
-            answer = tool.call(arguments, sampler=_sampler(context) if tool.samples else None)
+            answer = tool.call(
+                arguments, sampler=_sampler(context, tool.screen) if tool.samples else None
+            )
         except _MustAsk as exc:
             return exc.result
         except CommonplaceError as exc:
@@ -475,10 +477,12 @@ def _wants_facts(context: Context[Any, Any], *, default: bool) -> bool:
     return header in {"1", "true"} if header else default
 
 
-def _sampler(context: Context[Any, Any]) -> _Sampler | None:
+def _sampler(context: Context[Any, Any], screen: Screen | None) -> _Sampler | None:
     """The client's own model, where the client lets it be asked."""
     declared = context.client_capabilities
-    return _Sampler(context) if declared is not None and declared.sampling is not None else None
+    if declared is None or declared.sampling is None:
+        return None
+    return _Sampler(context, screen or Screen())
 
 
 class _MustAsk(Exception):
@@ -500,8 +504,9 @@ class _Sampler:
     name = "the client's model"
     sees_private = False
 
-    def __init__(self, context: Context[Any, Any]) -> None:
+    def __init__(self, context: Context[Any, Any], screen: Screen) -> None:
         self._context = context
+        self._screen = screen
 
     @property
     def waits(self) -> bool:
@@ -512,7 +517,7 @@ class _Sampler:
         """Have the client ask its model. Raises: Denied, Unavailable."""
         if question.is_private:
             raise Denied("Private text is not given to the client's model.")
-        asked = safe_input(question)
+        asked = self._screen.safe_input(question)
         request = CreateMessageRequest(
             params=CreateMessageRequestParams(
                 messages=[
@@ -531,7 +536,7 @@ class _Sampler:
             raise Unavailable("It gave no text.")
         return Completion(
             text=content.text,
-            model=plain_name(result.model),
+            model=self._screen.plain_name(result.model),
             tokens_in=len(asked.encode()) // _SPARE_BYTES,
             tokens_out=len(content.text.encode("utf-8", "replace")) // _SPARE_BYTES,
             whole=result.stop_reason != "maxTokens",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
 from commonplace.core.fence import visible
-from commonplace.core.redact import plain_name, without_secrets
+from commonplace.core.redact import Screen
 from commonplace.core.values import Completion
 from commonplace.inference.language.wire import (
     WIRES,
@@ -135,6 +135,7 @@ class LanguageClient:
     Args:
         clock: Seconds that bound all tries together; one try is also bounded in real time.
         sleep: Waits between two tries.
+        screen: Hides secrets in what is asked, and in what is answered.
     """
 
     def __init__(
@@ -143,8 +144,10 @@ class LanguageClient:
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        screen: Screen | None = None,
     ) -> None:
         self._to = endpoint
+        self._screen = screen or Screen()
         self._wire = WIRES[endpoint.shape]
         self._clock = clock
         self._sleep = sleep
@@ -175,7 +178,7 @@ class LanguageClient:
                 place=self._to.host,
             )
         start = self._clock()
-        asking = _Asking(self._wire.body(question, self._to.model))
+        asking = _Asking(self._wire.body(question, self._to.model, self._screen))
         try:
             said = self._asked(asking, start + self._to.timeout_s)
         except CommonplaceError as exc:
@@ -230,11 +233,11 @@ class LanguageClient:
         would end all work of the day.
         """
         most = max_tokens * MOST_BYTES_A_TOKEN
-        text = without_secrets(visible(said.text[: most + 1]), self._to.key)
+        text = self._screen.without(visible(said.text[: most + 1]), self._to.key)
         sent, received = asking.size, said.size
         return Completion(
             text=text[:most],
-            model=plain_name(said.model, self._to.key) or self._to.model,
+            model=self._screen.plain_name(said.model, self._to.key) or self._to.model,
             tokens_in=_counted(said.tokens_in, sent, sent + SPARE_TOKENS) + asking.wasted,
             tokens_out=_counted(said.tokens_out, received, max(received, max_tokens)),
             whole=said.whole and len(said.text) <= most,
@@ -295,7 +298,7 @@ class LanguageClient:
     def _refusal(self, status: int, found: Any) -> _Again:
         """What a status that is no answer means."""
         kind = error_kind(found)
-        if plain_name(kind, self._to.key) != kind:
+        if self._screen.plain_name(kind, self._to.key) != kind:
             kind = ""
         host = self._to.host
         said = f"{self._to.model} at {{place}} answered {status}{f' ({kind})' if kind else ''}."

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from commonplace.core.errors import Unavailable
-from commonplace.core.redact import safe_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from commonplace.core.redact import Screen
     from commonplace.core.values import Question
 
 Shape: TypeAlias = Literal["openai", "anthropic"]
@@ -60,7 +60,7 @@ class Wire(Protocol):
         """What each request bears; no key where it is empty."""
         ...
 
-    def body(self, question: Question, model: str) -> dict[str, Any]:
+    def body(self, question: Question, model: str, screen: Screen) -> dict[str, Any]:
         """The request, with the passages fenced and without their secrets."""
         ...
 
@@ -84,14 +84,14 @@ class OpenAIWire:
         """The key as a bearer's token."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, question: Question, model: str) -> dict[str, Any]:
+    def body(self, question: Question, model: str, screen: Screen) -> dict[str, Any]:
         """One system and one user message."""
         return {
             "model": model,
             "max_tokens": question.max_tokens,
             "messages": [
                 {"role": "system", "content": question.instructions},
-                {"role": "user", "content": safe_input(question)},
+                {"role": "user", "content": screen.safe_input(question)},
             ],
         }
 
@@ -128,13 +128,13 @@ class AnthropicWire:
         named = {"anthropic-version": ANTHROPIC_VERSION}
         return {**named, "x-api-key": key} if key else named
 
-    def body(self, question: Question, model: str) -> dict[str, Any]:
+    def body(self, question: Question, model: str, screen: Screen) -> dict[str, Any]:
         """The instructions as the system's, the passages as the user's."""
         return {
             "model": model,
             "max_tokens": question.max_tokens,
             "system": question.instructions,
-            "messages": [{"role": "user", "content": safe_input(question)}],
+            "messages": [{"role": "user", "content": screen.safe_input(question)}],
         }
 
     def read(self, answer: Any) -> Said:

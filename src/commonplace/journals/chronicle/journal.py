@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid, NotFound, already_superseded
 from commonplace.core.ids import key_id
+from commonplace.core.redact import Screen
 from commonplace.core.text import opening
 from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle.database import ChronicleDatabase
@@ -147,6 +148,7 @@ class Chronicle:
         clock: The present, aware.
         patience_s: How long a lock of another program is waited for.
         imported: A file of ours that remembers what the last import added.
+        screen: What every message and tag goes through that is written.
     """
 
     def __init__(
@@ -160,6 +162,7 @@ class Chronicle:
         patience_s: float = BUSY_S,
         new_id: Callable[[], object] = uuid.uuid4,
         imported: Path | None = None,
+        screen: Screen | None = None,
     ) -> None:
         self._store: ChronicleDatabase | ChronicleTree = (
             ChronicleTree(place.path, zone=zone, patience_s=patience_s)
@@ -171,6 +174,7 @@ class Chronicle:
         self._author = _as_written(author or Author())
         self._new_id = new_id
         self._imported = LastImport(imported, storage=str(place.path))
+        self._screen = screen or Screen()
         self.zone = zone
 
     @property
@@ -247,8 +251,8 @@ class Chronicle:
         return EventDraft(
             id=str(self._new_id()),
             instant=to_instant(self._clock() if at is None else at),
-            message=checked_message(message),
-            tags=checked_tags(tags),
+            message=checked_message(self._screen(message)),
+            tags=checked_tags(self._screen.values([*tags])),
             hostname=self._author.hostname,
             username=self._author.username,
             directory=(directory and storable(directory)) or self._author.directory,
@@ -265,7 +269,7 @@ class Chronicle:
         """
         drafts = new_drafts(entries, self._events_around([x for x in entries if not is_uuid(x.id)]))
         # Exports begin with the newest: the order of writing is to be that of the time logged.
-        drafts.reverse()
+        drafts = [replace(x, message=self._screen.copied(x.message)) for x in reversed(drafts)]
         drafts.sort(key=lambda x: x.instant)
         added = 0
         with self._imported.adding() as remember:
@@ -366,8 +370,8 @@ class Chronicle:
         Raises: Invalid, NotFound, Conflict when the entry is another by now, Denied, Unavailable.
         """
         changes = Changes(
-            message=None if message is None else checked_message(message),
-            tags=None if tags is None else checked_tags(tags),
+            message=None if message is None else checked_message(self._screen(message)),
+            tags=None if tags is None else checked_tags(self._screen.values([*tags])),
             instant=None if at is None else to_instant(at),
         )
         if changes == Changes():

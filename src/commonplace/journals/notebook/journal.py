@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import already_superseded
 from commonplace.core.ids import key_id, new_id
+from commonplace.core.redact import Screen
 from commonplace.core.text import well_formed
 from commonplace.journals.git.commit import render_person
 from commonplace.journals.git.repo import init_repository
@@ -67,6 +68,7 @@ class Notebook(NotebookReader):
         author: Of commits, as `Name <address>`; None for the user that git knows.
         auto_gc: Pack the repository in the background when it is due.
         random_bytes: Returns so many random bytes.
+        screen: What every text goes through that is written.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Notebook(NotebookReader):
         author: str | None = None,
         auto_gc: bool = True,
         random_bytes: Callable[[int], bytes] = os.urandom,
+        screen: Screen | None = None,
     ) -> None:
         super().__init__(folder, ledger=ledger, zone=zone, clock=clock)
         self.owner = owner
@@ -87,6 +90,7 @@ class Notebook(NotebookReader):
         self._random_bytes = random_bytes
         self._upkeep = RepositoryUpkeep() if auto_gc else None
         self._person = ""
+        self.screen = screen or Screen()
 
     def init(self) -> Path:
         """Make the repository, or take the one that is there as it is; the folder it lies in.
@@ -151,15 +155,15 @@ class Notebook(NotebookReader):
         message = entry_message(
             section=name,
             entry_id=entry_id or new_id(at, self._random_bytes(10)),
-            text=entry,
-            summary=summary,
-            work_context=work_context,
+            text=self.screen(entry),
+            summary=self.screen.values(summary),
+            work_context=self.screen.values(work_context),
             supersedes=supersedes,
         )
         request = EntryRequest(
             section=name,
             message=message,
-            yours=None if overview is None else plain_overview(overview),
+            yours=None if overview is None else plain_overview(self.screen(overview)),
             base_version=(base_version or "").strip().lower(),
             at=at,
             is_keyed=bool(entry_id),
@@ -198,7 +202,7 @@ class Notebook(NotebookReader):
             Conflict: Another entry has taken its place.
             Invalid, NotFound, Denied, Unavailable.
         """
-        old = self.read_entry(address)
+        old, text = self.read_entry(address), self.screen(text)
         known = self.ledger.find_successor(old.id)
         written = self.write(
             section or old.section,
@@ -241,7 +245,7 @@ class Notebook(NotebookReader):
             verb="overview",
         )
         notes = NotebookWriter(self, self.signature).put_overview(
-            message, plain_overview(text), base_version
+            message, plain_overview(self.screen(text)), base_version
         )
         return self.read_section(name), notes
 

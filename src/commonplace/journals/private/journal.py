@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, already_superseded
 from commonplace.core.files import locked, remove_file, remove_leftovers, replace_file, sync_folder
+from commonplace.core.redact import Screen
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
 from commonplace.journals.private.format import (
@@ -97,6 +98,7 @@ class PrivateJournal:
         random_micros: Callable[[], int],
         known: Path | None = None,
         former: Callable[[ProjectRoots], tuple[Root, ...]] | None = None,
+        screen: Screen | None = None,
     ) -> None:
         """Open the journal; nothing is made before the first write.
 
@@ -108,7 +110,9 @@ class PrivateJournal:
             random_micros: 0..999, the last digits of a file name.
             known: Our folder where the roots of all projects are kept; None to keep none.
             former: Finds the roots that are read as well and never written to.
+            screen: What every text goes through that is written.
         """
+        self._screen = screen or Screen()
         self._note = roots.note
         self.project_roots = ProjectRoots(known)
         self.former = former(self.project_roots) if former else ()
@@ -172,7 +176,7 @@ class PrivateJournal:
         Raises:
             Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
-        checked = checked_thoughts(thoughts)
+        checked = checked_thoughts(self._screen.values(dict(thoughts)))
         return self._writer.write(checked, self._clock() if at is None else at, idempotency_key)
 
     def read_entry(self, path_or_ref: str) -> PrivateEntry:
@@ -253,7 +257,7 @@ class PrivateJournal:
         The frontmatter stays when the new text has none. expected: the `version` that was read.
         Raises: Invalid, Denied, NotFound, Unavailable; Conflict when the file is another by now.
         """
-        text = well_formed(content)
+        text = self._screen(well_formed(content))
         if not text.strip():
             raise Invalid("The new text is empty.", hint="Delete the entry instead.")
         refuse_large([text])
@@ -305,7 +309,7 @@ class PrivateJournal:
             Conflict: Another entry has taken its place.
             Invalid, Denied, NotFound, Unavailable.
         """
-        text = split_frontmatter(well_formed(content))[1]
+        text = self._screen(split_frontmatter(well_formed(content))[1])
         if not text.strip():
             raise Invalid("The new text is empty.", hint="Delete the entry instead.")
         refuse_large([text])

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from commonplace.core.redact import Screen
     from commonplace.journals.timeline.due_periods import DuePeriods
 
 
@@ -60,6 +61,7 @@ class EntryAdder:
         due_periods: DuePeriods,
         now: datetime,
         random_bytes: Callable[[int], bytes],
+        screen: Screen,
     ) -> None:
         self._conn = conn
         self._owner = owner
@@ -67,6 +69,7 @@ class EntryAdder:
         self._now = now
         self._noted = render_time(now)
         self._random_bytes = random_bytes
+        self._screen = screen
         self._zones = due_periods.zones(conn, now)
         self._last = 0
 
@@ -99,8 +102,9 @@ class EntryAdder:
     def row(self, draft: TimelineDraft, at: datetime, entry_id: str) -> dict[str, Any]:
         """A draft as its row has it. Raises: Invalid."""
         periods = self._due_periods.periods(at, self._zones.current).row
-        content, kind = parse_content(draft.content), parse_writable_type(draft.entry_type)
-        metadata = render_metadata(draft.metadata)
+        kind = parse_writable_type(draft.entry_type)
+        content = parse_content(self._screen(draft.content))
+        metadata = render_metadata(self._screen.values(draft.metadata))
         timestamp = self._noted if at is self._now else render_time(at)
         return {
             "id": entry_id,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, already_superseded
+from commonplace.core.redact import Screen
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
 from commonplace.journals.timeline.add import AddedEntry, EntryAdder
@@ -98,6 +99,7 @@ class TimelineJournal:
         clock: the present instant.
         random_bytes: makes the random part of an id.
         prepare: called before the folder is made.
+        screen: what every text goes through that is written.
     """
 
     def __init__(
@@ -109,6 +111,7 @@ class TimelineJournal:
         clock: Clock = utc_now,
         random_bytes: Callable[[int], bytes] = os.urandom,
         prepare: Callable[[], object] | None = None,
+        screen: Screen | None = None,
     ) -> None:
         self.owner = owner
         self.clock = clock
@@ -116,6 +119,7 @@ class TimelineJournal:
         self.due_periods = DuePeriods(owner, zone)
         self._zone = zone
         self._random_bytes = random_bytes
+        self.screen = screen or Screen()
 
     @property
     def exists(self) -> bool:
@@ -179,6 +183,7 @@ class TimelineJournal:
             due_periods=self.due_periods,
             now=now,
             random_bytes=self._random_bytes,
+            screen=self.screen,
         )
 
     def read(self, entry_id: str) -> TimelineEntry:
@@ -314,7 +319,7 @@ class TimelineJournal:
             Conflict: Another entry has taken its place.
             Invalid, NotFound, Unavailable.
         """
-        content = parse_content(content)
+        content = parse_content(self.screen(content))
         with self.database.writing() as conn:
             old = self._read_written(conn, entry_id)
             row = conn.execute(sql()["successor"], {"ref": old.ref}).fetchone()

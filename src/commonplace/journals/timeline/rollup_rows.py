@@ -6,6 +6,7 @@ Never summarises; what is stored was made with no transaction open, and only if 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,10 @@ class RollupRows:
     def store(self, found: RollupInput, summary: Summary, due: DuePeriod) -> bool:
         """Store a rollup that was made from `found`; False where that is no longer how it is."""
         journal, span = self._journal, found.span
-        now = journal.clock()
+        now, copied = journal.clock(), journal.screen.copied
+        # An entry of another journal that it quotes may be older than the screen.
+        points = tuple(replace(point, text=copied(point.text)) for point in summary.points)
+        summary = replace(summary, text=copied(summary.text), points=points)
         with journal.database.writing() as conn:
             if not self.unmark(conn, due):
                 return False

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from commonplace.core.errors import Corrupted, Denied, Invalid, Unavailable
 from commonplace.core.files import make_folder, translated
+from commonplace.core.redact import Screen
 from commonplace.db.sqlite import transaction
 from commonplace.db.sqlite import translated as translated_sqlite
 from commonplace.journals.transcripts import files
@@ -72,10 +73,12 @@ class TranscriptStore:
     Args:
         folder: Where they lie.
         busy_s: How long a lock of another process is waited for.
+        screen: What every text goes through that is kept.
     """
 
-    def __init__(self, folder: str, *, busy_s: float = 30.0) -> None:
+    def __init__(self, folder: str, *, busy_s: float = 30.0, screen: Screen | None = None) -> None:
         self.folder = folder
+        self._screen = screen or Screen()
         self._busy_s = busy_s
         self._path = os.path.join(folder, CATALOG)
         self._lock = threading.RLock()
@@ -121,6 +124,8 @@ class TranscriptStore:
             Denied, Unavailable: Nothing was kept that a later call would repeat.
         """
         _check(client, messages)
+        texts = self._screen.copied_all([message.text for message in messages])
+        messages = [x._replace(text=y) for x, y in zip(messages, texts, strict=True)]
         make_folder(self.folder)
 
         def do(catalog: Catalog) -> int:

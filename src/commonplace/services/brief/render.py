@@ -42,6 +42,7 @@ def render_brief(
     *,
     tokens: float,
     local: Callable[[float], str],
+    screen: Callable[[str], str] = str,
 ) -> str:
     """The text of a brief; empty where there is nothing to say, or no room to say it.
 
@@ -53,6 +54,7 @@ def render_brief(
         head: What the brief is of, in a sentence.
         tokens: The most it may take; a token is 4 bytes of UTF-8.
         local: Renders an instant in the owner's zone.
+        screen: Hides secrets in what an item says, before it is cut.
     """
     frame = [OPENING, _plain(head), CLOSING]
     room = int(tokens) * TOKEN_BYTES - sum(_size(line) for line in frame)
@@ -62,7 +64,7 @@ def render_brief(
         for name, items in waiting.items():
             if not items:
                 continue
-            line = render_item(items.pop(0), local)
+            line = render_item(items.pop(0), local, screen)
             title = 0 if taken[name] else _size(TITLES[name]) + 2
             if _size(line) + title <= room:
                 room -= _size(line) + title
@@ -75,9 +77,11 @@ def render_brief(
     return "\n".join([*frame[:2], *lines, frame[2]]) if lines else ""
 
 
-def render_item(item: BriefItem, local: Callable[[float], str]) -> str:
+def render_item(
+    item: BriefItem, local: Callable[[float], str], screen: Callable[[str], str] = str
+) -> str:
     """One item as a line: its time, the beginning of its text, its ref."""
-    text = _plain(_SPACE.sub(" ", item.text).strip())
+    text = _plain(_SPACE.sub(" ", screen(item.text)).strip())
     if len(text) > LONGEST_LINE:
         text = f"{text[:LONGEST_LINE].rsplit(' ', 1)[0]} ..."
     when = f"{local(item.at)} " if item.at else ""

@@ -112,6 +112,7 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
         _head(question),
         tokens=settings["brief.tokens"],
         local=local_time(settings["timezone"]),
+        screen=settings.screen().shown,
     )
     return Brief(text, chosen)
 

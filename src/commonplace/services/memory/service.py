@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.clock import find_zone
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, already_superseded
 from commonplace.core.ports import Tallying
+from commonplace.core.redact import Screen
 from commonplace.core.refs import look_up
 from commonplace.core.text import opening
 from commonplace.core.values import Put
@@ -91,6 +92,7 @@ class MemoryService:
         owner_zone: For users whose preferences name none.
         numbers: What settings say of a search.
         shows_cards: Whether a search may be asked for its diagnostic card.
+        screen: What every text goes through that is kept.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class MemoryService:
         owner_zone: tzinfo,
         numbers: MemoryNumbers,
         shows_cards: bool = False,
+        screen: Screen | None = None,
     ) -> None:
         self.store = store
         self.filing = filing
@@ -114,6 +117,7 @@ class MemoryService:
         self.clock = clock
         self._owner_zone = owner_zone
         self.shows_cards = shows_cards
+        self._screen = screen or Screen()
         self._search = MemorySearch(
             store=store,
             finder=finder,
@@ -165,7 +169,7 @@ class MemoryService:
 
     def _save(self, draft: RecordDraft) -> MemorySaved:
         self._begin()
-        saved = self.store.save(draft)
+        saved = self.store.save(self._screened(draft))
         return MemorySaved(saved=saved, notes=self._file(saved))
 
     def _supersede(self, draft: RecordDraft, former: str) -> MemorySaved:
@@ -176,7 +180,7 @@ class MemoryService:
             )
         old = self.find(draft.kind, former)
         fields = {**inherited(old), **draft.fields}
-        draft = replace(draft, fields=fields, supersedes=old.id)
+        draft = self._screened(replace(draft, fields=fields, supersedes=old.id))
         done = self._save(draft)
         new = done.saved.record
         if new is None:
@@ -261,6 +265,9 @@ class MemoryService:
         forgotten = self.filing().forget(refs)
         waits = getattr(forgotten, "why", "")
         return (f"It waits to leave the index: {waits}",) if waits else ()
+
+    def _screened(self, draft: RecordDraft) -> RecordDraft:
+        return replace(draft, fields=self._screen.values(dict(draft.fields)))
 
     def _begin(self) -> None:
         """What a killed process left is done before anything else."""

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Unavailable
-from commonplace.core.redact import hide_secrets
+from commonplace.core.redact import Screen
 from commonplace.core.values import Passage, Question
 from commonplace.journals.notebook.merge import blocks_of, merge
 
@@ -89,11 +89,12 @@ def synthesize(
     sides: OverviewPair,
     makers: Sequence[tuple[Maker, Callable[[], Language | None]]],
     *,
+    screen: Screen | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Synthesis:
     """The text of the first maker whose answer can be used, else the merge by block.
 
-    makers: each gives a model when it is asked for one, or None.
+    makers: each gives a model when it is asked for one, or None; screen: hides secrets from it.
     """
     notes: list[str] = []
     began = clock()
@@ -103,7 +104,9 @@ def synthesize(
         try:
             language = find()
             if language is not None:
-                return replace(_asked(sides, maker, language), notes=tuple(notes))
+                return replace(
+                    _asked(sides, maker, language, screen or Screen()), notes=tuple(notes)
+                )
         except CommonplaceError as exc:
             notes.append(f"{_WHO[maker]} did not make this: {exc.message}")
     merged = merge(sides.version_a, sides.version_b, base=sides.base)
@@ -154,9 +157,9 @@ def checked(sides: OverviewPair, text: str) -> Synthesis:
     return Synthesis(text="\n\n".join(parts), made_by="merge", left_out=len(lost), own=own)
 
 
-def _asked(sides: OverviewPair, maker: Maker, language: Language) -> Synthesis:
+def _asked(sides: OverviewPair, maker: Maker, language: Language, screen: Screen) -> Synthesis:
     """What a model makes of both. Raises: as the model; Unavailable for an answer of no use."""
-    hidden = hide_secrets(
+    hidden = screen.hide(
         [sides.version_a, sides.version_b, sides.base or "", sides.section, sides.work_context]
     )
     origins = ("version A", "version B", "what both began from", "the page", "the kind of work")

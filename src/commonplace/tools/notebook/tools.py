@@ -282,7 +282,11 @@ class NotebookTools:
             base=base[1] if base else None,
             work_context=work_context,
         )
-        made = synthesize(sides, [("client", lambda: sampler), ("llm", service.language)])
+        made = synthesize(
+            sides,
+            [("client", lambda: sampler), ("llm", service.language)],
+            screen=service.notebook.screen,
+        )
         return synthesis_answer(made, sides, base[0] if base else None)
 
 

@@ -225,4 +225,5 @@ class MemoryWiring:
                 recency=policy.MEMORY.recent if recency is None else recency,
             ),
             shows_cards=settings.debug,
+            screen=context.shared.screen,
         )

@@ -1,0 +1,132 @@
+"""Secrets in every journal: none is written, none is shown, and the writer is told."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from tests.app.test_app import opened  # noqa: F401  a fixture
+
+from commonplace.core.errors import Invalid
+from commonplace.journals.transcripts.message import Message
+
+SECRET = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
+OTHER = "np" + "m_abcdefghijklmnopqrstuvwxyz0123456789"
+TEXT = f"The deploy key of the kestrel is {SECRET}, rotate it."
+WRITES = {
+    "private": ("private", "process_thoughts", {"feelings": TEXT}),
+    "chronicle": ("chronicle", "add_entry", {"message": TEXT}),
+    "activity": ("chronicle", "remember_this", {"activity": TEXT, "context": "why"}),
+    "notebook": ("notebook", "journal_write", {"path": "a/b", "entry": TEXT, "overview": TEXT}),
+    "timeline": ("timeline", "timeline_add", {"content": TEXT, "metadata": {"note": TEXT}}),
+    "profile": ("timeline", "timeline_profile", {"text": TEXT}),
+    "message": ("memory-write", "memory_save", {"kind": "message", "role": "user", "text": TEXT}),
+    "journal": ("memory-write", "memory_save", {"kind": "journal", "title": TEXT, "body": TEXT}),
+    "todo": ("memory-write", "memory_save", {"kind": "todo", "title": TEXT}),
+    "flags": ("memory-write", "memory_save", {"kind": "preference", "flags": {"note": TEXT}}),
+}
+
+
+def holders(folder, secret=SECRET):
+    """The files below a folder that hold a secret."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return [path for path in files if secret.encode() in path.read_bytes()]
+
+
+def written_ref(answer):
+    """The ref of what was written, whatever the journal calls it."""
+    facts = answer.facts
+    refs = facts.get("refs") or [facts.get("ref") or facts["entry"]["ref"]]
+    return refs[0]
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_secret_reaches_no_file_and_its_writer_is_told(opened, tmp_path, write):  # noqa: F811
+    """Of no journal, no index and no log; the answer names its kind."""
+    toolset, name, arguments = WRITES[write]
+    answer = opened().toolset(toolset).tool(name).call(arguments)
+    assert holders(tmp_path) == []
+    assert "1 secret was replaced: GitHub token." in answer.text
+    assert SECRET not in json.dumps(answer.facts)
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_what_is_private_reaches_no_file(opened, tmp_path, write):  # noqa: F811
+    """Between its tags, and to the end where there is none."""
+    toolset, name, given = WRITES[write]
+    text = f"<private>{SECRET}</private> The kestrel flies. <private>{OTHER}"
+    arguments = json.loads(json.dumps(given).replace(TEXT, text))
+    answer = opened(secrets_at_write="keep").toolset(toolset).tool(name).call(arguments)
+    assert holders(tmp_path) + holders(tmp_path, OTHER) == []
+    assert "left out." in answer.text
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_with_a_secret_can_be_refused(opened, tmp_path, write):  # noqa: F811
+    """Then nothing of it is written."""
+    toolset, name, arguments = WRITES[write]
+    with pytest.raises(Invalid, match="holds a secret"):
+        opened(secrets_at_write="refuse").toolset(toolset).tool(name).call(arguments)
+    assert not [x for x in tmp_path.rglob("*") if x.is_file() and b"kestrel" in x.read_bytes()]
+
+
+def test_what_is_kept_is_not_shown(opened, tmp_path):  # noqa: F811
+    """A secret that is kept on purpose, or came by another program, is in no answer."""
+    app = opened(secrets_at_write="keep")
+    ref = written_ref(app.toolset("chronicle").tool("add_entry").call({"message": TEXT}))
+    assert holders(tmp_path)
+    recall = app.toolset("recall")
+    for answer in (
+        recall.tool("open_ref").call({"ref": ref}),
+        recall.tool("recall").call({"query": "kestrel"}),
+        recall.tool("list_by_time").call({}),
+    ):
+        assert "kestrel" in answer.text
+        assert SECRET not in answer.text + json.dumps(answer.facts, default=str)
+
+
+def test_a_correction_is_screened(opened, tmp_path):  # noqa: F811
+    """In place, and by an entry that takes the place of another."""
+    app = opened()
+    add = app.toolset("chronicle").tool("add_entry")
+    ref = written_ref(add.call({"message": "The kestrel flew."}))
+    amend = app.toolset("recall").tool("amend")
+    for supersede in (False, True):
+        answer = amend.call({"ref": ref, "text": TEXT, "supersede": supersede})
+        assert "1 secret was replaced: GitHub token." in answer.text
+        assert holders(tmp_path) == []
+
+
+def test_what_was_said_in_a_session_is_screened(opened, tmp_path):  # noqa: F811
+    """A copy is never refused: nobody stands before it."""
+    store = opened(secrets_at_write="refuse").transcripts.store
+    said = Message(id="1", role="user", at="2026-11-22T10:00:00.000Z", text=TEXT)
+    assert store.append("claude-code", "s", [said]) == 1
+    assert holders(tmp_path) == []
+    (kept,) = store.read("claude-code", "s")
+    assert "[secret: GitHub token, " in kept.text
+
+
+def test_a_secret_of_ones_own_is_screened(opened, tmp_path):  # noqa: F811
+    """As the setting names it."""
+    app = opened(secrets_own='["Kestrel-Seven"]')
+    app.toolset("chronicle").tool("add_entry").call({"message": "It is Kestrel-Seven."})
+    assert holders(tmp_path, "Kestrel-Seven") == []
+
+
+def test_screening_costs_little_of_a_write(opened):  # noqa: F811
+    """Less than a tenth of the cheapest write, of 1 KB of prose."""
+    app = opened()
+    words = "We moved the parser to the new house; the tests of the kestrel are green again. "
+    text = (words * 13)[:1000]
+    add = app.toolset("chronicle").tool("add_entry")
+    add.call({"message": text})
+    start = time.process_time()
+    for number in range(10):
+        add.call({"message": f"{number} {text}"})
+    write = (time.process_time() - start) / 10
+    start = time.process_time()
+    for _ in range(200):
+        app.shared.screen(text)
+    assert (time.process_time() - start) / 200 < write / 10
