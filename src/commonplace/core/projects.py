@@ -140,6 +140,25 @@ def folders_of(project: Project, home: str | os.PathLike[str] | None, most: int)
     return [*dict.fromkeys([project.root, project.tree, *kept])]
 
 
+def is_apart(path: str, folder: str, root: str, home: str | os.PathLike[str] | None) -> bool:
+    """Whether a path below a folder of a project lies in another project that begins in between.
+
+    Args:
+        path: The path, as an entry names it; hostile, and it need not be there.
+        folder: One of the project's folders, above the path or the same.
+        root: The project's root.
+        home: The user's home folder; None where there is none.
+    """
+    if "\0" in path:
+        return True
+    at = path.rstrip(os.sep)
+    while at != folder and at.startswith(folder.rstrip(os.sep) + os.sep):
+        if _says_here(at) or _git_kind(at):
+            return project_of(at, home).root != root
+        at = os.path.dirname(at)
+    return False
+
+
 def work_trees(git: str) -> Iterator[str]:
     """The linked work trees that a repository knows, whether or not they are there.
 

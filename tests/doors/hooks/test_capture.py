@@ -255,3 +255,12 @@ def test_junk_in_the_spool_is_dropped_and_the_rest_copied(field):
         file.write(f"{{{plain}, {field}}}\n")
     assert catch_up() == 3
     assert spooled() == [str(path)]
+
+
+def test_a_folder_that_no_system_can_name_counts_for_nothing():
+    """The session is noted all the same."""
+    path = write_transcript("s-1", 3)
+    said = {"transcript_path": str(path), "cwd": "/half/\ud800", "session_id": "s-1"}
+    process = start_hook("session-start", sent=json.dumps(said).encode())
+    process.communicate()
+    assert (process.returncode, spooled()) == (0, [str(path)])

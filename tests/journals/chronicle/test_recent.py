@@ -68,5 +68,5 @@ def test_a_place_that_is_named_comes_first(tmp_path):
 
 def test_a_database_that_is_not_there_holds_nothing(tmp_path):
     """And is not made."""
-    assert list_recent(str(tmp_path / "no.db"), ["/"], limit=5) == []
+    assert list_recent(str(tmp_path / "no.db"), ["/"], limit=5, is_of=bool) == []
     assert not (tmp_path / "no.db").exists()

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, run
+from tests.journals.transcripts import sessions
 from tests.repositories import add_work_tree, make_repository
 
 from commonplace.app import App
 from commonplace.config.quick import read_quick
 from commonplace.config.settings import read_settings
 from commonplace.core.tokens import tokens_in
+from commonplace.journals.transcripts.store import TranscriptStore
 from commonplace.services.brief.project import find_folders
 from commonplace.services.brief.service import BriefQuestion, make_brief
 
@@ -244,3 +246,71 @@ def test_a_brief_is_of_no_project_that_a_folder_only_names(tmp_path):
     (lure / ".git" / "commonplace-project").write_text(f"{secret}\n")
     assert "ring" not in brief(lure)
     assert "ring" in brief(secret)
+
+
+@pytest.mark.parametrize("kind", ["here", "repository"])
+def test_a_project_inside_another_is_not_told_of_there(kind, monkeypatch):
+    """A part that is to be by itself, and a repository within: neither its entries nor its sessions."""
+    outer = make_repository(Path.cwd() / "outer")
+    inner = outer / "inner"
+    inner.mkdir()
+    if kind == "here":
+        (inner / ".commonplace.toml").write_text('project = "here"\n')
+    else:
+        make_repository(inner)
+    (outer / "plain").mkdir()
+    for number, folder in ((1, inner), (3, outer / "plain")):
+        monkeypatch.chdir(folder)
+        facts("log", f"logged in {folder.name}")
+        keep_session(folder.name, said_in(folder, number, f"asked in {folder.name}"))
+    text = brief(outer)
+    assert "logged in plain" in text
+    assert "asked in plain" in text
+    assert "in inner" not in text.replace(str(inner), "")
+    assert "logged in inner" in brief(inner)
+
+
+def test_of_a_session_that_went_on_elsewhere_only_what_was_asked_here_is_said(tmp_path):
+    """It began in this project; what was asked last belongs to another one."""
+    here = Path.cwd()
+    elsewhere = tmp_path / "elsewhere"
+    keep_session("s", said_in(here, 1, "paint the light"), said_in(elsewhere, 3, "a hidden word"))
+    text = brief()
+    assert "paint the light" in text
+    assert "hidden" not in text
+
+
+def test_a_time_beyond_the_calendar_is_undated():
+    """Another program's entry; the others are told of as ever."""
+    facts("log", "painted the light")
+    facts("log", "rang the bell")
+    database = Path.home() / ".local" / "share" / "chronicle" / "chronicle.db"
+    with closing(sqlite3.connect(database)) as conn, conn:
+        conn.execute(
+            "UPDATE entries SET timestamp_unix_seconds = ? WHERE message = 'rang the bell'",
+            (10**17,),
+        )
+    lines = part(brief(), "Done here last")
+    assert lines[0].startswith("- undated rang the bell [")
+    assert "painted the light" in lines[1]
+
+
+@pytest.mark.parametrize("zone", ["../../etc/passwd", "No/Where", "Europe"])
+def test_a_zone_that_a_project_s_file_makes_up_counts_for_nothing(zone):
+    """A stranger's file takes no brief away."""
+    facts("log", "painted the light")
+    Path(".commonplace.toml").write_text(f'timezone = "{zone}"\n')
+    assert "painted the light" in brief()
+
+
+def said_in(folder, number, text):
+    """A message of a session in a folder."""
+    return sessions.said(number, text, cwd=str(folder))
+
+
+def keep_session(name, *messages):
+    """Keep a session of Claude Code's."""
+    home = Path.home() / ".local" / "share" / "commonplace" / "users" / "me" / "transcripts"
+    store = TranscriptStore(str(home))
+    store.append("claude-code", name, messages)
+    store.close()

@@ -101,7 +101,11 @@ def _text(said: Mapping[str, Any], *names: str) -> str:
 
 
 def _path(text: str) -> str:
-    path = os.path.expanduser(text)
+    try:
+        path = os.path.expanduser(text)
+        os.fsencode(path)  # half a surrogate pair names nothing
+    except ValueError:
+        return ""
     return path if os.path.isabs(path) else ""
 
 

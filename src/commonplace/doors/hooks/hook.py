@@ -78,8 +78,10 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
 
         call = parse_call(event, client, sent, _working_folder())
         settings = read_quick(environ, call.cwd)
-        context = _context(call, settings)
-        _capture(call, settings)
+        try:
+            context = _context(call, settings)
+        finally:  # what was said is copied, whether or not there is anything to answer
+            _capture(call, settings)
     except BaseException as exc:  # noqa: BLE001  a hook must not disturb the user's work
         _log(settings, environ, f"{event} {client}: {_place_of(exc)}")
     return render_answer(call, context) if call else ""

@@ -14,7 +14,7 @@ from commonplace.db.glance import glance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 SURVEYED = 10_000
 """How many of the newest entries are looked at: 5 ms. No index of chronicle's holds the folder."""
@@ -29,7 +29,8 @@ SELECT DISTINCT
     id,
     coalesce(timestamp_unix_seconds, CAST(strftime('%s', timestamp) AS INTEGER)) AS at,
     substr(message, 1, :longest),
-    tags
+    tags,
+    working_directory
 FROM entries JOIN folders ON working_directory = folder
     OR (working_directory > folder || '/' AND working_directory < folder || '0')
 WHERE entries.rowid > (SELECT max(rowid) FROM entries) - :surveyed
@@ -68,13 +69,16 @@ def find_database(named: str | None, environ: Mapping[str, str], home: str) -> s
     return os.path.join(folder, "chronicle.db") if os.path.isabs(folder) else None
 
 
-def list_recent(database: str, folders: Sequence[str], *, limit: int) -> list[BriefItem]:
+def list_recent(
+    database: str, folders: Sequence[str], *, limit: int, is_of: Callable[[str], bool]
+) -> list[BriefItem]:
     """The newest entries of a project that no later one took the place of, newest first.
 
     Args:
         database: The path of chronicle's database.
         folders: The project's, by each of its names.
         limit: The most entries.
+        is_of: Whether a folder below those is of the project, and not of one that lies in it.
     """
     values = {
         "folders": json.dumps([folder.rstrip("/") for folder in folders]),
@@ -85,8 +89,8 @@ def list_recent(database: str, folders: Sequence[str], *, limit: int) -> list[Br
     rows = glance(database, _OF_FOLDERS, values)
     items = [
         BriefItem(float(at), str(message), f"chronicle:{name}", "event", _parse_tags(tags))
-        for name, at, message, tags in rows
-        if isinstance(at, (int, float)) and message
+        for name, at, message, tags, folder in rows
+        if isinstance(at, (int, float)) and message and is_of(str(folder))
     ]
     links = (tag for item in items for tag in item.tags if tag.startswith(_SUPERSEDES))
     gone = {f"chronicle:{link.removeprefix(_SUPERSEDES)}" for link in links}

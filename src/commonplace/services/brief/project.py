@@ -9,10 +9,38 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from commonplace.config.quick import QuickSettings
 
 MOST_WORK_TREES = 20
 """Each is looked at in 0.1 ms."""
+
+
+def make_test(
+    settings: QuickSettings, project: str, folders: Sequence[str]
+) -> Callable[[str], bool]:
+    """What tells whether an entry of a folder is of the project: no other one lies in between.
+
+    Args:
+        settings: Hold the user's home.
+        project: The project's folder.
+        folders: All folders that stand for it.
+    """
+    from commonplace.core.projects import is_apart
+
+    known = dict.fromkeys(folders, True)
+
+    def is_of(path: str) -> bool:
+        if path not in known:
+            known[path] = any(
+                path.startswith(folder.rstrip("/") + "/")
+                and not is_apart(path, folder, project, settings.home)
+                for folder in folders
+            )
+        return known[path]
+
+    return is_of
 
 
 def find_folders(settings: QuickSettings, cwd: str) -> tuple[str, tuple[str, ...]]:

@@ -15,11 +15,13 @@ from commonplace.journals.memory import recent as memory
 from commonplace.journals.private import recent as private
 from commonplace.journals.transcripts import recent as transcripts
 from commonplace.services.brief.parts import find_decided, find_distinct, find_open, without
+from commonplace.services.brief.project import make_test
 from commonplace.services.brief.render import render_brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from zoneinfo import ZoneInfo
 
     from commonplace.config.quick import QuickSettings
     from commonplace.core.brief_item import BriefItem
@@ -32,6 +34,7 @@ MOST_FILES = 40
 MOST_TODOS = 10
 MOST_SESSIONS = 3
 MOST_TURNS = 6
+_MINUTE = "%Y-%m-%d %H:%M"
 
 
 class BriefQuestion:
@@ -118,14 +121,30 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
 
 
 def local_time(zone: str | None) -> Callable[[float], str]:
-    """What renders an instant in a zone; in the system's where none is named."""
-    if zone is None:
-        return lambda at: time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
-    from datetime import datetime
+    """What renders an instant in a zone; in the system's where none is named, or none is known."""
+    info = _zone_of(zone) if zone else None
+
+    def local(at: float) -> str:
+        try:
+            if info is None:
+                return time.strftime(_MINUTE, time.localtime(at))
+            from datetime import datetime
+
+            return datetime.fromtimestamp(at, info).strftime(_MINUTE)
+        except (ValueError, OverflowError, OSError):  # a time beyond the calendar
+            return "undated"
+
+    return local
+
+
+def _zone_of(name: str) -> ZoneInfo | None:
+    """A zone by its name; None for one that is not known: a project's file may name any."""
     from zoneinfo import ZoneInfo
 
-    info = ZoneInfo(zone)
-    return lambda at: datetime.fromtimestamp(at, info).strftime("%Y-%m-%d %H:%M")
+    try:
+        return ZoneInfo(name)
+    except (ValueError, LookupError, OSError):
+        return None
 
 
 def _head(question: BriefQuestion) -> str:
@@ -145,7 +164,8 @@ def _list_events(settings: QuickSettings, question: BriefQuestion) -> list[Brief
     database = chronicle.find_database(named, settings.environ, settings.home)
     if database is None:
         return []
-    return chronicle.list_recent(database, question.folders, limit=MOST_EVENTS)
+    is_of = make_test(settings, question.project, question.folders)
+    return chronicle.list_recent(database, question.folders, limit=MOST_EVENTS, is_of=is_of)
 
 
 def _list_private(
@@ -189,12 +209,15 @@ def _list_sessions(
         return [], []
     folder = os.path.join(settings.owner_folder, "transcripts")
     this = (question.client, question.session)
+    is_of = make_test(settings, question.project, question.folders)
     turns = (
-        transcripts.list_turns(folder, question.folders, session=this, limit=MOST_TURNS)
+        transcripts.list_turns(
+            folder, question.folders, session=this, limit=MOST_TURNS, is_of=is_of
+        )
         if question.is_cut
         else []
     )
     sessions = transcripts.list_sessions(
-        folder, question.folders, without=this, limit=MOST_SESSIONS
+        folder, question.folders, without=this, limit=MOST_SESSIONS, is_of=is_of
     )
     return sessions, turns
