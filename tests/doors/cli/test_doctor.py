@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 
 import pytest
-from tests.doors.terminal import facts, hits, opened_app, run, write
+from tests.doors.terminal import facts, hits, on_screen, opened_app, run, write
 from tests.inference.encoder.small_models import minilm_weights
 
 from commonplace.core.files import make_folder
@@ -332,3 +332,13 @@ def test_what_is_said_of_each_part_begins_in_one_column(no_weights):
     said = run("doctor").stdout.partition("\n\n")[0].splitlines()
     column = max(len(line.split(" ")[0]) for line in said) + 2
     assert all(line[column - 1] == " " != line[column] for line in said)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+def test_a_long_line_is_wrapped_under_itself_and_a_long_path_left_whole(no_weights, monkeypatch):
+    """At eighty columns, whatever the terminal does with the path."""
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = on_screen("doctor").splitlines()
+    (start,) = (place for place, line in enumerate(shown) if line.startswith("Start "))
+    assert shown[start + 1].startswith(" " * 13)
+    assert not any(line.strip() in {"Timeline", "Memory", "Chronicle"} for line in shown)

@@ -75,10 +75,14 @@ def _text(report: HealthReport, repairs: HealthRepairs) -> str:
 
 
 def _row(name: str, text: str, lead: int) -> str:
-    """A name and what is said of it, under itself where a terminal is too narrow for one line."""
+    """A name and what is said of it, under itself where a terminal is too narrow for one line.
+
+    A path that is too long for a line of its own stays where it is: moved, it would be cut too.
+    """
     line = f"{name:{lead}}{text}"
     columns = shutil.get_terminal_size().columns
-    if not sys.stdout.isatty() or len(line) <= columns:
+    longest = max(map(len, text.split()), default=0)
+    if not sys.stdout.isatty() or len(line) <= columns or longest > columns - lead:
         return line
     return textwrap.fill(
         line,
@@ -86,8 +90,6 @@ def _row(name: str, text: str, lead: int) -> str:
         subsequent_indent=" " * lead,
         break_long_words=False,
         break_on_hyphens=False,
-        replace_whitespace=False,
-        drop_whitespace=True,
     )
 
 
