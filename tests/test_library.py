@@ -116,6 +116,16 @@ def test_the_same_key_is_one_entry_in_both(library: Library[Any]) -> None:
     assert library.save_message("user", "Yes") != library.save_message("user", "Yes")
 
 
+def test_a_save_takes_the_place_of_an_entry_in_both(library: Library[Any]) -> None:
+    """It is found first, by the words of the former too, and names it."""
+    old = library.save_message("user", "The harbour light is green.")
+    new = library.save_message("user", "It is out.", supersedes=old)
+    best = library.search("harbour light green").hits[0]
+    assert best.ref == new
+    with pytest.raises(Conflict):
+        library.save_message("user", "It is red.", supersedes=old)
+
+
 def test_a_version_guards_a_deletion_in_both(library: Library[Any]) -> None:
     """What changed since it was read is not deleted."""
     ref = library.save_message("user", "Yes")

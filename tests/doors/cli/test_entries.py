@@ -336,3 +336,36 @@ def test_log_shows_what_was_kept_and_when():
     """The time that was read from the words, and the message without it."""
     lines = run("log", "2026-03-02 09:30: demo").stdout.splitlines()
     assert lines[-1] == "2026-03-02 09:30  demo"
+
+
+@pytest.mark.parametrize(
+    ("words", "old", "new"),
+    [
+        (("private", "write"), "the light is red", "the light is green"),
+        (("log",), "the light is red", "the light is green"),
+        (("chronicle", "add"), "the light is red", "the light is green"),
+        (("notebook", "write", "harbour"), "the light is red", "the light is green"),
+        (("timeline", "add"), "the light is red", "the light is green"),
+        (("memory", "save", "todo", "--title"), "light it red", "light it green"),
+    ],
+)
+def test_every_write_supersedes(no_weights, words, old, new):
+    """Each by --supersedes; `open` and `search` name the other."""
+    first = _ref_of(*words, old)
+    second = _ref_of(*words, new, "--supersedes", first)
+    assert facts("open", first)["superseded_by"] == second
+    found = {item["ref"]: item for item in facts("search", "light")["items"]}
+    assert [*found] == [second, first]
+    assert found[first]["replaced_by"]["ref"] == second
+    assert found[second]["replaces"]["ref"] == first
+    again = run(*words, "another", "--supersedes", first)
+    assert again.exit_code == 4
+    assert second in again.stderr
+
+
+def _ref_of(*words):
+    """The ref that a write answers."""
+    said = facts(*words)
+    if "refs" in said:
+        return said["refs"][0]
+    return said["ref"] if "ref" in said else f"notebook:{said['id']}"

@@ -38,6 +38,19 @@ def test_an_entry_takes_a_line_or_two():
     assert max(map(len, (first, second, third))) <= 60
 
 
+def test_what_was_replaced_says_since_when():
+    """In a list by the day, in a page by the ref of what holds."""
+    item = {"ref": "chronicle:1", "journal": "chronicle", "at": "2026-05-03T09:30:00+00:00"}
+    link = {"ref": "chronicle:2", "at": "2026-05-09T09:30:00+00:00"}
+    look = ListLook(zone=UTC, width=80)
+    line = render_list({"items": [{**item, "text": "port 1", "replaced_by": link}]}, look)
+    assert click.unstyle(line).endswith("[replaced 2026-05-09] port 1")
+    old = render_page({**item, "text": "port 1", "superseded_by": "chronicle:2"}, look)
+    assert "It holds no more: chronicle:2 took its place." in old
+    new = render_page({**item, "text": "port 2", "supersedes": "chronicle:0"}, look)
+    assert "It took the place of chronicle:0." in new
+
+
 def test_one_line_and_all_of_it():
     """--oneline cuts, --full shows the ref and the text as it was written."""
     (line,) = shown(LONG, lines=1)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commonplace.core.clock import render_interval
+from commonplace.core.clock import render_interval, to_local
 from commonplace.core.fence import visible
 from commonplace.core.text import query_terms
 from commonplace.core.values import Interval
@@ -89,7 +89,12 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
     where = f"in {shaped['where']}" if shaped.get("where") else ""
     tags = " ".join(f"#{visible(tag)}" for tag in shaped.get("tags", ()))
     head = [at, _coloured(shaped["journal"], shaped["journal"]), visible(where), tags]
-    lines = ["  ".join(filter(None, head)), _dim(visible(shaped["ref"])), ""]
+    lines = ["  ".join(filter(None, head)), _dim(visible(shaped["ref"]))]
+    if shaped.get("superseded_by"):
+        lines.append(visible(f"It holds no more: {shaped['superseded_by']} took its place."))
+    if shaped.get("supersedes"):
+        lines.append(visible(f"It took the place of {shaped['supersedes']}."))
+    lines.append("")
     lines += [visible(line) for line in shaped["text"].splitlines()]
     near = [
         *((name, shaped.get(name)) for name in ("before", "after")),
@@ -142,6 +147,7 @@ def _item_lines(
     journal = item.get("journal", "")
     ref = visible(item.get("ref", ""))
     text = _said_where(item) + visible(" ".join(item.get("text", "").split()))
+    text = _replaced(item, look) + text
     tags = "".join(f" #{visible(tag)}" for tag in item.get("tags", ()) if isinstance(tag, str))
     if look.width is None:
         yield "  ".join(filter(None, [at, age, ref, text + tags]))
@@ -172,6 +178,15 @@ def _said_where(item: Mapping[str, Any]) -> str:
     project = PurePath(item.get("where", "")).name
     parts = [f"[{project}]" if project else "", f"{item['author']}:" if "author" in item else ""]
     return visible("".join(f"{part} " for part in parts if part))
+
+
+def _replaced(item: Mapping[str, Any], look: ListLook) -> str:
+    """When an entry was replaced, where it holds no more."""
+    link = item.get("replaced_by")
+    if not link:
+        return ""
+    when = to_local(datetime.fromisoformat(link["at"]), look.zone).date() if link["at"] else ""
+    return f"[replaced {when}] " if when else "[replaced] "
 
 
 def _near_line(name: str, glimpse: Mapping[str, Any], look: ListLook) -> str:
