@@ -9,6 +9,7 @@ import pytest
 from tests.app.test_app import opened  # noqa: F401  a fixture
 
 from commonplace.core.errors import Invalid
+from commonplace.doors.doctor.secrets import find_secrets
 from commonplace.journals.transcripts.message import Message
 
 SECRET = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
@@ -130,3 +131,16 @@ def test_screening_costs_little_of_a_write(opened):  # noqa: F811
     for _ in range(200):
         app.shared.screen(text)
     assert (time.process_time() - start) / 200 < write / 10
+
+
+def test_doctor_finds_what_was_written_before(opened, tmp_path):  # noqa: F811
+    """In the journals and in the notebook's history; it names refs and kinds, never a secret."""
+    app = opened(secrets_at_write="keep")
+    ref = written_ref(app.toolset("chronicle").tool("add_entry").call({"message": TEXT}))
+    notebook = {"path": "a/b", "entry": TEXT, "overview": "It flies."}
+    app.toolset("notebook").tool("journal_write").call(notebook)
+    report = find_secrets(app)
+    said = [f"{part}: {problem.what} {problem.hint}" for part, problem in report.problems]
+    assert f"chronicle: {ref} holds GitHub token. Save it again" in " ".join(said)
+    assert "1 commits of the history hold secrets (GitHub token)" in " ".join(said)
+    assert SECRET not in " ".join(said)

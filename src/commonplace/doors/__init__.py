@@ -24,6 +24,7 @@ _ENTRY_POINTS = {
     "answer_hook": "commonplace.doors.hooks.hook:answer",
     "hook_events": "commonplace.doors.hooks.forms:EVENTS",
     "doctor": "commonplace.doors.doctor.checks:Doctor",
+    "find_secrets": "commonplace.doors.doctor.secrets:find_secrets",
     "clients": "commonplace.doors.setup.clients:CLIENTS",
     "set_up_client": "commonplace.doors.setup.set_up:set_up_client",
     "show_client_blocks": "commonplace.doors.setup.set_up:show_blocks",

@@ -27,21 +27,24 @@ _LEAD = len("Repaired  ")
 
 @click.command()
 @click.option("--repair", is_flag=True, help="Fix what can be fixed, and list what was done.")
+@click.option("--secrets", is_flag=True, help="Look for secrets in every journal instead.")
 @common_options
 @click.pass_context
-def doctor(ctx: click.Context, repair: bool, as_json: bool) -> None:
+def doctor(ctx: click.Context, repair: bool, secrets: bool, as_json: bool) -> None:
     """Check for problems; fix them with --repair.
 
     Checks the weights, the settings, the folders, every journal entry and the index. Exits with
     code 1 while there is a problem. Entries are never changed: broken ones are listed.
     """
+    if secrets and repair:
+        raise click.UsageError("--secrets repairs nothing: it names what each entry needs.")
     with opened() as app:
-        checks = entry_point("doctor")(app)
         repairs = HealthRepairs()
+        checks = entry_point("doctor")(app)
         if repair:
             with show_counting("Making vectors") as on_progress:
                 repairs = checks.repair(on_progress)
-        report = checks.examine()
+        report = entry_point("find_secrets")(app) if secrets else checks.examine()
     report.problems.extend(x for x in repairs.failed if x not in report.problems)
     show(Answer(text=_text(report, repairs), facts=_facts(report, repairs)), as_json)
     if report.problems:

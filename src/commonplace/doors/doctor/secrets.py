@@ -1,0 +1,78 @@
+"""Looks through every journal for secrets that were written before they were screened.
+
+Names refs and kinds, never a secret; changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.values import HealthReport, Problem, Put, Since
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.app import App
+
+_SHOWN = 20
+_NOTHING = Since(mark=None, stamps=lambda _prefix: {})
+_STEPS = {
+    "transcripts": "Delete the message: commonplace delete {ref}",
+    "notebook": "Rewrite it: commonplace edit {ref}",
+}
+_EDIT = "Save it again, which replaces it: commonplace edit {ref}"
+
+
+def find_secrets(app: App) -> HealthReport:
+    """What holds a secret, journal by journal, with the step that each needs."""
+    report = HealthReport()
+    for source in app.sources():
+        part, count = source.name.partition(":")[0], 0
+        try:
+            for change in source.scan(_NOTHING):
+                if isinstance(change, Put) and (kinds := _kinds(app, change.doc.text)):
+                    count += 1
+                    if count <= _SHOWN:
+                        ref = change.doc.ref
+                        hint = _STEPS.get(part, _EDIT).format(ref=ref)
+                        report.problems.append(
+                            (part, Problem(what=f"{ref} holds {kinds}.", hint=hint))
+                        )
+        except CommonplaceError as exc:
+            report.problems.append((part, Problem(what=exc.located, hint=exc.located_hint)))
+        if count > _SHOWN:
+            report.notes.append((part, f"{count - _SHOWN:,} more entries hold secrets."))
+    report.problems.extend(("notebook", each) for each in _in_history(app))
+    if report.problems:
+        report.notes.append(("secrets", "Renew each where it was issued: it may have been read."))
+    return report
+
+
+def _in_history(app: App) -> Iterator[Problem]:
+    """The commits of the notebook, of every branch, that hold a secret."""
+    if not app.notebook.is_there():
+        return
+    found: dict[str, None] = {}
+    hashes: list[str] = []
+    try:
+        repo = app.notebook.journal.repo
+        log = ["log", "--all", "-p", "--no-color", "--no-ext-diff", "--no-textconv"]
+        with repo.git.stream([*log, "--format=%x00%h%n%B"]) as out:
+            for each in out.read().decode("utf-8", "replace").split("\0")[1:]:
+                if kinds := _kinds(app, each):
+                    hashes.append(each.partition("\n")[0])
+                    found[kinds] = None
+    except CommonplaceError as exc:
+        yield Problem(what=exc.located, hint=exc.located_hint)
+    if hashes:
+        kinds_found = ", ".join(found)
+        named = ", ".join(hashes[:5]) + (" and more" if len(hashes) > 5 else "")  # noqa: PLR2004
+        yield Problem(
+            what=f"{len(hashes):,} commits of the history hold secrets ({kinds_found}): {named}.",
+            hint="An edit leaves them there: docs/secrets.md says how the history is rewritten.",
+        )
+
+
+def _kinds(app: App, text: str) -> str:
+    return ", ".join(dict.fromkeys(span.kind for span in app.shared.screen.find(text)))
