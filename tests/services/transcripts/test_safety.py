@@ -110,3 +110,44 @@ def test_sub_agents_count_where_they_are_kept(store):
     (agents / "agent-1.jsonl").write_text(path.read_text())
     assert sentence(store) == "1 session safe."
     assert sentence(store, subagents=True).startswith("0 sessions safe, 1 not yet; ")
+
+
+@pytest.mark.parametrize("end", ["\n\n", '{"type": "us', "\n  "], ids=["blank", "torn", "spaces"])
+def test_what_nobody_can_copy_of_an_end_keeps_no_session_from_being_safe(end, store):
+    """A client that was killed leaves a torn line, on which no import ever gets further."""
+    path = write_transcript("s-1", 3)
+    with path.open("a") as file:
+        file.write(end)
+    assert sentence(store).startswith("0 sessions safe, 1 not yet")
+    copy(store, path)
+    assert sentence(store) == "1 session safe."
+    with path.open("a") as file:
+        file.write("\n")
+    write_transcript("s-1", 1, first=3)
+    assert sentence(store).startswith("0 sessions safe, 1 not yet")
+    copy(store, path)
+    assert sentence(store) == "1 session safe."
+    assert [x.messages for x in store.sessions()] == [4]
+
+
+def test_a_last_line_without_its_break_is_kept(store):
+    """It is whole once its object is closed; what follows is kept once."""
+    path = write_transcript("s-1", 3)
+    path.write_text(path.read_text().rstrip("\n"))
+    copy(store, path)
+    assert (sentence(store), [x.messages for x in store.sessions()]) == ("1 session safe.", [3])
+    with path.open("a") as file:
+        file.write("\n")
+    write_transcript("s-1", 1, first=3)
+    copy(store, path)
+    assert [x.messages for x in store.sessions()] == [4]
+
+
+def test_a_folder_that_is_not_utf_8_is_counted(store):
+    """Its name is bytes that no text has."""
+    path = write_transcript("s-1", 3)
+    folder = os.fsencode(path.parent) + b"-\xff"
+    os.rename(path.parent, folder)
+    assert sentence(store).startswith("0 sessions safe, 1 not yet")
+    copy(store, os.fsdecode(folder + b"/" + os.fsencode(path.name)))
+    assert sentence(store) == "1 session safe."

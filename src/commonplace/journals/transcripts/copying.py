@@ -41,7 +41,7 @@ if TYPE_CHECKING:
             """How far an original was copied, and its fingerprint then."""
 
 
-__all__ = ["Copied", "Kept", "copy_new"]
+__all__ = ["Copied", "Kept", "copied_from", "copy_new", "is_whole"]
 
 _HEAD = 1024
 _FIRST_PIECE = 16 * 1024
@@ -58,9 +58,12 @@ class Copied:
         unknown: lines or parts of kinds that this version does not know; they are skipped.
         broken: those that are not JSON, too long or too deep; they are skipped.
         offset: how far the original is copied.
+
+    Attributes:
+        has_more: whether there may be more, which waits for the next time.
     """
 
-    __slots__ = ("broken", "copied", "offset", "session", "unknown")
+    __slots__ = ("broken", "copied", "has_more", "offset", "session", "unknown")
 
     def __init__(
         self, session: str, *, copied: int = 0, unknown: int = 0, broken: int = 0, offset: int = 0
@@ -70,6 +73,7 @@ class Copied:
         self.unknown = unknown
         self.broken = broken
         self.offset = offset
+        self.has_more = False
 
     def count(self, skipped: Skipped) -> None:
         """Count a piece that is not kept."""
@@ -114,7 +118,8 @@ def _copy_lines(
         mark = f"{min(len(first), _HEAD)}-{zlib.crc32(first[:_HEAD]):08x}"
         origin = _origin(path)
         start, before = store.copied_to(origin)
-        if before != mark or start > file.seek(0, 2):  # another file, or one that was cut
+        end = file.seek(0, 2)
+        if before.partition(" ")[0] != mark or start > end:  # another file, or one that was cut
             start = 0
         conversation = parser.begin(path, parse_line(first), kept)
         done = Copied(conversation.session, offset=start)
@@ -138,11 +143,29 @@ def _copy_lines(
                     fingerprint=mark,
                 )
                 batch, size = [], 0
-    if batch or done.offset != start:
+    if not done.has_more:
+        mark = f"{mark} {end}"  # whole, though a blank or a torn line may stand at its end
+    if batch or done.offset != start or before != mark:
         done.copied += store.append(
             client, conversation.session, batch, origin=origin, offset=done.offset, fingerprint=mark
         )
     return done
+
+
+def copied_from(store: KeepsTranscripts, path: str) -> tuple[int, str]:
+    """How far an original was copied, and its fingerprint then, by its path."""
+    return store.copied_to(_origin(path))
+
+
+def is_whole(offset: int, fingerprint: str, size: int) -> bool:
+    """Whether an original of lines was copied to its end, or to the torn line at its end.
+
+    Args:
+        offset: How far it was copied.
+        fingerprint: As it was noted.
+        size: How large the original is now.
+    """
+    return offset == size or fingerprint.partition(" ")[2] == str(size)
 
 
 def _first_line(file: IO[bytes]) -> bytes:
@@ -168,6 +191,7 @@ def _counted(file: IO[bytes], done: Copied, limit_bytes: int | None) -> Iterator
             yield value
         done.offset = at
         if limit_bytes is not None and at - start >= limit_bytes:
+            done.has_more = True
             return
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.journals.transcripts.clients import LINE_CLIENTS, document_client, line_client
+from commonplace.journals.transcripts.copying import copied_from, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -130,9 +131,9 @@ def _originals(
 
 
 def _is_behind(store: TranscriptStore, client: str, path: str, size: int) -> bool:
-    offset, fingerprint = store.copied_to(path)
+    offset, fingerprint = copied_from(store, path)
     if client in LINE_CLIENTS:
-        return offset != size
+        return not is_whole(offset, fingerprint, size)
     return fingerprint != document_client(client).stamp(path)
 
 

@@ -1,6 +1,7 @@
 """Reading lines of JSON from a file that may be huge, hostile, or still being written.
 
-Never holds a line longer than a bound, and never takes a line for whole before its line break.
+Never holds a line longer than a bound, and never takes a line for whole before its line break, or
+before the brace that closes it at the end of a file.
 """
 
 from __future__ import annotations
@@ -61,6 +62,9 @@ def json_lines(file: IO[bytes], *, start: int = 0) -> Iterator[tuple[object | Sk
             rest, is_skipping = [], True
         elif not is_skipping:
             rest.append(last)
+    # The beginning of an object is never one: a last line without its break is whole if it is one.
+    if isinstance(value := parse_line(b"".join(rest)), dict):
+        yield value, at
 
 
 def parse_line(line: bytes) -> object | Skipped:
