@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from commonplace.core.brief_item import BriefItem
-from commonplace.services.brief.parts import find_decided, find_distinct, find_open, without
+from commonplace.services.brief.parts import (
+    find_decided,
+    find_distinct,
+    find_open,
+    find_settled,
+    without,
+)
 
 
 def note(text, at=0.0, tags=()):
@@ -35,6 +41,17 @@ def test_a_line_that_only_holds_such_a_word_is_not(line):
     assert find_open([note(line)]) == []
 
 
+def test_a_sentence_that_is_marked_so_is_open():
+    """In capitals or with a colon, as models write it at the end of a note; the rest is not."""
+    gauge = note("The gauge reports feet. TODO: convert it. Next: the east quay.")
+    assert [x.text for x in find_open([gauge])] == ["TODO: convert it.", "Next: the east quay."]
+    plain = note("It works. Next we eat. Todo lists are long. See TODO.md. TODO.md is old.")
+    assert find_open([plain]) == []
+    done = note("It holds. Done: convert it.", 2.0)
+    assert [x.text for x in find_open([done, gauge])] == ["Next: the east quay."]
+    assert [x.text for x in without([gauge], find_open([gauge]))] == ["The gauge reports feet."]
+
+
 def test_what_was_done_since_is_not_open():
     """A later line that marks the same as done closes it; an earlier one does not."""
     newest_first = [
@@ -43,6 +60,7 @@ def test_what_was_done_since_is_not_open():
         note("done: rope"),
     ]
     assert [x.text for x in find_open(newest_first)] == ["TODO: rope"]
+    assert [x.text for x in find_settled(newest_first)] == ["TODO: bell"]
 
 
 def test_what_is_open_is_said_once():

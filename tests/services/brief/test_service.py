@@ -144,6 +144,16 @@ def test_to_dos_that_are_not_done_are_open():
     assert part(brief(), "Still open")[0].endswith(f"call the pilot [{ref}]")
 
 
+def test_a_to_do_that_is_done_is_not_shown_as_one():
+    """Nor in what was done last, where the rest of its note stands."""
+    write(project_notes="The gauge reports feet. TODO: convert it.")
+    write(project_notes="The quay is dry. Done: convert it.")
+    text = brief()
+    assert "The gauge reports feet." in text
+    assert "TODO" not in text
+    assert part(text, "Still open") == []
+
+
 @pytest.mark.parametrize("tokens", [80, 120, 300, 1500])
 def test_it_is_never_longer_than_the_setting(monkeypatch, tokens):
     """Every part has its share of the room."""

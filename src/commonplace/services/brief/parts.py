@@ -32,25 +32,38 @@ _DECIDED = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
+# Before a sentence that is marked, beyond doubt: many models end a note with one.
+_MARKED = re.compile(
+    r"(?<=[.!?;])[^\S\n]+(?=(?:TODO|FIXME)\b(?!\.)"
+    r"|(?:Todo|Next(?: steps?)?|Open(?: questions?)?|Left to do|Still to do|Done) ?:)"
+)
 
 
 def find_open(items: Sequence[BriefItem]) -> list[BriefItem]:
     """What is marked as still to do and was not marked as done since, newest first.
 
-    A line counts by its first word (`TODO`, `Next:`, `- [ ]`), an event by its tags as well.
+    A line counts by its first word (`TODO`, `Next:`, `- [ ]`), a sentence by its first word in
+    capitals or before a colon; an event by its tags as well.
     """
-    closed: set[str] = set()
-    found: list[BriefItem] = []
+    return [line for line, is_open in _marked(items) if is_open]
+
+
+def find_settled(items: Sequence[BriefItem]) -> list[BriefItem]:
+    """What is marked as still to do, and was marked as done or said again since."""
+    return [line for line, is_open in _marked(items) if not is_open]
+
+
+def _marked(items: Sequence[BriefItem]) -> Iterator[tuple[BriefItem, bool]]:
+    settled: set[str] = set()
     for item in items:
         by_tag = item.kind == "todo" or not OPEN_TAGS.isdisjoint(item.tags)
         for line in (item.text,) if by_tag else _lines(item.text):
             what = _MARK.sub("", line, count=1).strip().lower()
             if _DONE.match(line):
-                closed.add(what)
-            elif what and (by_tag or _OPEN.match(line)) and what not in closed:
-                closed.add(what)  # said again by an older entry
-                found.append(BriefItem(item.at, line, item.ref, item.kind))
-    return found
+                settled.add(what)
+            elif what and (by_tag or _OPEN.match(line)):
+                yield BriefItem(item.at, line, item.ref, item.kind), what not in settled
+                settled.add(what)
 
 
 def find_decided(items: Iterable[BriefItem]) -> list[BriefItem]:
@@ -95,4 +108,6 @@ def find_distinct(items: Iterable[BriefItem]) -> list[BriefItem]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    return (line for line in text.splitlines() if line.strip())
+    """The lines, cut before each sentence that is marked as open or done."""
+    lines = (part for line in text.splitlines() for part in _MARKED.split(line))
+    return (line for line in lines if line.strip())

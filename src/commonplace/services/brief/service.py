@@ -14,7 +14,13 @@ from commonplace.journals.chronicle import recent as chronicle
 from commonplace.journals.memory import recent as memory
 from commonplace.journals.private import recent as private
 from commonplace.journals.transcripts import recent as transcripts
-from commonplace.services.brief.parts import find_decided, find_distinct, find_open, without
+from commonplace.services.brief.parts import (
+    find_decided,
+    find_distinct,
+    find_open,
+    find_settled,
+    without,
+)
 from commonplace.services.brief.project import make_test
 from commonplace.services.brief.render import render_brief
 
@@ -106,7 +112,7 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
         name: find_distinct(items)[:MOST_ITEMS] for name, items in found.items() if name in offered
     }
     if "last" in offered:
-        shown = [item for items in chosen.values() for item in items]
+        shown = [item for items in chosen.values() for item in items] + find_settled(written)
         chosen["last"] = find_distinct(
             sorted([*without(written, shown), *sessions], key=lambda item: -item.at)
         )[:MOST_ITEMS]
