@@ -91,6 +91,13 @@ def test_what_nobody_said_is_not_kept():
     )
 
 
+def test_what_the_client_says_in_the_models_name_is_not_kept():
+    """After a compaction, or where the model could not be reached: no model said it."""
+    line = claude_line("No response requested.", role="assistant", own="a")
+    line["message"]["model"] = "<synthetic>"
+    assert said(line, claude_line("Go on.", own="b"))[0].text == "Go on."
+
+
 def test_sub_agents_are_left_out_or_marked():
     """By the mark of a line, and by the name of the file."""
     line = claude_line("Look around.", isSidechain=True)

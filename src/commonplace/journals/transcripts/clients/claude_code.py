@@ -34,6 +34,9 @@ _NOTES = frozenset(
     " file-history-snapshot frame-link last-prompt mode permission-mode pr-link progress"
     " queue-operation started result summary system tag worktree-state".split()
 )
+_NO_MODEL = "<synthetic>"
+"""The model of what the client says itself: after a compaction, or where none answered."""
+
 _BLOCKS = frozenset(
     "text thinking redacted_thinking tool_use server_tool_use mcp_tool_use tool_result image"
     " document tool_reference fallback web_search_tool_result mcp_tool_result".split()
@@ -98,7 +101,7 @@ def messages(lines: Iterable[object], conversation: Conversation) -> Iterator[Me
 def _said(
     fields: dict[str, object], role: str, conversation: Conversation
 ) -> Iterator[Message | Skipped]:
-    if fields.get("isMeta") is True or fields.get("isCompactSummary") is True:
+    if _is_of_the_client(fields):
         return
     content = dict_of(fields.get("message")).get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
@@ -129,6 +132,13 @@ def _said(
         yield from _of_tools([dict_of(block) for block in blocks], own, conversation)
     if unknown:
         yield UNKNOWN
+
+
+def _is_of_the_client(fields: dict[str, object]) -> bool:
+    """Whether the client said this itself, in the name of the user or of the model."""
+    if fields.get("isMeta") is True or fields.get("isCompactSummary") is True:
+        return True
+    return dict_of(fields.get("message")).get("model") == _NO_MODEL
 
 
 def _of_tools(
