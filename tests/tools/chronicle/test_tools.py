@@ -144,15 +144,19 @@ def test_pages_of_a_list_hold_every_entry_once(world, limit):
 
 
 def test_nothing_there_is_no_error(world):
-    """An empty list and a search without a match answer one sentence, and make no file."""
-    for tool, arguments in [
-        ("list_entries", {}),
-        ("search_entries", {}),
-        ("search_entries", {"text": "quokka"}),
-        ("find_when_i", {"what": "quokka"}),
+    """An empty list and a search without a match answer one sentence, and make no file.
+
+    To a question of when, the answer may be in another journal.
+    """
+    elsewhere = "Only the log was searched; recall searches all that was said and written."
+    for tool, arguments, note in [
+        ("list_entries", {}, ""),
+        ("search_entries", {}, ""),
+        ("search_entries", {"text": "quokka"}, ""),
+        ("find_when_i", {"what": "quokka"}, f"\n\nNote: {elsewhere}"),
     ]:
         answer = world(tool, **arguments)
-        assert answer.text == NOTHING
+        assert answer.text == NOTHING + note
         assert (answer.facts["count"], answer.facts["entries"]) == (0, [])
     assert not world.path.exists()
 

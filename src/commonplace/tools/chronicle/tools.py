@@ -55,6 +55,7 @@ log it unasked with remember_this; when they ask you to note something, use add_
 
 _STORY_ENTRIES = 500
 _NOT_SURE = "None bears every word or comes near in meaning: these are the best there are."
+_LOG_ALONE = "Only the log was searched; recall searches all that was said and written."
 _TAGS_ARG = Arg("Tags: plain ones any of, '+tag' required, '-tag' excluded.")
 _SINCE_ARG = Arg("Only from the start of this time on: 'monday', '2026-11-03'.")
 
@@ -236,6 +237,8 @@ class ChronicleTools:
                 notes.append(f"Nothing in that time{others}.")
             elif events and wants != "best":
                 notes.append(_NOT_SURE)
+            elif not events:
+                notes.append(_LOG_ALONE)
         return self._listed(
             events,
             head=counted,
