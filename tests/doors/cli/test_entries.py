@@ -209,6 +209,28 @@ def test_forms_of_a_list(written):
         SHAPE.validate(line)
 
 
+def test_a_list_says_what_a_model_is_given(written):
+    """The newest of all journals as the tool lists them, and where nothing is, that."""
+    shown = run("list", "2026-03-03", "--model").stdout
+    assert "left the harbour" in shown
+    assert "a quiet harbour" not in shown
+    assert "left the harbour" in run("last", "2", "--model").stdout
+    assert "No entries" in run("list", "2020").stdout
+
+
+def test_a_list_that_is_cut_says_how_it_goes_on(written):
+    """With the option that shows the rest; nothing is said where nothing is left."""
+    old, new = written
+    first, more = run("list", "-n", "1").stdout.splitlines()
+    assert (new in first, more) == (True, "More with --start 1")
+    assert facts("list", "-n", "1")["next_start"] == 1
+    rest = run("list", "-n", "1", "--start", "1").stdout.splitlines()
+    assert (len(rest), old in rest[0]) == (1, True)
+    assert facts("list")["next_start"] is None
+    write("a third")
+    assert len(run("last", "2").stdout.splitlines()) == 2
+
+
 def test_help_and_version_are_words_too():
     """As options they say the same."""
     assert run("help").stdout == run("--help").stdout

@@ -45,7 +45,8 @@ def test_it_says_first_what_it_takes(session):
     assert done.stderr == (
         f"Claude Code: 2 messages of 1 session, 2026-11-22; {size:.1f} kB to read.\n"
     )
-    assert run("import", "claude-code").stdout == "Claude Code: nothing new.\n"
+    again = run("import", "claude-code")
+    assert (again.stdout, again.stderr) == ("Claude Code: nothing new.\n", "")
 
 
 def test_what_was_imported_is_found(session):

@@ -56,6 +56,22 @@ def test_a_session_is_shown_in_its_order(ref):
     assert facts("transcripts", "show", ref)["session"]["ref"] == ONE
 
 
+def test_a_list_that_is_cut_says_how_it_goes_on():
+    """Of sessions, and of what was said in one; with the option that shows the rest."""
+    assert lines("list", "-n", "1")[-1] == "More with --start 1"
+    assert lines("show", "5e0c", "-n", "1")[-1] == "More with --first 2"
+    assert "More" not in lines("list")[-1] + lines("show", "5e0c")[-1]
+
+
+def test_a_turn_of_tools_alone_names_them():
+    """It has no words."""
+    app = opened_app()
+    turn = said(3, role="assistant", tools=("Bash", "Read"))._replace(text="")
+    app.transcripts.store.append("claude-code", "5e0c-1", [turn])
+    app.close()
+    assert lines("show", "5e0c")[-1].endswith("#3  assistant: (tools: Bash, Read)")
+
+
 def test_what_was_said_is_searched():
     """It leads to `open`, which shows what was said around it."""
     found = facts("transcripts", "search", "lock", "file")["items"]
@@ -76,6 +92,15 @@ def test_a_session_is_deleted_for_good():
     assert facts("transcripts", "list")["items"] == []
     missing = run("transcripts", "delete", TWO, "--yes")
     assert missing.exit_code == 3
+
+
+def test_a_session_that_is_gone_is_not_found():
+    """Though the last list still has its messages, whose refs begin with its own."""
+    lines("show", ONE)
+    run("transcripts", "delete", ONE, "--yes")
+    for ref in (ONE, "5e0c-1"):
+        gone = run("transcripts", "show", ref)
+        assert (gone.exit_code, "beginning of" in gone.stderr) == (3, False)
 
 
 def test_what_was_said_cannot_be_edited():

@@ -11,11 +11,12 @@ import click
 
 from commonplace.core.clock import render_interval
 from commonplace.core.values import Answer
-from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.calls import opened, tool_option
 from commonplace.doors.cli.editor import edited_text
 from commonplace.doors.cli.frame import (
     common_options,
     confirm,
+    list_form,
     list_options,
     show,
     show_list,
@@ -28,6 +29,7 @@ from commonplace.doors.cli.short_refs import (
     newest_entries,
     whole_ref,
 )
+from commonplace.tools.recall.tools import RecallTools
 
 if TYPE_CHECKING:
     from commonplace.app import App
@@ -44,19 +46,18 @@ if TYPE_CHECKING:
     show_default=True,
     help="Maximum number of entries.",
 )
+@tool_option(RecallTools.list_by_time, "start", "--start", type=int)
 @click.option(
     "-j", "--journal", "journals", multiple=True, metavar="NAME", help="Only this journal."
 )
 @list_options
-def list_entries(
-    when: tuple[str, ...], limit: int, journals: tuple[str, ...], as_json: bool
-) -> None:
+def list_entries(when: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """List the newest entries of all journals.
 
     WHEN is a time such as `yesterday` or `last week`; without it any time.
     """
     with opened() as app:
-        show_list(_newest(app, " ".join(when), limit, journals), as_json)
+        show_list(_newest(app, when=" ".join(when), **given), as_json)
 
 
 @click.command(short_help="Show the newest entry whole.")
@@ -66,7 +67,9 @@ def last(count: int, as_json: bool) -> None:
     """Show the newest entry whole, or list the newest COUNT entries of all journals."""
     with opened() as app:
         if count > 1:
-            show_list(_newest(app, "", count, ()), as_json)
+            newest = _newest(app, limit=count)
+            facts = {**newest.facts, "next_start": None}  # it has no --start
+            show_list(Answer(text=newest.text, facts=facts), as_json)
             return
         tool = app.toolset("recall").tool("open_ref")
         show_page(tool.call({"ref": whole_ref(app, "-1")}), as_json)
@@ -106,7 +109,15 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
         show(_answer(service.delete(entry.ref, expected=entry.version)), as_json)
 
 
-def _newest(app: App, when: str, limit: int, journals: tuple[str, ...]) -> Answer:
+def _newest(
+    app: App,
+    *,
+    limit: int,
+    when: str = "",
+    journals: tuple[str, ...] = (),
+    start: int | None = None,
+) -> Answer:
+    """What was written last, whole; as a model is given it, the tool cuts and words it."""
     from commonplace.core.values import Filter
     from commonplace.tools.answers import interval_facts, unknown_name
 
@@ -114,16 +125,26 @@ def _newest(app: App, when: str, limit: int, journals: tuple[str, ...]) -> Answe
     for name in journals:
         if name not in known:
             raise unknown_name(f"Unknown journal: {name!r}.", name, known)
-    listed = newest_entries(app, when, Filter(journals=journals), limit)
+    first = start or 0
+    end = first + limit
+    # One more than is shown says whether there are more.
+    listed = newest_entries(app, when, Filter(journals=journals), end + 1)
+    shown = listed.hits[first:end]
     facts = {
         "interval": interval_facts(listed.interval),
-        "count": len(listed.hits),
-        "entries": [_facts(hit.doc) for hit in listed.hits],
+        "count": len(shown),
+        "entries": [_facts(hit.doc) for hit in shown],
+        "next_start": end if len(listed.hits) > end else None,
         "notes": list(listed.notes),
     }
-    zone = app.settings.timezone
-    during = f" of {render_interval(listed.interval, zone)}" if listed.interval else ""
-    return Answer(text=f"No entries{during} found.", facts=facts)
+    if list_form() == "model":
+        arguments = {"when": when, "journals": list(journals), "limit": limit, "start": first}
+        said = app.toolset("recall").tool("list_by_time").call(arguments).text
+    else:
+        zone = app.settings.timezone
+        during = f" of {render_interval(listed.interval, zone)}" if listed.interval else ""
+        said = f"No entries{during} found."
+    return Answer(text=said, facts=facts)
 
 
 def _facts(doc: Doc) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def import_sessions(client: str | None, path: str | None, as_json: bool, **given
         if given["dry_run"]:
             show(plan, as_json, items="clients")
             return
-        if not as_json:
+        if plan.facts["messages"] and not as_json:  # else the answer says the same
             click.echo(plan.text, err=True)
         with show_fetching() as progress:
             done = importing.run(originals, since=start, progress=progress)

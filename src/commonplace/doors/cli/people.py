@@ -39,6 +39,10 @@ _SAID = {"turn", "session"}
 """The kinds of entry that are what was said in a session."""
 
 
+_GOING_ON = {"cursor": "--cursor", "next_start": "--start", "next_first": "--first"}
+"""What a list is gone on with where it was cut: the fact that says so, and the option."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListLook:
     """How a list is shown.
@@ -72,8 +76,8 @@ def render_list(shaped: Mapping[str, Any], look: ListLook) -> str:
         lines += _item_lines(number, numbers, item, look)
     if shaped.get("left_out"):
         lines.append(f"{shaped['left_out']} more were left out.")
-    if shaped.get("cursor"):
-        lines.append(f"More with --cursor {visible(shaped['cursor'])}")
+    going_on = ((option, shaped.get(name)) for name, option in _GOING_ON.items())
+    lines += [f"More with {option} {visible(str(at))}" for option, at in going_on if at]
     lines += [f"Note: {note}" for note in shaped.get("notes", ())]
     return "\n".join(lines)
 
@@ -146,8 +150,7 @@ def _item_lines(
     age = item.get("age", "")
     journal = item.get("journal", "")
     ref = visible(item.get("ref", ""))
-    text = _said_where(item) + visible(" ".join(item.get("text", "").split()))
-    text = _replaced(item, look) + text
+    text = _replaced(item, look) + _said_where(item) + _words_of(item)
     tags = "".join(f" #{visible(tag)}" for tag in item.get("tags", ()) if isinstance(tag, str))
     if look.width is None:
         yield "  ".join(filter(None, [at, age, ref, text + tags]))
@@ -169,6 +172,14 @@ def _item_lines(
     left = (text + tags)[len(first) :].strip()
     if left and look.lines > 1:
         yield f"{indent}{_marked(cut(left, rest), look.about)}"
+
+
+def _words_of(item: Mapping[str, Any]) -> str:
+    """What an entry says; of a turn without a word, the tools that were called in it."""
+    words = visible(" ".join(item.get("text", "").split()))
+    if words or not item.get("tools"):
+        return words
+    return visible(f"(tools: {', '.join(item['tools'])})")
 
 
 def _said_where(item: Mapping[str, Any]) -> str:

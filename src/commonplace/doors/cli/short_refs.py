@@ -191,11 +191,17 @@ def newest_entries(app: App, when: str, within: Filter, limit: int) -> EntriesOf
 
 
 def _beginning_with(named: str, leads: Sequence[str], refs: Iterable[str]) -> list[str]:
-    """The refs that begin like this, whole or behind one of the leads; one that is it, alone."""
+    """The refs that begin like this, whole or behind one of the leads; one that is it, alone.
+
+    What goes on with `#` is a part of what was named whole, and not meant.
+    """
+    parts = f"{named}#"
     by_name = {ref: _names(ref, leads) for ref in refs}
     fitting = [ref for ref, names in by_name.items() if named in names]
     return fitting or [
-        ref for ref, names in by_name.items() if any(name.startswith(named) for name in names)
+        ref
+        for ref, names in by_name.items()
+        if any(name.startswith(named) and not name.startswith(parts) for name in names)
     ]
 
 
