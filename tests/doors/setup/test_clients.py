@@ -235,6 +235,7 @@ def test_toml_is_merged(machine):
         ("cursor", "[]"),
         ("cursor", '{"a": NaN}'),
         ("cursor", "[" * 100_000),
+        ("cursor", f'{{"a": {"[" * 700}{"]" * 700}}}'),
         ("claude-code", '{"torn": '),
         ("claude-desktop", b'{"a": "\xff"}'),
         ("codex", "model = "),

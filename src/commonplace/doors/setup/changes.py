@@ -76,6 +76,8 @@ def plan_setup(files: Sequence[ClientFile]) -> list[Change]:
             raise _not_editable(f"{each.path} is not UTF-8 text.", each, text) from exc
         except Invalid as exc:
             raise _not_editable(exc.message, each, text) from exc
+        except RecursionError as exc:
+            raise _not_editable(_too_deep(each), each, text) from exc
         if after != text:
             changes.append(
                 Change(
@@ -106,10 +108,11 @@ def plan_removal(files: Sequence[ClientFile]) -> list[Change]:
             continue
         try:
             changes.append(_restored(each, before) or _cut(each, before))
-        except Invalid as exc:
+        except (Invalid, RecursionError) as exc:
             labels = ", ".join(dict.fromkeys(part.label for part in present))
             hint = f"Take out of it yourself: {labels}. Then run this again."
-            raise Invalid(exc.message, hint=hint) from exc
+            message = exc.message if isinstance(exc, Invalid) else _too_deep(each)
+            raise Invalid(message, hint=hint) from exc
     return changes
 
 
@@ -217,6 +220,10 @@ def _encoded(text: str, former: bytes | None) -> bytes:
 def _content(file: Path) -> bytes | None:
     with translated(file):
         return file.read_bytes() if file.exists() else None
+
+
+def _too_deep(each: ClientFile) -> str:
+    return f"{each.path} cannot be edited: its values are nested too deeply."
 
 
 def _not_editable(message: str, each: ClientFile, text: str) -> Invalid:
