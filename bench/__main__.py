@@ -125,7 +125,7 @@ FULL = Plan(
     ),
     http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0, warm_s=15.0),
     transcripts=transcripts.Sizes(megabytes=200, times=3),
-    hooks=hooks.Sizes(entries=100_000, times=15),
+    hooks=hooks.Sizes(entries=100_000, recalled=10_000, times=15),
 )
 QUICK = Plan(
     entries=1_000,
@@ -144,7 +144,7 @@ QUICK = Plan(
     memories=memories.Sizes(users=50, rows=40, large=3_000, questions=15, saves=60, filed=240),
     http=https.Sizes(owners=8, records=50, clients=32, seconds=5.0),
     transcripts=transcripts.Sizes(megabytes=10, times=3),
-    hooks=hooks.Sizes(entries=2_000, times=5),
+    hooks=hooks.Sizes(entries=2_000, recalled=2_000, times=5),
 )
 
 
@@ -225,11 +225,13 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
         yield from https.http_figures(plan.http, cache)
         _say("Many clients over HTTP, their memories in Postgres")
         yield from https.http_postgres_figures(plan.http, scratch)
-    yield from _of_sessions(plan, scratch, parts)
+    yield from _of_sessions(plan, cache, scratch, parts)
     yield from _of_models(scratch, parts)
 
 
-def _of_sessions(plan: Plan, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
+def _of_sessions(
+    plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]
+) -> Iterator[Figure]:
     """What is kept of clients' sessions, and what their hooks cost."""
     if "transcripts" in parts:
         _say("Importing sessions")
@@ -237,6 +239,7 @@ def _of_sessions(plan: Plan, scratch: Path, parts: tuple[str, ...]) -> Iterator[
     if "hooks" in parts:
         _say("Hooks")
         yield from hooks.hook_figures(plan.hooks, scratch / "hooks")
+        yield from hooks.prompt_figures(plan.hooks, cache)
 
 
 def _of_models(scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:

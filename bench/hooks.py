@@ -7,9 +7,11 @@ the process that started it as its own.
 from __future__ import annotations
 
 import json
+import socket
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +19,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.corpus import make_thoughts
 from bench.figures import Figure, Spread
-from bench.homes import Home
+from bench.homes import Home, is_marked, mark
 from bench.logs import write_log
+from bench.recalls import mixed_home
+from bench.sessions import OURS, session
 from commonplace.doors.hooks.forms import EVENTS
+from commonplace.doors.prompt_socket import FOLDER, SUFFIX, receive_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CPU_MS = 60.0
 PEAK_MB = 15.0
+
+ANSWER_MS = 100.0
+
+_ANSWER = "The ferry to Anholt leaves at noon"
+_PROMPT = "When does the ferry to Anholt leave?"
+_PATIENCE_S = 10.0
 
 TURNS = 40
 """Messages of a turn that a pause copies; the others take the same."""
@@ -45,9 +56,14 @@ print(used.ru_utime + used.ru_stime, used.ru_maxrss, status)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """How large and how often. entries: of chronicle, a quarter of them the project's."""
+    """How large and how often.
+
+    entries: of chronicle, a quarter of them the project's. recalled: those a prompt is looked for
+    in.
+    """
 
     entries: int
+    recalled: int
     times: int
 
 
@@ -71,6 +87,65 @@ def hook_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
         name = f"hook {event}, {sizes.entries:,} entries"
         yield _figure(f"{name}, CPU", "ms", [x.cpu_ms for x in costs], [x.cpu_ms for x in bare])
         yield _figure(f"{name}, peak", "MB", [x.peak_mb for x in costs], [x.peak_mb for x in bare])
+
+
+def prompt_figures(sizes: Sizes, cache: Path) -> Iterator[Figure]:
+    """What a prompt costs where `hooks.recall` is on and a server answers, and how soon it does."""
+    home = mixed_home(cache, sizes.recalled)
+    settings = home.user / ".config" / "commonplace" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("[hooks]\nrecall = true\n")
+    if not is_marked(home, "answer"):
+        command = [sys.executable, "-P", "-m", "commonplace", "log", _ANSWER]
+        environment = home.environment()
+        subprocess.run(command, env=environment, cwd=home.project, check=True, capture_output=True)
+        mark(home, "answer")
+    name = f"recalling, {sizes.recalled:,} entries"
+    with session(OURS, home) as server:
+        server.initialize()
+        server.list_tools()
+        server.call("recall", query=_PROMPT)
+        folder = home.own / "users" / "me" / FOLDER
+        while not (found := [*folder.glob(f"*-{server.pid}{SUFFIX}")]):
+            time.sleep(0.05)
+        while _ask(found[0]) is None:  # the entry is being encoded
+            time.sleep(0.05)
+        taken = [ms for _ in range(sizes.times) if (ms := _ask(found[0])) is not None]
+        bare: list[Cost] = []
+        costs: list[Cost] = []
+        for number in range(sizes.times):
+            sent = home.folder / "sent.json"
+            said = {"session_id": f"{time.time_ns()}-{number}", "cwd": str(home.project)}
+            sent.write_text(json.dumps({**said, "prompt": _PROMPT}))
+            bare.append(run_alone([sys.executable, "-c", "pass"], home, sent))
+            costs.append(run_alone([*_command(), "prompt"], home, sent))
+    settings.unlink()
+    yield Figure(
+        name=f"prompt to answer, {name}",
+        unit="ms",
+        measured=Spread.of(taken),
+        floor=None,
+        limit=ANSWER_MS,
+        rule=f"{ANSWER_MS:.0f} ms, after which a hook says nothing",
+        note="On the socket of a server with its search loaded.",
+    )
+    yield _figure(
+        f"hook prompt, {name}, CPU", "ms", [x.cpu_ms for x in costs], [x.cpu_ms for x in bare]
+    )
+    yield _figure(
+        f"hook prompt, {name}, peak", "MB", [x.peak_mb for x in costs], [x.peak_mb for x in bare]
+    )
+
+
+def _ask(path: Path) -> float | None:
+    """Milliseconds until a server has answered a prompt; None where it found nothing."""
+    began = time.perf_counter()
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(path))
+        connection.sendall(json.dumps({"prompt": _PROMPT, "shown": []}).encode() + b"\n")
+        line = receive_line(connection, time.monotonic() + _PATIENCE_S)
+    taken = (time.perf_counter() - began) * 1000
+    return taken if json.loads(line)["refs"] else None
 
 
 def make_home(folder: Path, *, entries: int) -> Home:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
     from commonplace.services.projects import ProjectService
+    from commonplace.services.recall.prompt import PromptReach, PromptService
     from commonplace.tools.toolset import Toolset
 
 SWEEP_WAITS_S = 2.0
@@ -117,6 +118,29 @@ class App(OwnerContext):
             home=self.user_home,
             journals=tuple(root.path for root in journal.former),
             known=tuple(root.path.parent for root in journal.project_roots.each()),
+        )
+
+    def prompts(self) -> PromptService:
+        """What a prompt brings to mind, with no more of the private journal than a brief holds.
+
+        What was said in sessions is left out: this one's own words would fit best.
+        """
+        from commonplace.services.recall.prompt import PromptService
+
+        return PromptService(
+            recall=self.recall.service, reach=self._prompt_reach, screen=self.shared.screen.shown
+        )
+
+    def _prompt_reach(self) -> PromptReach:
+        from commonplace.services.recall.prompt import PromptReach
+
+        reach = self.settings.brief.private
+        left_out = {self.private.name, self.transcripts.name}
+        if reach != "all" and self.private.name in self.settings.timeline.feed:
+            left_out.add(self.timeline.name)  # its summaries are made of every heading
+        return PromptReach(
+            journals=tuple(each.name for each in self.journals if each.name not in left_out),
+            private=self.private.brief_headings(reach),
         )
 
     def fed(self) -> Sequence[JournalWiring]:

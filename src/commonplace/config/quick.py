@@ -123,6 +123,7 @@ QUICK: dict[str, tuple[str, Callable[[Any, str, str], Any], Any]] = {
     "brief.tokens": ("COMMONPLACE_BRIEF_TOKENS", _tokens, 1500),
     "brief.private": ("COMMONPLACE_BRIEF_PRIVATE", _reach, "notes"),
     "brief.parts": ("COMMONPLACE_BRIEF_PARTS", _parts, BRIEF_PARTS),
+    "hooks.recall": ("COMMONPLACE_HOOKS_RECALL", _boolean, False),
 }
 """Each by its key: its variable, what parses it, and its default."""
 
@@ -205,6 +206,28 @@ def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:
         folders["private.path"] = project.in_root(folders["private.path"])
     values["home"] = values["home"] or os.path.join(data_folder(environ), "commonplace")
     return QuickSettings(values, folders, environ, home)
+
+
+def may_recall(environ: Mapping[str, str]) -> bool:
+    """Whether `hooks.recall` may be on; True in doubt.
+
+    Looks for the word in what may set it, and parses nothing: a hook asks this at each prompt.
+
+    Args:
+        environ: The environment's variables.
+    """
+    if environ.get(QUICK["hooks.recall"][0]):
+        return True
+    for path in (user_settings_file(environ), os.path.expanduser(f"~/{PROJECT_FILE}")):
+        try:
+            with open(path, "rb") as file:
+                if b"recall" in file.read(_LARGEST):
+                    return True
+        except FileNotFoundError:
+            continue
+        except OSError:  # reading the settings says what is wrong
+            return True
+    return False
 
 
 def data_folder(environ: Mapping[str, str]) -> str:

@@ -443,6 +443,18 @@ class BriefSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HooksSettings:
+    """What hooks do beyond brief and transcripts."""
+
+    recall: bool = row(
+        "COMMONPLACE_HOOKS_RECALL",
+        parse_boolean,
+        "Give a model up to three entries that fit what you ask, without being asked for them.",
+        default=QUICK["hooks.recall"][2],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What is set, parsed; paths are absolute.
 
@@ -531,6 +543,7 @@ class Settings:
     llm: LlmSettings
     secrets: SecretsSettings
     brief: BriefSettings
+    hooks: HooksSettings
     origins: Mapping[str, str] = field(default_factory=dict)
     project_folders: Mapping[str, Path] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
@@ -551,6 +564,7 @@ SECTIONS: Mapping[str, type] = {
     "llm": LlmSettings,
     "secrets": SecretsSettings,
     "brief": BriefSettings,
+    "hooks": HooksSettings,
 }
 
 

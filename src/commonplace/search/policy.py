@@ -268,6 +268,9 @@ RECALL_FLOOR = -1.0
 WEAK_CHANCE = 0.2
 """Under this chance hits are called a weak match. Source: docs/retrieval.md."""
 
+PROMPT_SHARE = 0.5
+"""What a prompt brings to mind scores at least so much of the best: the label rests on that one."""
+
 _CHANCE_AHEAD, _CHANCE_BACKED, _CHANCE_BIAS = 6.8, 16.0, -3.51
 CHANCE_HITS = 10
 """How many of the best hits, and of the nearest entries, are looked at for it."""

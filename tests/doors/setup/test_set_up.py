@@ -211,7 +211,7 @@ def test_json_with_comments_is_shown_and_once_pasted_left_alone(home):
     assert file.read_text() == pasted
     out = CliRunner().invoke(main, ["setup", "gemini", "--remove"])
     assert out.exit_code == 2
-    assert "Take out of it yourself: commonplace, session-start, stop," in out.output
+    assert "Take out of it yourself: commonplace, session-start, prompt," in out.output
     assert file.read_text() == pasted
 
 

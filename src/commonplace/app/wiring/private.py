@@ -93,6 +93,27 @@ class PrivateWiring:
             shows_paths=self._context.shows_paths,
         )
 
+    def brief_headings(self, reach: str) -> Mapping[str, frozenset[str] | None]:
+        """The headings that a model may be given unasked, by scope.
+
+        None stands for every heading. Where one folder serves as both journals nobody can tell
+        whose notes are in it, and only what the user prefers is given.
+
+        Args:
+            reach: What `brief.private` says.
+        """
+        from commonplace.journals.private.recent import PROJECT_NOTES, USER_CONTEXT
+
+        headings = {"user": USER_CONTEXT, "project": PROJECT_NOTES}
+        if reach == "none":
+            return {}
+        return {
+            scope: None if reach == "all" else frozenset({headings[scope.partition("@")[0]]})
+            for scope in dict.fromkeys(
+                root.scope for root in self.journal.roots if root not in self.journal.former
+            )
+        }
+
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
         return {"private": lambda: self.tools.toolset}

@@ -5,7 +5,6 @@ Pure functions; never trusts what was sent, and never answers in another form th
 
 from __future__ import annotations
 
-import json
 import os
 
 TYPE_CHECKING = False
@@ -67,6 +66,8 @@ def parse_call(event: str, client: str, sent: bytes, cwd: str) -> HookCall:
         sent: All that came.
         cwd: The working directory of this process.
     """
+    import json
+
     try:
         said = json.loads(sent)
     except (ValueError, RecursionError):
@@ -81,15 +82,22 @@ def render_answer(call: HookCall, context: str) -> str:
         call: What it asked.
         context: What its model is to be given; empty for nothing.
     """
+    import json
+
     names = _NAMES.get(call.client)
     if not context:
-        return "" if call.client == DEFAULT_CLIENT else "{}\n"
+        return render_nothing(call.client)
     if names is None:
         answer: dict[str, Any] = {_FIELDS.get(call.client, "additionalContext"): context}
     else:
         name = names[call.event]
         answer = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
     return json.dumps(answer) + "\n"
+
+
+def render_nothing(client: str) -> str:
+    """What a client reads on stdout where there is nothing to say."""
+    return "" if client == DEFAULT_CLIENT else "{}\n"
 
 
 def _text(said: Mapping[str, Any], *names: str) -> str:

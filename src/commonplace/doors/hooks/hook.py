@@ -10,7 +10,14 @@ from __future__ import annotations
 import os
 import select
 
-from commonplace.doors.hooks.forms import CUTS, DEFAULT_CLIENT, EVENTS, parse_call, render_answer
+from commonplace.doors.hooks.forms import (
+    CUTS,
+    DEFAULT_CLIENT,
+    EVENTS,
+    parse_call,
+    render_answer,
+    render_nothing,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,8 +81,10 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
     call = None
     context = ""
     try:
-        from commonplace.config.quick import read_quick
+        from commonplace.config.quick import may_recall, read_quick
 
+        if event == "prompt" and not may_recall(environ):
+            return render_nothing(client)
         call = parse_call(event, client, sent, _working_folder())
         settings = read_quick(environ, call.cwd)
         try:
@@ -89,6 +98,10 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
 
 def _context(call: HookCall, settings: QuickSettings) -> str:
     """What the client's model is to be given."""
+    if call.event == "prompt" and settings["hooks.recall"]:
+        from commonplace.doors.hooks.prompt import recall_for
+
+        return recall_for(call, settings)
     if call.event != "session-start":
         return ""
     from commonplace.services.brief.project import find_folders
@@ -102,7 +115,12 @@ def _context(call: HookCall, settings: QuickSettings) -> str:
         client=call.client,
         is_cut=call.source in CUTS,
     )
-    return make_brief(settings, question).text
+    brief = make_brief(settings, question).text
+    if settings["hooks.recall"]:
+        from commonplace.doors.hooks.prompt import note_brief
+
+        note_brief(call, settings, brief)
+    return brief
 
 
 def _capture(call: HookCall, settings: QuickSettings) -> None:

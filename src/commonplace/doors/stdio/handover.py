@@ -96,13 +96,24 @@ def take_over(
     """
     from commonplace.app import App
     from commonplace.doors.lifecycle import Lifecycle
+    from commonplace.doors.stdio.prompt_listener import PromptListener
 
     app = App(settings, user_home=user_home)
-    lifecycle = Lifecycle(app.close)
+    prompts = PromptListener(app)
+
+    def close() -> None:
+        prompts.close()
+        app.close()
+
+    def load() -> None:
+        app.warm_up()
+        prompts.start()
+
+    lifecycle = Lifecycle(close)
     lifecycle.watch(session.parent)
     toolsets = app.toolsets()
 
-    warm_up = _Once(app.warm_up)
+    warm_up = _Once(load)
     steps: list[Callable[[], object]] = [warm_up] if settings.preload else []
     if keep and session.key and not session.fronted:
         key = session.key

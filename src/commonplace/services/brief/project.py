@@ -43,6 +43,20 @@ def make_test(
     return is_of
 
 
+def find_root(settings: QuickSettings, cwd: str) -> str:
+    """The project's folder; empty where there is none.
+
+    Args:
+        settings: May name the project.
+        cwd: The folder that is worked in.
+    """
+    from commonplace.core.projects import find_project, project_of
+
+    if settings["project"]:
+        return project_of(settings["project"], settings.home, settings.environ).root
+    return find_project(cwd, settings.home, settings.environ) or ""
+
+
 def find_folders(settings: QuickSettings, cwd: str) -> tuple[str, tuple[str, ...]]:
     """The project's folder, empty where there is none, and all folders that stand for it.
 
@@ -50,11 +64,11 @@ def find_folders(settings: QuickSettings, cwd: str) -> tuple[str, tuple[str, ...
         settings: May name the project.
         cwd: The folder that is worked in.
     """
-    from commonplace.core.projects import find_project, folders_of, project_of
+    from commonplace.core.projects import folders_of, project_of
 
-    folder = settings["project"] or cwd
-    if not settings["project"] and find_project(cwd, settings.home, settings.environ) is None:
+    if not find_root(settings, cwd):
         return "", ()
+    folder = settings["project"] or cwd
     project = project_of(folder, settings.home, settings.environ)
     named = [folder] if os.path.realpath(folder) == project.root else []
     found = [*named, *folders_of(project, settings.home, MOST_WORK_TREES)]

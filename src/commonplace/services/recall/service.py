@@ -169,6 +169,25 @@ class RecallService:
             missing=tuple(dict.fromkeys([*self.lost, *behind])),
         )
 
+    def find_strong(self, query: str, *, within: Filter, limit: int) -> Found:
+        """What fits a text that is not a question to us; no hits where the match is weak.
+
+        Other than `recall` it never lists what is newest or to be done, since nobody asked.
+
+        Args:
+            query: The text.
+            within: The entries that may be found, of any time.
+            limit: How many hits at the most.
+
+        Raises:
+            Invalid: A blank or too long text.
+            Unavailable: The index cannot be read.
+        """
+        question = self._understand(query, "")
+        found = self._search(question.about, within, limit, leaning=question.interval)
+        is_strong = found.chance is not None and found.chance >= policy.WEAK_CHANCE
+        return found if is_strong else replace(found, hits=())
+
     def list_by_time(
         self, when: str, *, within: Filter, limit: int, start: int = 0
     ) -> EntriesOfTime:
