@@ -332,3 +332,15 @@ def test_a_plugin_vetoes_nothing_where_another_program_has_the_name(name):
         line = hook["command"].replace("commonplace", "false", 1)
         assert os.system(f"sh -c {shlex.quote(line)}") == 0
         assert "||" not in hook.get("commandWindows", "")
+
+
+def test_a_server_elsewhere_under_our_name_is_left_alone(home):
+    """Over HTTP: a command beside its address would make an entry that is neither."""
+    entry = {"url": "https://example.org/mcp", "headers": {"Authorization": "Bearer x"}}
+    file = home / ".cursor" / "mcp.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"mcpServers": {"commonplace": entry}}))
+    before = snapshot(home)
+    setup("cursor", code=4)
+    setup("cursor", "--remove")
+    assert snapshot(home) == before

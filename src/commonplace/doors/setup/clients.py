@@ -98,6 +98,10 @@ class Client:
         named = [name for name in own_variables() if environ.get(name)] if self.variables else []
         return {**entry, self.variables: named} if named else entry
 
+    def is_started(self, entry: object) -> bool:
+        """Whether an entry is of a server that the client starts, and not of one elsewhere."""
+        return bool(self.command(entry)) or entry == {}
+
     def command(self, entry: object) -> list[str]:
         """The command of an entry, word by word; empty where it has none."""
         if not isinstance(entry, dict):

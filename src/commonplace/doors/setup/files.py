@@ -72,13 +72,18 @@ class JsonServer:
 
     def find(self, text: str) -> JsonServer | None:
         """See `SetupPart`."""
+        present = self._present(text)
+        return replace(self, entry=present) if self.client.is_started(present) else None
+
+    def _present(self, text: str) -> Any:
         servers = read_json_object(text).get(self.client.table)
-        present = servers.get(SERVER) if isinstance(servers, dict) else None
-        return replace(self, entry=present) if isinstance(present, dict) else None
+        return servers.get(SERVER) if isinstance(servers, dict) else None
 
     def put(self, text: str, *, name: str) -> str:
-        """See `SetupPart`."""
+        """See `SetupPart`. Raises Conflict for a server elsewhere under our name."""
         present = self.find(text)
+        if present is None and self._present(text):
+            raise _other_server(name)
         entry = _merged(present.entry if present else {}, self.entry)
         if present and entry == present.entry:
             return text
@@ -172,17 +177,22 @@ class TomlServer:
 
     def find(self, text: str) -> TomlServer | None:
         """See `SetupPart`."""
+        present = self._present(text)
+        return replace(self, entry=present) if self.client.is_started(present) else None
+
+    def _present(self, text: str) -> Any:
         try:
             servers = tomllib.loads(text).get(self.client.table)
         except (tomllib.TOMLDecodeError, RecursionError):
             return None
-        present = servers.get(SERVER) if isinstance(servers, dict) else None
-        return replace(self, entry=present) if isinstance(present, dict) else None
+        return servers.get(SERVER) if isinstance(servers, dict) else None
 
     def put(self, text: str, *, name: str) -> str:
-        """See `SetupPart`."""
+        """See `SetupPart`. Raises Conflict for a server elsewhere under our name."""
         parse_toml(text, name=name)
         found = self.find(text)
+        if found is None and self._present(text):
+            raise _other_server(name)
         present = found.entry if found else {}
         listed = self.client.variables
         kept = present.get(listed, []) if listed in self.entry else []
@@ -304,6 +314,13 @@ def list_files(
             path = chosen.skills(machine) / name / "SKILL.md"
             files[path] = [OwnFile(kind="skill", label=name, text=text)]
     return [ClientFile(path=path, parts=tuple(parts)) for path, parts in files.items()]
+
+
+def _other_server(name: str) -> Conflict:
+    return Conflict(
+        f"{name} names a server {SERVER} that is not started on this machine.",
+        hint="Give that one another name, or take it out, then run setup again.",
+    )
 
 
 def _merged(present: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
