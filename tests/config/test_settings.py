@@ -117,6 +117,7 @@ VALUES = {
     "brief.tokens": ["0", "2", "3", "4"],
     "brief.private": ["notes", "all", "none", "notes"],
     "brief.parts": ["last", "open", "decided", "preferred"],
+    "hooks.recall": ["true", "false", "true", "false"],
 }
 
 NUMBERS = {

@@ -73,7 +73,7 @@ def check(world, writers):
         found = {
             hit.ref
             for title in list(titles.values())[:20]
-            for hit in writer.memory.search(title.split()[1], top_k=100).hits
+            for hit in writer.memory.search(title.split()[1], limit=100).hits
         }
         assert found >= set(list(titles)[:20])
         assert writer.memory.stats().found == len(titles)

@@ -62,12 +62,12 @@ class Customer(threading.Thread):
         if number % 7 == 1:
             self.deleted.add(text)
             try:
-                self._surely(self.memory.delete, "todo", self.told[text])
+                self._surely(self.memory.delete, self.told[text])
             except NotFound:
                 return  # an earlier try was done
-        found = self._once(self.memory.search, text, top_k=100)
+        found = self._once(self.memory.search, text, limit=100)
         if found is not None and not found.notes and text in self.told.keys() - self.deleted:
-            assert self.told[text] in [hit.entry.id for hit in found.hits]
+            assert self.told[text] in [hit.ref for hit in found.hits]
 
     def _once(self, call, *given, **named):
         try:
@@ -140,15 +140,14 @@ def check(world, customer):
     rows = world.database.rows(
         "SELECT title, id FROM wb_todo WHERE user_id = %s", customer.memory.owner
     )
-    there = dict(rows)
+    there = {title: f"memory:todo/{record_id}" for title, record_id in rows}
     assert len(there) == len(rows)
     kept = {text: x for text, x in customer.told.items() if text not in customer.deleted}
     assert kept.items() <= there.items()
     assert there.keys() - kept.keys() <= customer.unsure
     index = customer.memory.service.index()
-    refs = {f"memory:todo/{ref_id}" for ref_id in there.values()}
-    assert index.since("").stamps("").keys() == refs
+    assert index.since("").stamps("").keys() == set(there.values())
     assert customer.memory.stats().pending == 0
     for text in random.Random(1).sample(sorted(there), 10):
         found = customer.memory.search(text, limit=100)
-        assert there[text] in [hit.entry.id for hit in found.hits]
+        assert there[text] in [hit.ref for hit in found.hits]

@@ -44,7 +44,7 @@ def test_both_protocols_as_over_stdio():
 
     async def scenario(url, mode):
         async with connected(url, ann, mode=mode) as hers, connected(url, bob, mode=mode) as his:
-            assert len((await hers.list_tools()).tools) == 31
+            assert len((await hers.list_tools()).tools) == 33
             text = f"The locked database wore me out ({mode})."
             written = await hers.call_tool("process_thoughts", {"feelings": text})
             (ref,) = written.structured_content["refs"]

@@ -341,7 +341,7 @@ async def counting_and_paging(model):
     """How often something was done, then every entry, page by page."""
     for number in range(5):
         await model.act("asks to log", message=f"Restarted redis {number}")
-    counting = "'how many times did I …'"
+    counting = "'how many times did I'"
     text, counted = await model.act(counting, what="how many times did I restart redis this year?")
     assert "\n5 entries match.\n" in text
     assert counted["matching"] == 5

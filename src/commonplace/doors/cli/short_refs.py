@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
-from commonplace.core.files import make_folder, replace_file
+from commonplace.core.files import make_folder, remove_leftovers, replace_file
 from commonplace.core.owner_folders import make_owner_folder, owner_folder
 from commonplace.core.refs import bare_ref, look_up
 
@@ -45,6 +45,7 @@ def remember(refs: Iterable[str], read: Settings) -> None:
         make_folder(read.home)
         make_owner_folder(read.home / "users", read.owner)
         replace_file(_file(read), "".join(f"{ref}\n" for ref in refs).encode())
+        remove_leftovers(_file(read).parent)  # of commands that were killed here
 
 
 class ShortRefCommand(click.Command):
