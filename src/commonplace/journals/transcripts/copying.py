@@ -47,6 +47,8 @@ _HEAD = 1024
 _FIRST_PIECE = 16 * 1024
 _LONGEST_FIRST_LINE = 1024 * 1024
 _BATCH, _BATCH_CHARACTERS = 2000, 4 * 1024 * 1024
+_SMALL_BATCH = 24
+"""Where little is copied at once, by a hook: larger batches take it over 15 MB."""
 
 
 class Copied:
@@ -113,6 +115,8 @@ def _copy_lines(
     store: KeepsTranscripts, client: str, path: str, kept: Kept, limit_bytes: int | None
 ) -> Copied:
     parser = line_client(client)
+    is_little = limit_bytes is not None and limit_bytes < _BATCH_CHARACTERS
+    most = _SMALL_BATCH if is_little else _BATCH
     with open_regular(path) as file:
         first = _first_line(file)
         mark = f"{min(len(first), _HEAD)}-{zlib.crc32(first[:_HEAD]):08x}"
@@ -132,7 +136,7 @@ def _copy_lines(
                 continue
             batch.append(message)
             size += len(message.text)
-            if len(batch) >= _BATCH or size >= _BATCH_CHARACTERS:
+            if len(batch) >= most or size >= _BATCH_CHARACTERS:
                 # The line that is being read may say more: it counts as copied with the next.
                 done.copied += store.append(
                     client,

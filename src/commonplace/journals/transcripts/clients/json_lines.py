@@ -23,7 +23,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 """The most bytes of one line; a longer one is skipped, and counted as broken."""
 
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_PIECE = 128 * 1024  # a hook has no megabytes to spare
+_PIECE = 64 * 1024  # a hook has no megabytes to spare
 
 
 def open_regular(path: str) -> IO[bytes]:
