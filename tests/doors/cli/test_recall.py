@@ -31,7 +31,7 @@ def test_a_question_is_asked_in_plain_words(written):
     lines = done.stdout.splitlines()
     assert lines[0] == (
         "Time: 2024-03-01 00:00 to 2024-06-01 00:00 (UTC), read from 'in spring 2024':"
-        " entries of that time first."
+        " entries of that time count for more."
     )
     assert all(ref in done.stdout for ref in written)
     assert "Note: Searched by words alone: " in done.stdout

@@ -66,7 +66,10 @@ def test_a_time_in_a_question_comes_first_and_hides_nothing(world):
     for month, order in (("december", refs), ("january", refs[::-1])):
         found = call("memory_search", query=f"who painted the gate in {month}")
         assert [hit["ref"] for hit in found.facts["payload"]["results"]] == order
-        assert f"read from 'in {month}': records of that time first" in found.facts["notes"][-1]
+        assert (
+            f"read from 'in {month}': records of that time count for more"
+            in found.facts["notes"][-1]
+        )
     cut = call("memory_search", query="who painted the gate in december", when="january 2026")
     assert [hit["ref"] for hit in cut.facts["payload"]["results"]] == refs[1:]
     assert cut.facts["notes"] == []

@@ -74,7 +74,7 @@ def test_a_time_in_the_question_is_read_and_shown(world, app, model):
         "read_from": "last spring",
     }
     time = "Time: 2026-03-01 00:00 (UTC-08:00) to 2026-06-01 00:00 (UTC-07:00)"
-    assert f"{time}, read from 'last spring': entries of that time first." in answer.text
+    assert f"{time}, read from 'last spring': entries of that time count for more." in answer.text
     assert not answer.facts["outside_time"]
 
 
@@ -84,7 +84,7 @@ def test_a_time_in_the_question_hides_nothing(world, app, model):
     app = world.open(model=model)
     answer = ask(app, "recall", query="postgres last week")
     assert refs(answer) == refs(ask(app, "recall", query="postgres"))
-    assert "read from 'last week': entries of that time first." in answer.text
+    assert "read from 'last week': entries of that time count for more." in answer.text
     assert answer.facts["outside_time"] is False
 
 
@@ -105,7 +105,7 @@ def test_a_vague_time_leans(app):
         "until": "2026-10-01T07:00:00+00:00",
         "read_from": "a few months ago",
     }
-    assert "read from 'a few months ago': entries of that time first." in answer.text
+    assert "read from 'a few months ago': entries of that time count for more." in answer.text
     assert set(refs(answer)[:3]) == {app.told[name] for name in ("postgres", "why", "old")}
 
 
@@ -115,7 +115,7 @@ def test_a_vague_time_alone_cuts_nothing(world, app, query):
     new = app.chronicle.journal.add_event("planted a pear", at=world.clock() - timedelta(days=3))
     answer = ask(app, "recall", query=query)
     assert set(refs(answer)) == {new.event.ref, *app.told.values()}
-    assert "entries of that time first." in answer.text
+    assert "entries of that time count for more." in answer.text
 
 
 def test_a_vague_when_is_refused(app):

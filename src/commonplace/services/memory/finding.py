@@ -373,7 +373,8 @@ def _time_note(read: FoundWhen, zone: tzinfo) -> str:
 
     assert read.interval is not None
     span = render_interval(read.interval, zone)
-    return f"Time: {span}, read from {opening(read.phrase, 60)!r}: records of that time first."
+    phrase = opening(read.phrase, 60)
+    return f"Time: {span}, read from {phrase!r}: records of that time count for more."
 
 
 def _filter(asked: MemoryQuestion) -> Filter:

@@ -181,7 +181,9 @@ def _head(done: EntriesRecalled, zone: tzinfo) -> Iterator[str]:
     question, found = done.question, done.found
     if question.interval is not None:
         span = render_interval(question.interval, zone)
-        does = "only entries of that time" if question.cuts else "entries of that time first"
+        does = (
+            "only entries of that time" if question.cuts else "entries of that time count for more"
+        )
         if question.is_all:
             does = f"{does}, newest first" if question.cuts else f"the newest {does}"
         yield f"Time: {span}, read from {opening(question.phrase, 60)!r}: {does}."
