@@ -302,6 +302,13 @@ def test_the_list_says_what_is_where_and_what_is_wrong(home):
     assert rows["cursor"]["problem"] == wrong
 
 
+def test_a_setup_without_a_client_names_them_all():
+    """Who does not know how theirs is written reads it there."""
+    done = CliRunner().invoke(main, ["setup"])
+    assert done.exit_code == 2
+    assert all(name in done.output for name in CLIENTS)
+
+
 @pytest.mark.parametrize(
     ("platform", "program", "line"),
     [

@@ -45,7 +45,8 @@ def setup(
         show(entry_point("list_clients")(home=home), as_json)
         return
     if client is None or list_all:
-        raise click.UsageError("Name a CLIENT, or use --list alone.")
+        names = ", ".join(entry_point("clients"))
+        raise click.UsageError(f"Name one client ({names}), or use --list without one.")
     if remove:
         show(entry_point("remove_from_client")(client, home=home), as_json)
         return
