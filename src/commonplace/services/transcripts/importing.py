@@ -153,7 +153,7 @@ class TranscriptImport:
         Raises:
             Invalid, NotFound, Unavailable, Denied: The only original cannot be read.
         """
-        return self._go_through(originals, _Counting(self._store, since), None)
+        return self._go_through(originals, _CountingStore(self._store, since, keeps=False), None)
 
     def run(
         self,
@@ -175,10 +175,10 @@ class TranscriptImport:
             Invalid, NotFound, Unavailable, Denied: The only original cannot be read, or the store
                 not be written to.
         """
-        return self._go_through(originals, _Keeping(self._store, since), progress)
+        return self._go_through(originals, _CountingStore(self._store, since, keeps=True), progress)
 
     def _go_through(
-        self, originals: Iterable[Original], counting: _Counting, progress: Progress | None
+        self, originals: Iterable[Original], counting: _CountingStore, progress: Progress | None
     ) -> list[ClientImport]:
         every = [*originals]
         done, total = 0, sum(original.size for original in every)
@@ -195,7 +195,7 @@ class TranscriptImport:
                 progress(CLIENTS[original.client], done, total)
         return [*imports.values()]
 
-    def _take(self, original: Original, counting: _Counting) -> CommonplaceError | None:
+    def _take(self, original: Original, counting: _CountingStore) -> CommonplaceError | None:
         """Copy an original; why it cannot be read, if that is so."""
         into = counting.into
         into.size += original.size
@@ -232,16 +232,22 @@ def _originals(client: str, paths: Iterable[str], since: datetime | None) -> Ite
             yield Original(client=client, path=path, size=state.st_size)
 
 
-class _Counting:
-    """A store in which nothing is kept: it counts what would be.
+class _CountingStore:
+    """Counts what is new in what a store is given, and has it kept or not.
+
+    Args:
+        store: Keeps it, or knows what would be new.
+        since: Sessions of a document that ended before are left out; None leaves out none.
+        keeps: False only counts.
 
     Attributes:
         into: Where it is counted.
     """
 
-    def __init__(self, store: TranscriptStore, since: datetime | None) -> None:
+    def __init__(self, store: TranscriptStore, since: datetime | None, *, keeps: bool) -> None:
         self.into = ClientImport(client="")
         self._store = store
+        self._keeps = keeps
         self._since = instant(since.timestamp()) if since else ""
         self._seen: set[str] = set()
 
@@ -259,7 +265,7 @@ class _Counting:
         offset: int = 0,
         fingerprint: str = "",
     ) -> int:
-        """Count those of the messages that are new; see the store's own."""
+        """Count those of the messages that are new, and keep them; see the store's own."""
         if self._leaves_out(client, messages):
             return 0
         ids = self._store.new_ids(client, session, [message.id for message in messages])
@@ -267,6 +273,17 @@ class _Counting:
         self._seen |= ids
         new = {message.id: message for message in messages if message.id in ids}
         self.into.add(session, [*new.values()])
+        if self._keeps:
+            self._store.append(
+                client,
+                session,
+                messages,
+                # A document of which only a part is taken is not noted as copied: the rest may
+                # be wanted.
+                origin="" if self._is_part(client) else origin,
+                offset=offset,
+                fingerprint=fingerprint,
+            )
         return len(new)
 
     def _leaves_out(self, client: str, messages: Sequence[Message]) -> bool:
@@ -276,32 +293,3 @@ class _Counting:
     def _is_part(self, client: str) -> bool:
         """Whether only some sessions of a document are taken."""
         return bool(self._since) and client not in LINE_CLIENTS
-
-
-class _Keeping(_Counting):
-    """A store in which what is new is kept, and counted."""
-
-    def append(
-        self,
-        client: str,
-        session: str,
-        messages: Sequence[Message],
-        *,
-        origin: str = "",
-        offset: int = 0,
-        fingerprint: str = "",
-    ) -> int:
-        """Keep what is new of the messages, and count it; see the store's own."""
-        if self._leaves_out(client, messages):
-            return 0
-        count = super().append(client, session, messages)
-        # A document of which only a part is taken is not noted as copied: the rest may be wanted.
-        self._store.append(
-            client,
-            session,
-            messages,
-            origin="" if self._is_part(client) else origin,
-            offset=offset,
-            fingerprint=fingerprint,
-        )
-        return count
