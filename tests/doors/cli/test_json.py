@@ -105,6 +105,7 @@ REFUSED = {
     "tokens revoke": ["no-such"],
     "config edit": [],
     "serve": ["--port", "none"],
+    "web": ["--port", "none"],
 }
 """What needs a server, a remote, a terminal or the network is refused, in the shape of errors."""
 

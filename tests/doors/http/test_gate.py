@@ -14,8 +14,9 @@ import httpx2
 import pytest
 
 from commonplace.core.errors import Denied, Invalid
+from commonplace.doors.host_names import HostNames, host_name
 from commonplace.doors.http.address import check_access, parse_address
-from commonplace.doors.http.gate import Authenticator, Gate, HostNames, Offer, host_name
+from commonplace.doors.http.gate import Authenticator, Gate, Offer
 from commonplace.doors.http.limits import Limits, RateLimiter
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace.doors.tokens import TokenFile

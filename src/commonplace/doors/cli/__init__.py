@@ -50,6 +50,7 @@ COMMANDS = {
         "commonplace.doors.cli.brief:brief",
         "Show what a session of this project is given at its start.",
     ),
+    "web": Lazy("commonplace.doors.cli.web:web", "Look at everything in your browser."),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
     "serve": Lazy(
         "commonplace.doors.cli.serve:serve", "Serve MCP clients over HTTP, many users at once."

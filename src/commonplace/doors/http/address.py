@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Denied, Invalid
-from commonplace.doors.http.gate import LOOPBACK_NAMES, HostNames, host_name
+from commonplace.doors.host_names import LOOPBACK_NAMES, HostNames, host_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

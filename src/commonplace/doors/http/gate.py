@@ -6,9 +6,7 @@ that it is not valid, and never logs what a request contains.
 
 from __future__ import annotations
 
-import ipaddress
 import json
-import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace.core.clock import Clock
+    from commonplace.doors.host_names import HostNames
     from commonplace.doors.http.limits import Limits, RateLimiter
     from commonplace.doors.tokens import Token, TokenFile
 
@@ -34,7 +33,6 @@ Send = Callable[[Message], Awaitable[None]]
 
 PATH = "/mcp"
 HEALTH = "/healthz"
-LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 # A client behind a proxy is not on this machine. Not every proxy says so.
 _FORWARDED = (
     b"forwarded",
@@ -92,35 +90,6 @@ class Offer:
     toolsets: tuple[str, ...]
     usual: tuple[str, ...]
     may_write: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostNames:
-    """The names that a Host header may give this server.
-
-    Args:
-        hosts: The names, in lower case.
-        is_loopback: Whether only this machine can reach it.
-        any_address: Whether it listens on all addresses of the machine: each is its name.
-    """
-
-    hosts: frozenset[str]
-    is_loopback: bool
-    any_address: bool = False
-
-    def knows(self, host: str) -> bool:
-        """Whether a Host header names this server, and not another site's name for its address."""
-        name = host_name(host)
-        if name in self.hosts or not self.any_address:
-            return name in self.hosts
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return True
-
-
-_PORT = re.compile(r"(?::[0-9]{0,5})?")
 
 
 class Refusal(Exception):
@@ -390,17 +359,6 @@ class Gate:
                 f"This token may not call {called} here.",
                 "Use one whose scope and toolsets allow it; with --read-only none writes.",
             )
-
-
-def host_name(host: str) -> str:
-    """The name in a Host header, without its port, in lower case; empty where it is malformed."""
-    host = host.lower()
-    if host.startswith("["):
-        name, bracket, port = host[1:].partition("]")
-        # What stands after `%` in an address is any text: no client sends it.
-        return name if bracket and "%" not in name and _PORT.fullmatch(port) else ""
-    name, colon, port = host.partition(":")
-    return name.rstrip(".") if _PORT.fullmatch(colon + port) else ""
 
 
 def _opens_stream(headers: Mapping[bytes, bytes], body: bytes) -> bool:

@@ -18,19 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from commonplace.app import App
     from commonplace.core.ports import Language
     from commonplace.core.values import Completion, Question
     from commonplace.doors.http.concurrency import ConcurrencyLimit
+    from commonplace.doors.owner_apps import OwnerApps
     from commonplace.tools.toolset import Toolset
-
-
-class OwnerApps(Protocol):
-    """The apps of all owners; see `commonplace.app`."""
-
-    def using(self, owner: str) -> AbstractContextManager[App]:
-        """One owner's app, kept open while this is entered."""
-        ...
 
 
 @runtime_checkable

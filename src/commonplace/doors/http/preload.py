@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from weakref import ReferenceType
 
     from commonplace.app import App
-    from commonplace.doors.http.per_owner import OwnerApps
+    from commonplace.doors.owner_apps import OwnerApps
 
 _log = logging.getLogger(__name__)
 

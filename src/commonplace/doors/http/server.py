@@ -18,18 +18,19 @@ from commonplace.doors.http.address import check_access
 from commonplace.doors.http.concurrency import ConcurrencyLimit
 from commonplace.doors.http.gate import PATH, Authenticator, Gate
 from commonplace.doors.http.limits import RateLimiter
-from commonplace.doors.http.per_owner import OwnerApps, PerOwner
+from commonplace.doors.http.per_owner import PerOwner
 from commonplace.doors.http.preload import WarmedApps
 from commonplace.doors.http.sessions import Callers
-from commonplace.doors.http.uvicorn_server import (
+from commonplace.doors.interrupt import INTERRUPTED
+from commonplace.doors.lifecycle import Lifecycle
+from commonplace.doors.owner_apps import OwnerApps
+from commonplace.doors.uvicorn_server import (
     allow_many_files,
     end_at_stop_signals,
     listen,
     make_server,
     on_stop_signals,
 )
-from commonplace.doors.interrupt import INTERRUPTED
-from commonplace.doors.lifecycle import Lifecycle
 
 if TYPE_CHECKING:
     import socket
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from commonplace.doors.http.gate import Caller, Offer
     from commonplace.doors.http.limits import Limits
     from commonplace.doors.http.sessions import SessionManager
-    from commonplace.doors.http.uvicorn_server import Server
     from commonplace.doors.tokens import TokenFile
+    from commonplace.doors.uvicorn_server import Server
     from commonplace.tools.toolset import Toolset
 
 _log = logging.getLogger(__name__)
@@ -141,7 +142,7 @@ class HttpDoor:
         """
         check_access(address, self._tokens)
         allow_many_files()
-        opened = listen(address.host, address.port)
+        opened = listen(address.host, address.port, option="--http")
         port = opened.getsockname()[1]
         shown = f"[{address.host}]" if ":" in address.host else address.host
         anyio.run(self._serve, address, opened, lambda: ready(f"http://{shown}:{port}{PATH}"))
@@ -169,7 +170,12 @@ class HttpDoor:
                 inside=callers.answer,
                 withheld=self._names_withheld,
             )
-            server = make_server(gate, self._limits)
+            server = make_server(
+                gate,
+                connections=self._limits.connections,
+                keep_alive_s=self._limits.keep_alive_s,
+                finish_s=self._limits.finish_s,
+            )
             shutdown = _Shutdown(gate, callers, server)
             tasks.start_soon(shutdown.run, self._limits.finish_s)
             on_stop_signals(shutdown.begin, at_ctrl_c=shutdown.interrupt)

@@ -1,7 +1,8 @@
-"""The HTTP server itself: uvicorn's configuration, the socket it listens on, and its signals.
+"""The HTTP server of both doors that need one: uvicorn's configuration, its socket, its signals.
 
-Knows no MCP, and never logs what a request says. Uses no more of uvicorn than it documents: clients
-that are slow to send a head, or to take the rest of an answer, are a reverse proxy's to end.
+Knows no MCP and no page, and never logs what a request says. Uses no more of uvicorn than it
+documents: clients that are slow to send a head, or to take the rest of an answer, are a reverse
+proxy's to end.
 """
 
 from __future__ import annotations
@@ -22,8 +23,6 @@ from commonplace.doors.interrupt import close_at_ctrl_c
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from commonplace.doors.http.limits import Limits
-
 _BACKLOG = 512
 _HEAD_BYTES = 32 * 1024
 _FILES = 16_384
@@ -38,8 +37,17 @@ class Server(uvicorn.Server):
         yield
 
 
-def make_server(application: Callable[..., Any], limits: Limits) -> Server:
-    """Build the server of an ASGI application; its `serve` takes the socket from `listen`."""
+def make_server(
+    application: Callable[..., Any], *, connections: int, keep_alive_s: float, finish_s: float
+) -> Server:
+    """Build the server of an ASGI application; its `serve` takes the socket from `listen`.
+
+    Args:
+        application: What answers.
+        connections: Of all clients together, at most.
+        keep_alive_s: How long a connection without a request is kept.
+        finish_s: How long requests may go on when the server stops.
+    """
     config = uvicorn.Config(
         application,
         http="h11",
@@ -51,17 +59,22 @@ def make_server(application: Callable[..., Any], limits: Limits) -> Server:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=limits.connections,
+        limit_concurrency=connections,
         backlog=_BACKLOG,
-        timeout_keep_alive=int(limits.keep_alive_s),
-        timeout_graceful_shutdown=int(limits.finish_s),
+        timeout_keep_alive=int(keep_alive_s),
+        timeout_graceful_shutdown=int(finish_s),
         h11_max_incomplete_event_size=_HEAD_BYTES,
     )
     return Server(config)
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, *, option: str) -> socket.socket:
     """Open a socket that listens there.
+
+    Args:
+        host: A name or an IP address of this machine.
+        port: 0 for any that is free.
+        option: What the command calls the address, for the next step of an error.
 
     Raises:
         Unavailable: Another process listens there.
@@ -84,7 +97,7 @@ def listen(host: str, port: int) -> socket.socket:
         opened.close()
         if exc.errno == errno.EADDRINUSE:
             raise Unavailable(
-                f"Another process listens on {shown}.", hint="Stop it, or give another --http."
+                f"Another process listens on {shown}.", hint=f"Stop it, or give another {option}."
             ) from exc
         if exc.errno in {errno.EACCES, errno.EPERM}:
             raise Denied(

@@ -7,10 +7,8 @@ import pytest
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.doors.http.limits import Limits
-from commonplace.doors.http.uvicorn_server import listen, make_server
+from commonplace.doors.uvicorn_server import listen, make_server
 
-LIMITS = Limits(finish_s=1)
 LARGE = b"x" * (16 * 1024 * 1024)
 ASK = b"GET / HTTP/1.1\r\nhost: here\r\n\r\n"
 
@@ -28,9 +26,9 @@ def within_server(talk):
     """What `talk` returns, given a way to connect to a server."""
 
     async def scenario():
-        opened = listen("127.0.0.1", 0)
+        opened = listen("127.0.0.1", 0, option="--http")
         port = opened.getsockname()[1]
-        server = make_server(answer, LIMITS)
+        server = make_server(answer, connections=100, keep_alive_s=75, finish_s=1)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [opened])
             with anyio.fail_after(PATIENCE_S):
@@ -103,10 +101,10 @@ def test_a_large_answer():
 
 def test_where_one_cannot_listen():
     """Each with a next step."""
-    taken = listen("127.0.0.1", 0)
+    taken = listen("127.0.0.1", 0, option="--http")
     with taken, pytest.raises(Unavailable, match="Another process listens"):
-        listen("127.0.0.1", taken.getsockname()[1])
+        listen("127.0.0.1", taken.getsockname()[1], option="--http")
     with pytest.raises(Invalid, match="not an address of this machine"):
-        listen("192.0.2.1", 0)
+        listen("192.0.2.1", 0, option="--http")
     with pytest.raises(Invalid, match="not an address of this machine"):
-        listen("no such host.invalid", 0)
+        listen("no such host.invalid", 0, option="--http")

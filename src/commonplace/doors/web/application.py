@@ -1,0 +1,339 @@
+"""The ASGI application of the page: each request past the guard, to the page, and back as HTML.
+
+Decides nothing about what a page shows, and never answers an error with a traceback.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from contextlib import ExitStack, contextmanager
+from http import HTTPStatus
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlencode
+
+import anyio.to_thread
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from commonplace.core.errors import CommonplaceError, Denied, Invalid
+from commonplace.core.redact import noting_secrets
+from commonplace.doors.web.guard import (
+    HEADERS,
+    LONGEST_BODY,
+    Visitors,
+    check_form,
+    check_host,
+    check_origin,
+)
+from commonplace.doors.web.render import STATIC, render
+from commonplace.doors.web.table import PAGES, PageRow, row_of
+from commonplace.doors.web.visit import Download, Redirect, Visit, Visitor, WebPage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
+
+    from starlette.requests import Request
+
+    from commonplace.app import App
+    from commonplace.core.clock import Clock
+    from commonplace.doors.owner_apps import OwnerApps
+    from commonplace.doors.web.guard import Entrance
+
+_log = logging.getLogger(__name__)
+
+THREADS = 8
+"""How many pages are made at once."""
+
+STATUS = {"invalid": 400, "denied": 403, "not_found": 404, "conflict": 409, "unavailable": 503}
+"""The status of HTTP for each code of our errors; of any other it is 500."""
+
+_ENTER = "/enter"
+_LEAVE = "/leave"
+_STATIC = "/static"
+
+
+class OneApp:
+    """The machine's own owner's app, for a page of this machine alone."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    @contextmanager
+    def using(self, owner: str) -> Iterator[App]:
+        """The one app."""
+        yield self._app
+
+
+class WebApplication:
+    """The pages, for the browsers that an entrance lets in.
+
+    Args:
+        apps: The apps of the owners who may look.
+        entrance: Who is let in.
+        knows_host: Whether a Host header names this server.
+        clock: Says what time it is.
+        prefix: Where the pages begin, such as `/web`; empty for the root.
+        cookie: What the cookie is called: cookies of one machine are not kept apart by port.
+    """
+
+    def __init__(
+        self,
+        *,
+        apps: OwnerApps,
+        entrance: Entrance,
+        knows_host: Callable[[str], bool],
+        clock: Clock,
+        prefix: str = "",
+        cookie: str = "commonplace",
+    ) -> None:
+        self._apps = apps
+        self._entrance = entrance
+        self._knows_host = knows_host
+        self._clock = clock
+        self._prefix = prefix
+        self._cookie = cookie
+        self._visitors = Visitors()
+        self._limiter: anyio.CapacityLimiter | None = None
+        self._making = threading.local()
+        routes: list[Any] = [
+            Mount(_STATIC, StaticFiles(directory=STATIC)),
+            Route(_ENTER, self._enter, methods=["GET", "POST"]),
+            Route(_LEAVE, self._leave, methods=["POST"]),
+            *(
+                Route(row.path, self._endpoint(row), methods=["POST" if row.writes else "GET"])
+                for row in PAGES
+            ),
+        ]
+        self._inside = Starlette(
+            routes=[Mount(prefix, routes=routes)] if prefix else routes,
+            exception_handlers={HTTPException: self._http_error, Exception: self._crash},
+        )
+
+    async def __call__(
+        self,
+        scope: MutableMapping[str, Any],
+        receive: Callable[[], Awaitable[Any]],
+        send: Callable[[Any], Awaitable[None]],
+    ) -> None:
+        """Answer one request; every answer has the guard's headers."""
+        if scope["type"] != "http":
+            return
+        headers = _headers(scope)
+
+        async def guarded(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                static = scope["path"].startswith(self._prefix + _STATIC)
+                message["headers"] = [
+                    *message["headers"],
+                    *(
+                        (name.lower().encode(), value.encode())
+                        for name, value in HEADERS.items()
+                        if name.lower().encode() not in given
+                        and not (static and name == "Cache-Control")
+                    ),
+                ]
+            await send(message)
+
+        try:
+            check_host(headers.get("host", ""), self._knows_host)
+            if scope["method"] not in {"GET", "HEAD"}:
+                check_origin(headers, headers.get("host", ""))
+        except Denied as exc:
+            await self._error(exc, None)(scope, receive, guarded)
+            return
+        await self._inside(scope, receive, guarded)
+
+    def url(self, name: str, **given: Any) -> str:
+        """The address of a page: what its path names, then the rest as its query."""
+        path = row_of(name).path
+        for part in [key for key in given if f"{{{key}" in path]:
+            value = str(given.pop(part))
+            path = path.replace(f"{{{part}}}", value).replace(f"{{{part}:path}}", value)
+        rest = {key: value for key, value in given.items() if value not in ("", None, ())}
+        query = f"?{urlencode(rest, doseq=True)}" if rest else ""
+        return f"{self._prefix}{path}{query}"
+
+    def _endpoint(self, row: PageRow) -> Callable[[Request], Awaitable[Response]]:
+        """What answers the requests of one row of the table."""
+
+        async def answer(request: Request) -> Response:
+            visitor = self._visitor(request)
+            if visitor is None:
+                return self._show_entrance(401)
+            try:
+                form = await _form(request) if row.writes else {}
+                if row.writes:
+                    check_form(visitor, form.get("csrf", [""])[-1])
+            except CommonplaceError as exc:
+                return self._error(exc, visitor)
+            if self._limiter is None:
+                self._limiter = anyio.CapacityLimiter(THREADS)
+            return await anyio.to_thread.run_sync(
+                self._make, row, visitor, request, form, limiter=self._limiter
+            )
+
+        return answer
+
+    def _make(
+        self, row: PageRow, visitor: Visitor, request: Request, form: Mapping[str, Sequence[str]]
+    ) -> Response:
+        """Make one page, in a thread."""
+        try:
+            with ExitStack() as held:
+                app = held.enter_context(self._apps.using(visitor.owner))
+                left_out = held.enter_context(noting_secrets())
+                visit = Visit(
+                    app=app,
+                    visitor=visitor,
+                    now=self._clock(),
+                    parts=request.path_params,
+                    query=parse_qs(request.url.query, keep_blank_values=True),
+                    form=form,
+                    url=self.url,
+                )
+                module, _, function = row.handler.partition(":")
+                made = getattr(import_module(module), function)(visit)
+                visitor.notes += left_out.notes
+                return self._answer(made, visit)
+        except CommonplaceError as exc:
+            return self._error(exc, visitor)
+        except Exception:  # noqa: BLE001  a page's last line: whoever asked gets a page
+            _log.exception("The page %s failed", row.name)
+            return self._error(None, visitor)
+
+    def _answer(self, made: WebPage | Redirect | Download, visit: Visit) -> Response:
+        if isinstance(made, Redirect):
+            if made.note:
+                visit.visitor.notes.append(made.note)
+            return RedirectResponse(made.to, status_code=303)
+        if isinstance(made, Download):
+            return FileResponse(
+                made.path,
+                filename=made.name,
+                media_type=made.media_type,
+                background=BackgroundTask(os.unlink, made.path),
+            )
+        return self._page(made, visit.visitor, visit=visit)
+
+    def _page(self, page: WebPage, visitor: Visitor | None, **values: Any) -> Response:
+        notes: list[str] = []
+        if visitor is not None:
+            notes, visitor.notes = visitor.notes, []
+        text = render(
+            page.template,
+            title=page.title,
+            notes=notes,
+            visitor=visitor,
+            pages=[row for row in PAGES if row.title],
+            url=self.url,
+            base=self._prefix,
+            **values,
+            **page.values,
+        )
+        return HTMLResponse(text, page.status)
+
+    def _error(self, error: CommonplaceError | None, visitor: Visitor | None) -> Response:
+        """An error in plain words; None for one of our own making."""
+        values: dict[str, str] = {
+            "message": "Something went wrong here, and it is not your doing.",
+            "hint": "Look into the log of the server: `COMMONPLACE_LOG_FILE` names it.",
+        }
+        if error is not None:
+            values = {"message": str(error), "hint": ""}
+        status = STATUS.get(error.code, 500) if error is not None else 500
+        page = WebPage(template="error.html", title=HTTPStatus(status).phrase, values=values)
+        response = self._page(page, visitor)
+        response.status_code = status
+        return response
+
+    async def _http_error(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        known = {404: "There is no such page.", 405: "This page cannot be asked for in this way."}
+        values = {"message": known.get(error.status_code, error.detail), "hint": ""}
+        title = HTTPStatus(error.status_code).phrase
+        page = WebPage(template="error.html", title=title, values=values, status=error.status_code)
+        return self._page(page, self._visitor(request))
+
+    async def _crash(self, request: Request, error: Exception) -> Response:
+        return self._error(None, None)
+
+    def _visitor(self, request: Request) -> Visitor | None:
+        cookie = request.cookies.get(self._cookie, "")
+        visitor = self._visitors.find(cookie) if cookie else None
+        if visitor is not None and not self._entrance.still_admits(visitor):
+            self._visitors.remove(cookie)
+            return None
+        return visitor
+
+    def _show_entrance(self, status: int, message: str = "") -> Response:
+        template = self._entrance.template
+        page = WebPage(template=template, title="Commonplace", values={"message": message})
+        response = self._page(page, None)
+        response.status_code = status
+        return response
+
+    async def _enter(self, request: Request) -> Response:
+        """Let a browser in that brings a key, and send it to the first page."""
+        try:
+            given = (
+                (await _form(request)).get("key", [""])[-1]
+                if request.method == "POST"
+                else request.query_params.get("key", "")
+            )
+        except CommonplaceError as exc:
+            return self._error(exc, None)
+        visitor = await anyio.to_thread.run_sync(self._entrance.enter, given) if given else None
+        if visitor is None:
+            if given and self._visitor(request) is not None:  # the link again, or the back button
+                return RedirectResponse(self.url("home"), status_code=303)
+            return self._show_entrance(403, "That link or token is not valid." if given else "")
+        response = RedirectResponse(self.url("home"), status_code=303)
+        response.set_cookie(
+            self._cookie,
+            self._visitors.add(visitor),
+            path=f"{self._prefix}/",
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return response
+
+    async def _leave(self, request: Request) -> Response:
+        """Forget a browser."""
+        form = await _form(request)
+        visitor = self._visitor(request)
+        if visitor is not None and form.get("csrf", [""])[-1] == visitor.csrf:
+            self._visitors.remove(request.cookies.get(self._cookie, ""))
+        return self._show_entrance(200)
+
+
+def _headers(scope: Mapping[str, Any]) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+async def _form(request: Request) -> dict[str, list[str]]:
+    """What a form sent. Raises: Invalid for one that is too large, or no form."""
+    if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+        raise Invalid("This is no form of a page.", hint="Use the buttons of the page.")
+    parts: list[bytes] = []
+    length = 0
+    async for part in request.stream():
+        length += len(part)
+        if length > LONGEST_BODY:
+            raise Invalid(
+                "The text is too long for a page.",
+                hint=f"Use less than {LONGEST_BODY // 2**20} MB, or the command line.",
+            )
+        parts.append(part)
+    text = b"".join(parts).decode("latin-1")
+    given = parse_qs(text, keep_blank_values=True, errors="replace")
+    # A browser sends every line break as CR LF.
+    return {name: [v.replace("\r\n", "\n") for v in values] for name, values in given.items()}

@@ -1,0 +1,162 @@
+"""Who is let in to the page, and what a browser may do with it.
+
+Law: nothing is answered to a name that is not this server's, nothing changes unless a page of this
+server asked for it, and no page may load, run or send anything elsewhere.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Protocol
+
+from commonplace.core.errors import Denied
+from commonplace.doors.web.visit import Visitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+"""The headers of every answer."""
+
+MOST_VISITORS = 1000
+"""The longest unused browser is forgotten above it."""
+
+LONGEST_BODY = 16 * 1024 * 1024
+"""The largest form, in bytes."""
+
+
+class Entrance(Protocol):
+    """How a browser gets in that was not let in yet."""
+
+    template: str
+    """The page that says how."""
+
+    def enter(self, given: str) -> Visitor | None:
+        """The visitor whom a key or token lets in; None where it does not."""
+        ...
+
+    def still_admits(self, visitor: Visitor) -> bool:
+        """Whether a visitor who was let in may stay."""
+        ...
+
+
+class LinkEntrance:
+    """Lets in the browser that opens the link which the command printed; each link once.
+
+    Args:
+        owner: Whose journals are shown.
+        may_write: Whether anything may be changed.
+    """
+
+    template = "enter_by_link.html"
+
+    def __init__(self, owner: str, *, may_write: bool) -> None:
+        self._owner = owner
+        self._may_write = may_write
+        self._lock = threading.Lock()
+        self._keys: set[str] = set()
+
+    def new_key(self) -> str:
+        """A key that lets one browser in, once."""
+        key = secrets.token_urlsafe(32)
+        with self._lock:
+            self._keys.add(key)
+        return key
+
+    def enter(self, given: str) -> Visitor | None:
+        """The visitor who has a key that was not used yet."""
+        with self._lock:
+            found = next((key for key in self._keys if _same(key, given)), None)
+            if found is None:
+                return None
+            self._keys.discard(found)
+        return Visitor(owner=self._owner, may_write=self._may_write, csrf=secrets.token_urlsafe(32))
+
+    def still_admits(self, visitor: Visitor) -> bool:
+        """Always: the page ends with the command."""
+        return True
+
+
+class Visitors:
+    """The browsers that were let in, each known by a cookie. Thread-safe; kept in memory alone."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, Visitor] = OrderedDict()
+
+    def add(self, visitor: Visitor) -> str:
+        """Remember a visitor; returns the value of its cookie."""
+        cookie = secrets.token_urlsafe(32)
+        with self._lock:
+            self._known[cookie] = visitor
+            while len(self._known) > MOST_VISITORS:
+                self._known.popitem(last=False)
+        return cookie
+
+    def find(self, cookie: str) -> Visitor | None:
+        """The visitor of a cookie; None where there is none."""
+        with self._lock:
+            found = self._known.get(cookie)
+            if found is not None:
+                self._known.move_to_end(cookie)
+            return found
+
+    def remove(self, cookie: str) -> None:
+        """Forget a visitor; may be called twice."""
+        with self._lock:
+            self._known.pop(cookie, None)
+
+
+def check_host(host: str, knows: Callable[[str], bool]) -> None:
+    """Refuse a request to another site's name for this address (DNS rebinding). Raises: Denied."""
+    if not knows(host):
+        raise Denied("This server has no such name.", hint="Use the link that the command printed.")
+
+
+def check_origin(headers: Mapping[str, str], host: str) -> None:
+    """Refuse what a page of another site asks to be changed. Raises: Denied.
+
+    Args:
+        headers: Of the request, their names in lower case.
+        host: Its checked Host header.
+    """
+    origin = headers.get("origin")
+    if origin is not None:
+        own = origin.partition("://")[2] == host
+    else:
+        own = headers.get("sec-fetch-site") in {"same-origin", "none"}
+    if not own or headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+        raise Denied("Pages of other sites may change nothing here.")
+
+
+def check_form(visitor: Visitor, given: str) -> None:
+    """Refuse a form that no page of this visitor has shown, or that may change nothing.
+
+    Raises:
+        Denied: It is not the visitor's, or the visitor may only read.
+    """
+    if not visitor.may_write:
+        raise Denied("This page only reads.", hint="Start it without --read-only.")
+    if not _same(visitor.csrf, given):
+        raise Denied(
+            "This form is of an earlier visit.", hint="Load the page again, and send it once more."
+        )
+
+
+def _same(kept: str, given: str) -> bool:
+    return hmac.compare_digest(kept.encode(), given.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,68 @@
+"""From values to HTML: Jinja2 with everything escaped, Markdown, times and links to entries.
+
+Law: a text that was remembered may be a stranger's. It becomes markup here or in `markdown.py`,
+and nowhere else; no template marks a value as safe.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from commonplace.doors.web.markdown import to_html
+
+if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
+HERE = Path(__file__).parent
+STATIC = HERE / "static"
+
+
+@cache
+def environment() -> Environment:
+    """The templates, compiled at their first use."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters["markdown"] = to_html
+    made.filters["time"] = time_of
+    made.filters["day"] = day_of
+    made.globals["static_version"] = _static_version()
+    return made
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill a template."""
+    return environment().get_template(template).render(**values)
+
+
+def time_of(at: datetime, zone: tzinfo) -> Markup:
+    """A time as people read it in their zone, and exactly for programs."""
+    local = at.astimezone(zone)
+    return Markup('<time datetime="{}">{}</time>').format(
+        at.isoformat(), local.strftime("%Y-%m-%d %H:%M")
+    )
+
+
+def day_of(at: datetime, zone: tzinfo) -> str:
+    """The day of a time in its reader's zone, such as `Mon 23 Nov 2026`."""
+    local = at.astimezone(zone)
+    return f"{local:%a} {local.day} {local:%b %Y}"
+
+
+def _static_version() -> str:
+    """Eight hex digits that change with the stylesheet and the script."""
+    whole = sha256()
+    for path in sorted(STATIC.iterdir()):
+        whole.update(path.read_bytes())
+    return whole.hexdigest()[:8]

@@ -1,0 +1,37 @@
+"""THE TABLE of pages: a row for each address, in strings; one more page is one more row.
+
+Imports no page: each is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class PageRow(NamedTuple):
+    """One address and what answers it.
+
+    Args:
+        name: What templates call it: `url("entry", ref=…)`.
+        path: Its address, with `{names}` for what varies.
+        handler: `module:function`; it takes a `Visit` and returns a `WebPage`, `Redirect` or
+            `Download`.
+        title: What the navigation calls it; empty for what is not listed there.
+        writes: Whether it is asked by POST and changes something; else it is asked by GET.
+    """
+
+    name: str
+    path: str
+    handler: str
+    title: str = ""
+    writes: bool = False
+
+
+_PAGES = "commonplace.doors.web.pages"
+
+PAGES: tuple[PageRow, ...] = (PageRow("home", "/", f"{_PAGES}.home:home", "Home"),)
+
+
+def row_of(name: str) -> PageRow:
+    """The row of a page. Raises: KeyError."""
+    return {row.name: row for row in PAGES}[name]

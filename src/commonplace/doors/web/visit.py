@@ -1,0 +1,116 @@
+"""What a page is given, and what it may answer with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime, tzinfo
+    from pathlib import Path
+
+    from commonplace.app import App
+
+
+@dataclass(slots=True, kw_only=True)
+class Visitor:
+    """Who is looking: a browser that was let in.
+
+    Args:
+        owner: Whose journals it sees.
+        may_write: Whether it may change anything.
+        csrf: What each form that writes bears, known to this browser's pages alone.
+        token_id: The token it was let in with; empty for the machine's own owner.
+        notes: What its next page is to say.
+    """
+
+    owner: str
+    may_write: bool
+    csrf: str
+    token_id: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """One request for a page.
+
+    Args:
+        app: The journals of the visitor's owner.
+        visitor: Who asks.
+        now: When, aware.
+        parts: What `{names}` of the page's path stand for.
+        query: What follows `?`, every value of a name, in order.
+        form: What a form sent, likewise; empty unless the page writes.
+        url: The address of a page: its name, then what it is given.
+    """
+
+    app: App
+    visitor: Visitor
+    now: datetime
+    parts: Mapping[str, str]
+    query: Mapping[str, Sequence[str]]
+    form: Mapping[str, Sequence[str]]
+    url: Callable[..., str]
+
+    @property
+    def zone(self) -> tzinfo:
+        """The owner's time zone."""
+        return self.app.settings.timezone
+
+    def value(self, name: str, default: str = "") -> str:
+        """The last value of a name in the form, else in the query; stripped."""
+        for given in (self.form, self.query):
+            if given.get(name):
+                return given[name][-1].strip()
+        return default
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Every value of a name in the query that is not empty."""
+        return tuple(each for each in self.query.get(name, ()) if each.strip())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebPage:
+    """A page of HTML.
+
+    Args:
+        template: Its file in `templates/`.
+        title: What the tab is called.
+        values: What the template reads.
+        status: Of HTTP.
+    """
+
+    template: str
+    title: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redirect:
+    """The page to go to after something was changed.
+
+    Args:
+        to: Its address, from `visit.url`.
+        note: What that page is to say first.
+    """
+
+    to: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """A file to keep.
+
+    Args:
+        path: Where it lies; deleted once it was sent.
+        name: What the browser calls it.
+        media_type: Such as `application/zip`.
+    """
+
+    path: Path
+    name: str
+    media_type: str

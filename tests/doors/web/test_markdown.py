@@ -1,0 +1,57 @@
+"""What a remembered text becomes on a page: markup of ours, and nothing that acts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.doors.web.markdown import MOST, to_html
+
+ELEMENT = re.compile(r"</?([a-z0-9]+)")
+OURS = frozenset(
+    "p h3 h4 h5 h6 em strong code pre blockquote ul ol li hr br a span table thead tbody tr th td s".split()
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# Plan", "<h3>Plan</h3>\n"),
+        ("**now**", "<p><strong>now</strong></p>\n"),
+        ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
+        ("<img src=x onerror=alert(1)>", "<p>&lt;img src=x onerror=alert(1)&gt;</p>\n"),
+        ("[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>\n"),
+        ("[x](data:text/html,hi)", "<p>[x](data:text/html,hi)</p>\n"),
+        ("[x](JaVaScRiPt:alert(1))", "<p>[x](JaVaScRiPt:alert(1))</p>\n"),
+        ("[x](/forget?ref=y)", "<p>[x](/forget?ref=y)</p>\n"),
+        (
+            "[x](https://example.org)",
+            '<p><a href="https://example.org" rel="noopener noreferrer nofollow">x</a></p>\n',
+        ),
+        (
+            '![a "b"](https://example.org/p.png)',
+            '<p><span class="image">[image: a &#34;b&#34; https://example.org/p.png]</span></p>\n',
+        ),
+    ],
+)
+def test_markup(text, shown):
+    """Headings stand below those of the page; raw HTML, images and other schemes stay words."""
+    assert to_html(text) == shown
+
+
+@given(st.text(alphabet=st.sampled_from("<>\"'`[](){}!#*_-=&;:/\\ \nascript:onload"), max_size=200))
+def test_only_our_elements(text):
+    """Whatever is written, only elements of ours come out, and no attribute that acts."""
+    shown = to_html(text)
+    assert set(ELEMENT.findall(shown)) <= OURS
+    assert not re.search(r"<[a-z0-9]+[^>]* on[a-z]+=", shown)
+    assert not re.search(r'href="(?!https?:|mailto:)', shown)
+
+
+def test_a_very_long_text_stays_as_it_is_written():
+    """Its markup could be made to take long."""
+    shown = to_html("<b>" + "[" * MOST)
+    assert shown.startswith('<pre class="plain">&lt;b&gt;[[[')

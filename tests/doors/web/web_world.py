@@ -1,0 +1,71 @@
+"""A browser before the pages of a home: real application, real journals, no sockets."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from commonplace.app import App
+from commonplace.config.settings import read_settings
+from commonplace.doors.host_names import LOOPBACK_NAMES, HostNames
+from commonplace.doors.web.application import OneApp, WebApplication
+from commonplace.doors.web.guard import LinkEntrance
+from commonplace.testing import FrozenClock
+
+NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
+ADDRESS = "http://127.0.0.1:8900"
+
+
+class WebWorld:
+    """A home, its app, and browsers.
+
+    Args:
+        may_write: Whether the pages may change anything.
+        now: What time it is.
+    """
+
+    def __init__(self, *, may_write=True, now=NOW):
+        self.clock = FrozenClock(now)
+        self.app = App(
+            read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home(), clock=self.clock
+        )
+        self.entrance = LinkEntrance(self.app.settings.owner, may_write=may_write)
+        names = HostNames(hosts=LOOPBACK_NAMES, is_loopback=True)
+        self.pages = WebApplication(
+            apps=OneApp(self.app), entrance=self.entrance, knows_host=names.knows, clock=self.clock
+        )
+
+    def stranger(self, **headers):
+        """A browser that was not let in."""
+        return TestClient(self.pages, base_url=ADDRESS, headers=headers, follow_redirects=False)
+
+    def browser(self):
+        """A browser that opened the link."""
+        client = self.stranger()
+        client.get("/enter", params={"key": self.entrance.new_key()})
+        client.headers["origin"] = ADDRESS
+        return client
+
+    def call(self, toolset, tool, **arguments):
+        """Call a tool, as a model does; returns its answer."""
+        return self.app.toolset(toolset).tool(tool).call(arguments)
+
+    def close(self):
+        self.app.close()
+
+
+def csrf_of(browser):
+    """What the forms of this browser's pages bear."""
+    found = re.search(r'name="csrf" value="([^"]+)"', browser.get("/").text)
+    assert found is not None
+    return found[1]
+
+
+def words_of(page):
+    """The words of a page's main part, as they are read: no tags, one space between any two."""
+    main = page.text.partition("<main")[2].partition("</main>")[0]
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", "<" + main)).split())
