@@ -35,6 +35,8 @@ _CJK = (
 )
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(r"\w+")
+_STEM, _ENDING = 4, 3
+"""The shortest beginning and the longest ending of two forms of a word."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NAME = re.compile(r"[^\W_]+")
 # What is longer was encoded, not named: its parts would be noise.
@@ -199,3 +201,21 @@ def nearest(name: str, known: list[str]) -> str:
     import difflib
 
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.5)), "")
+
+
+def asked_spans(text: str, about: str) -> list[tuple[int, int]]:
+    """Where the words of a question stand in a text, in any of their forms, as [start, end)."""
+    asked = {term.text for term in query_terms(about)} if about else set()
+    if not asked:
+        return []
+    return [
+        found.span()
+        for found in _WORD.finditer(text)
+        if any(_is_form_of(found[0].casefold(), other) for other in asked)
+    ]
+
+
+def _is_form_of(word: str, other: str) -> bool:
+    """Whether two words look like one, but for an ending: `deploys` and `deployed`."""
+    same = max(_STEM, max(len(word), len(other)) - _ENDING)
+    return word == other or (len(word) >= same and word[:same] == other[:same])

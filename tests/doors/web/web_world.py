@@ -68,4 +68,5 @@ def csrf_of(browser):
 def words_of(page):
     """The words of a page's main part, as they are read: no tags, one space between any two."""
     main = page.text.partition("<main")[2].partition("</main>")[0]
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", "<" + main)).split())
+    words = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", "<" + main)).split())
+    return re.sub(r" ([.,;:])", r"\1", words)  # as it stands behind a link

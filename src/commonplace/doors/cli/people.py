@@ -6,7 +6,6 @@ Never shows stored text as it is: what could steer a terminal is made visible.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import click
 
 from commonplace.core.clock import render_interval, to_local
 from commonplace.core.fence import visible
-from commonplace.core.text import query_terms
+from commonplace.core.text import asked_spans
 from commonplace.core.values import Interval
 from commonplace.doors.cli.terminal_width import cells, cut
 from commonplace.journals.table import JOURNALS
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
 _COLOURS = (133, 64, 31, 130, 63, 161)
 """Of xterm's 256, the same in every theme: each is read on white and on black, as the first eight's
 yellow and cyan are not on white, nor their blue on black."""
-_WORD = re.compile(r"\w+")
-_STEM, _ENDING = 4, 3
-"""The shortest beginning and the longest ending of two forms of a word."""
 _LEAST = 20
 _SAID = {"turn", "session"}
 """The kinds of entry that are what was said in a session."""
@@ -228,20 +224,9 @@ def _dim(text: str) -> str:
 
 def _marked(text: str, about: str) -> str:
     """The text with the words of the question marked, in any of their forms."""
-    asked = {term.text for term in query_terms(about)} if about and is_coloured() else set()
-    if not asked:
-        return text
-
-    def mark(found: re.Match[str]) -> str:
-        word = found[0].casefold()
-        if any(_is_form_of(word, other) for other in asked):
-            return click.style(found[0], bold=True, underline=True)
-        return found[0]
-
-    return _WORD.sub(mark, text)
-
-
-def _is_form_of(word: str, other: str) -> bool:
-    """Whether two words look like one, but for an ending: `deploys` and `deployed`."""
-    same = max(_STEM, max(len(word), len(other)) - _ENDING)
-    return word == other or (len(word) >= same and word[:same] == other[:same])
+    parts: list[str] = []
+    done = 0
+    for start, end in asked_spans(text, about) if is_coloured() else ():
+        parts += [text[done:start], click.style(text[start:end], bold=True, underline=True)]
+        done = end
+    return "".join([*parts, text[done:]])

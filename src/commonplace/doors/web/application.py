@@ -211,8 +211,7 @@ class WebApplication:
 
     def _answer(self, made: WebPage | Redirect | Download, visit: Visit) -> Response:
         if isinstance(made, Redirect):
-            if made.note:
-                visit.visitor.notes.append(made.note)
+            visit.visitor.notes[:0] = made.notes
             return RedirectResponse(made.to, status_code=303)
         if isinstance(made, Download):
             return FileResponse(

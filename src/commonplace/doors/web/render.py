@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from commonplace.core.text import asked_spans
+from commonplace.doors.web.charts import shares
 from commonplace.doors.web.markdown import to_html
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ def environment() -> Environment:
     made.filters["markdown"] = to_html
     made.filters["time"] = time_of
     made.filters["day"] = day_of
+    made.filters["marked"] = marked
+    made.globals["shares"] = shares
     made.globals["static_version"] = _static_version()
     return made
 
@@ -58,6 +62,16 @@ def day_of(at: datetime, zone: tzinfo) -> str:
     """The day of a time in its reader's zone, such as `Mon 23 Nov 2026`."""
     local = at.astimezone(zone)
     return f"{local:%a} {local.day} {local:%b %Y}"
+
+
+def marked(text: str, about: str) -> Markup:
+    """A text with the words of a question marked, in any of their forms."""
+    parts: list[Markup] = []
+    done = 0
+    for start, end in asked_spans(text, about):
+        parts += [escape(text[done:start]), Markup("<mark>{}</mark>").format(text[start:end])]
+        done = end
+    return Markup("").join([*parts, escape(text[done:])])
 
 
 def _static_version() -> str:

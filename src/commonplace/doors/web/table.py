@@ -29,7 +29,15 @@ class PageRow(NamedTuple):
 
 _PAGES = "commonplace.doors.web.pages"
 
-PAGES: tuple[PageRow, ...] = (PageRow("home", "/", f"{_PAGES}.home:home", "Home"),)
+PAGES: tuple[PageRow, ...] = (
+    PageRow("home", "/", f"{_PAGES}.home:home", "Home"),
+    PageRow("search", "/search", f"{_PAGES}.search:search", "Search"),
+    PageRow("entry", "/entry", f"{_PAGES}.entry:entry"),
+    PageRow("edit", "/entry/edit", f"{_PAGES}.entry:edit"),
+    PageRow("save", "/entry/save", f"{_PAGES}.entry:save", writes=True),
+    PageRow("ask_delete", "/entry/delete", f"{_PAGES}.entry:ask_delete"),
+    PageRow("delete", "/entry/deleted", f"{_PAGES}.entry:delete", writes=True),
+)
 
 
 def row_of(name: str) -> PageRow:

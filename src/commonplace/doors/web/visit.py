@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from commonplace.core.fence import visible
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, tzinfo
@@ -59,6 +61,13 @@ class Visit:
         """The owner's time zone."""
         return self.app.settings.timezone
 
+    def shown(self, text: str) -> str:
+        """A stored text as it may be shown: secrets by their marks, and all that hides written out.
+
+        Whatever was remembered goes through this before a template is given it.
+        """
+        return visible(self.app.shared.screen.shown(text))
+
     def value(self, name: str, default: str = "") -> str:
         """The last value of a name in the form, else in the query; stripped."""
         for given in (self.form, self.query):
@@ -94,11 +103,11 @@ class Redirect:
 
     Args:
         to: Its address, from `visit.url`.
-        note: What that page is to say first.
+        notes: What that page is to say first.
     """
 
     to: str
-    note: str = ""
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,117 @@
+"""One entry of any journal: whole, with what stands around it, and how to correct or delete it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid
+from commonplace.core.text import opening
+from commonplace.doors.web.visit import Redirect, WebPage
+
+if TYPE_CHECKING:
+    from commonplace.core.values import EditableText
+    from commonplace.doors.web.visit import Visit
+
+SHOWN = 400_000
+"""Characters of an entry that its page shows; `whole` asks for all of them."""
+
+
+def entry(visit: Visit) -> WebPage:
+    """One entry, whole."""
+    service = visit.app.recall.service()
+    page = service.open_ref(_ref(visit))
+    opener = service.journals.get(page.journal)
+    text = visit.shown(page.text)
+    is_cut = len(text) > SHOWN and not visit.value("whole")
+    try:
+        is_altered = visit.visitor.may_write and bool(_editable(visit, page.ref))
+    except CommonplaceError:
+        is_altered = False
+    return WebPage(
+        template="entry.html",
+        title=opening(text.lstrip("# "), 60),
+        values={
+            "page": page,
+            "place": opener.place_of(page.scope) if opener else page.scope,
+            "text": text[:SHOWN] if is_cut else text,
+            "is_cut": is_cut,
+            "length": len(text),
+            "may_alter": is_altered,
+        },
+    )
+
+
+def edit(visit: Visit) -> WebPage:
+    """The text of an entry in a form, to be edited or superseded."""
+    _check_writes(visit)
+    found = _editable(visit, _ref(visit))
+    is_new = visit.value("as") == "supersede"
+    return _form(visit, found, found.text, is_new=is_new)
+
+
+def save(visit: Visit) -> Redirect | WebPage:
+    """Keep an edited text, or a new one that takes the place of another; what was typed stays."""
+    service = visit.app.amend.service()
+    ref, text = _ref(visit), visit.form.get("text", [""])[-1]
+    is_new = visit.value("as") == "supersede"
+    try:
+        done = (
+            service.supersede(ref, text)
+            if is_new
+            else service.edit(ref, text, expected=visit.value("version"))
+        )
+    except (Conflict, Invalid) as exc:
+        # What was typed is shown again beside what stands there now: nothing typed is lost.
+        return _form(visit, _editable(visit, ref), text, is_new=is_new, problem=str(exc))
+    said = "Saved. The former entry stays, and names this one." if is_new else "Saved."
+    return Redirect(to=visit.url("entry", ref=done.ref), notes=(said, *done.notes))
+
+
+def ask_delete(visit: Visit) -> WebPage:
+    """Ask before an entry is deleted."""
+    _check_writes(visit)
+    found = _editable(visit, _ref(visit))
+    return WebPage(
+        template="delete.html",
+        title="Delete",
+        values={"entry": found, "text": visit.shown(opening(found.text, 600))},
+    )
+
+
+def delete(visit: Visit) -> Redirect:
+    """Delete an entry for good."""
+    done = visit.app.amend.service().delete(_ref(visit), expected=visit.value("version"))
+    return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
+
+
+def _form(
+    visit: Visit, found: EditableText, text: str, *, is_new: bool, problem: str = ""
+) -> WebPage:
+    return WebPage(
+        template="edit.html",
+        title="Supersede" if is_new else "Edit",
+        values={
+            "entry": found,
+            "text": text,
+            "now": visit.shown(found.text) if problem and not is_new else "",
+            "is_new": is_new,
+            "problem": problem,
+        },
+        status=409 if problem else 200,
+    )
+
+
+def _editable(visit: Visit, ref: str) -> EditableText:
+    return visit.app.amend.service().read_text(ref)
+
+
+def _ref(visit: Visit) -> str:
+    ref = visit.value("ref")
+    if not ref:
+        raise Invalid("This address names no entry.", hint="Find it by the search.")
+    return ref
+
+
+def _check_writes(visit: Visit) -> None:
+    if not visit.visitor.may_write:
+        raise Denied("This page only reads.", hint="Start it without --read-only.")

@@ -1,0 +1,137 @@
+"""The page of an entry: shown, edited, superseded and deleted."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from tests.doors.web.web_world import WebWorld, csrf_of, words_of
+
+
+@pytest.fixture
+def ref(world):
+    """An entry of chronicle."""
+    return logged(world, "# Deployed\n\nthe *api* to staging")
+
+
+def logged(world, message):
+    world.call("chronicle", "add_entry", message=message)
+    return world.call("recall", "list_by_time").facts["results"][0]["ref"]
+
+
+def form_of(page):
+    """The hidden fields of the first form in the main part."""
+    main = page.text.partition("<main")[2].partition("</main>")[0]
+    found = re.findall(r'name="(\w+)" value="([^"]*)"', main)
+    return {name: html.unescape(value) for name, value in found}
+
+
+def test_an_entry_is_rendered(browser, ref):
+    """Its Markdown as markup."""
+    page = browser.get("/entry", params={"ref": ref})
+    assert "<h3>Deployed</h3>" in page.text
+    assert "<em>api</em>" in page.text
+    assert ref in words_of(page)
+
+
+def test_an_entry_is_edited(browser, ref):
+    """The form holds its text; saving leads back to it and says so."""
+    form = form_of(page := browser.get("/entry/edit", params={"ref": ref}))
+    assert "the *api* to staging" in page.text
+    saved = browser.post("/entry/save", data={**form, "text": "deployed to production"})
+    assert saved.status_code == 303
+    shown = words_of(browser.get(saved.headers["location"]))
+    assert shown.startswith("Saved. ")
+    assert "deployed to production" in shown
+
+
+def test_line_breaks_stay_as_they_are(world, browser, ref):
+    """A browser sends CR LF for each, which nobody typed."""
+    form = form_of(browser.get("/entry/edit", params={"ref": ref}))
+    browser.post("/entry/save", data={**form, "text": "one\r\ntwo"})
+    assert world.app.amend.service().read_text(ref).text == "one\ntwo"
+
+
+def test_two_tabs(browser, ref):
+    """The second one to save is told, and what it typed stays in the form beside what holds."""
+    first = form_of(browser.get("/entry/edit", params={"ref": ref}))
+    second = form_of(browser.get("/entry/edit", params={"ref": ref}))
+    browser.post("/entry/save", data={**first, "text": "of the first tab"})
+    refused = browser.post("/entry/save", data={**second, "text": "of the second <tab>"})
+    assert refused.status_code == 409
+    assert "of the second &lt;tab&gt;</textarea>" in refused.text
+    assert "of the first tab" in refused.text
+    again = browser.post("/entry/save", data={**form_of(refused), "text": "of both"})
+    assert again.status_code == 303
+
+
+def test_an_entry_is_superseded(browser, ref):
+    """Both stay, and name each other."""
+    form = form_of(browser.get("/entry/edit", params={"ref": ref, "as": "supersede"}))
+    saved = browser.post("/entry/save", data={**form, "text": "staging was torn down"})
+    assert "It took the place of an earlier entry." in words_of(
+        browser.get(saved.headers["location"])
+    )
+    assert "It holds no more" in words_of(browser.get("/entry", params={"ref": ref}))
+
+
+def test_an_entry_is_deleted(browser, ref):
+    """After a question."""
+    asked = browser.get("/entry/delete", params={"ref": ref})
+    assert words_of(asked).startswith("Delete this entry for good?")
+    gone = browser.post("/entry/deleted", data=form_of(asked))
+    assert words_of(browser.get(gone.headers["location"])).startswith(f"Deleted {ref}.")
+    assert browser.get("/entry", params={"ref": ref}).status_code == 404
+
+
+def test_a_blank_text_is_refused(browser, ref):
+    """And the entry stays as it was."""
+    form = form_of(browser.get("/entry/edit", params={"ref": ref}))
+    assert browser.post("/entry/save", data={**form, "text": "  "}).status_code == 409
+    assert "Deployed" in browser.get("/entry", params={"ref": ref}).text
+
+
+@pytest.mark.parametrize("path", ["/entry/save", "/entry/deleted"])
+@pytest.mark.parametrize("csrf", ["", "x", "é"])
+def test_a_form_of_nobody_changes_nothing(browser, ref, path, csrf):
+    """Without the words that pages of this browser bear."""
+    answer = browser.post(path, data={"ref": ref, "text": "taken over", "csrf": csrf})
+    assert answer.status_code == 403
+    assert "Deployed" in browser.get("/entry", params={"ref": ref}).text
+
+
+def test_words_of_another_browser_change_nothing(world, browser, ref):
+    """Each browser has its own."""
+    csrf = csrf_of(world.browser())
+    answer = browser.post("/entry/deleted", data={"ref": ref, "csrf": csrf})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "ref", ["", "nope", "chronicle:", "chronicle:nope", "x" * 9000, "/etc/passwd", "\0"]
+)
+def test_refs_that_lead_nowhere(browser, ref):
+    """Say so; none is an error of the server."""
+    for path in ("/entry", "/entry/edit", "/entry/delete"):
+        assert browser.get(path, params={"ref": ref}).status_code in {400, 403, 404}
+
+
+def test_a_long_entry_is_cut(world, browser):
+    """And whole on request; 1 MB of it is answered."""
+    ref = logged(world, "word " * 100_000)
+    assert "Show all" in words_of(browser.get("/entry", params={"ref": ref}))
+    assert "Show all" not in words_of(browser.get("/entry", params={"ref": ref, "whole": "1"}))
+
+
+def test_a_page_that_only_reads_has_no_buttons(words_only):
+    """Nor does it edit when it is asked to."""
+    world = WebWorld(may_write=False)
+    world.app.chronicle.service  # noqa: B018  opened by its owner
+    ref = logged(world, "deployed")
+    browser = world.browser()
+    assert "Edit" not in words_of(browser.get("/entry", params={"ref": ref}))
+    assert browser.get("/entry/edit", params={"ref": ref}).status_code == 403
+    form = {"ref": ref, "text": "x", "csrf": csrf_of(browser)}
+    assert browser.post("/entry/save", data=form).status_code == 403
+    world.close()

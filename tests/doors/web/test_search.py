@@ -1,0 +1,111 @@
+"""The search page: what it finds, why, and that a link says all of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.doors.web.web_world import words_of
+
+
+@pytest.fixture
+def filled(world):
+    """A few entries of two journals."""
+    world.call("chronicle", "add_entry", message="deployed the api to staging", tags=["deploy"])
+    world.call("chronicle", "add_entry", message="left Postgres for SQLite", at="2026-04-10 09:00")
+    world.call("private", "process_thoughts", project_notes="The api listens on port 8000 <script>")
+    return world
+
+
+def search(world, **query):
+    return world.browser().get("/search", params=query)
+
+
+def test_an_empty_page(browser):
+    """A box, and no answer."""
+    page = browser.get("/search")
+    assert page.status_code == 200
+    assert "No entries found." not in page.text
+
+
+def test_words_are_marked(filled):
+    """In any of their forms."""
+    page = search(filled, q="deploying")
+    assert "<mark>deployed</mark> the api to staging" in page.text
+
+
+def test_why_a_hit_was_found(filled):
+    """The legs as a bar with its figures, and in words."""
+    page = search(filled, q="postgres")
+    assert re.search(r'aria-label="words 0\.\d\d', page.text)
+    assert re.search(r"Why: 0\.\d\d, by words", words_of(page))
+
+
+def test_a_time_in_the_question_is_shown(filled):
+    """With the fields that would keep to it."""
+    words = words_of(search(filled, q="what happened in April 2026"))
+    assert "Time: 2026-04-01 00:00 to 2026-05-01 00:00 (UTC), read from “in April 2026”" in words
+    assert "left Postgres for SQLite" in words
+
+
+def test_fields_keep_to_a_time(filled):
+    """From and to, both days inclusive."""
+    words = words_of(search(filled, q="api", since="2026-11-23", until="2026-11-23"))
+    assert "deployed the api" in words
+    assert "left Postgres" not in words
+
+
+def test_filters(filled):
+    """By journal and by tag."""
+    of_chronicle = words_of(search(filled, q="api", journal="chronicle"))
+    assert "deployed the api" in of_chronicle
+    assert "port 8000" not in of_chronicle
+    by_tag = words_of(search(filled, q="api", tag="deploy"))
+    assert "deployed the api" in by_tag
+    assert "port 8000" not in by_tag
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"q": "x", "journal": "nope"}, "Unknown journal: 'nope'."),
+        ({"q": "x", "n": "-1"}, "Invalid number of hits: '-1'."),
+        ({"q": "x", "n": "9" * 5000}, "Invalid number of hits"),
+        ({"q": "x", "when": "once upon a time"}, "once upon a time"),
+        ({"q": "x", "since": "2026-13-45"}, "2026-13-45"),
+    ],
+)
+def test_what_cannot_be_meant(filled, query, said):
+    """Is said in words, with the status of a bad request."""
+    page = search(filled, **query)
+    assert page.status_code == 400
+    assert said in words_of(page)
+
+
+def test_what_was_written_does_nothing(filled):
+    """Markup in an entry is shown, not obeyed."""
+    page = search(filled, q="port")
+    assert "8000 &lt;script&gt;" in page.text
+
+
+def test_what_was_replaced_says_so(world):
+    """Both ends of it, with links."""
+    first = world.call("chronicle", "add_entry", message="the api listens on port 8000")
+    ref = first.facts["ref"] if "ref" in first.facts else first.facts["item"]["ref"]
+    world.call("chronicle", "add_entry", message="the api listens on port 9000", supersedes=ref)
+    words = words_of(search(world, q="api port"))
+    assert words.index("port 9000") < words.index("port 8000")
+    assert "Holds no more: replaced by the entry that holds now of Mon 23 Nov 2026." in words
+
+
+def test_secrets_are_not_shown(world):
+    """What came into a journal past Commonplace is shown by its mark."""
+    token = "ghp_" + "a1B2" * 9
+    folder = Path.home() / ".private-journal" / "2026-11-20"
+    folder.mkdir(parents=True)
+    (folder / "10-00-00-000000.md").write_text(f"---\ntitle: x\n---\n\nthe key is {token}\n")
+    world.app.filing.sweep()
+    page = search(world, q="key")
+    assert "[secret: GitHub token," in words_of(page)
+    assert token not in page.text
