@@ -18,7 +18,7 @@ from commonplace.journals.table import DEFAULT, JOURNALS, PARTS
 from commonplace.tools.selection import classic_toolset, default_toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.app.context import JournalWiring
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
+    from commonplace.services.imports.service import ForeignImport
+    from commonplace.services.imports.tally import ImportTally
     from commonplace.services.projects import ProjectService
     from commonplace.services.recall.prompt import PromptReach, PromptService
     from commonplace.tools.toolset import Toolset
@@ -78,6 +80,7 @@ class App(OwnerContext):
             amend=self.amend.service,
             project=self.project,
             sessions=made["transcripts"].safety,
+            imported=self.imported,
         )
         # By name and type, for the doors of each.
         self.private: PrivateWiring = made["private"]
@@ -118,6 +121,30 @@ class App(OwnerContext):
             home=self.user_home,
             journals=tuple(root.path for root in journal.former),
             known=tuple(root.path.parent for root in journal.project_roots.each()),
+        )
+
+    def imported(self) -> ImportTally:
+        """What counts the entries that were ever imported from other programs."""
+        from commonplace.services.imports.tally import ImportTally
+
+        return ImportTally(self.folder, self.clock)
+
+    def foreign_import(self, environ: Mapping[str, str]) -> ForeignImport:
+        """What imports the entries of other programs. environ: the environment they run in."""
+        from commonplace.services.imports.journals import IntoPrivate, IntoTimeline
+        from commonplace.services.imports.service import ForeignImport
+
+        return ForeignImport(
+            {
+                "private": lambda: IntoPrivate(
+                    self.private.journal, self.shared.screen, self.clock
+                ),
+                "timeline": lambda: IntoTimeline(self.timeline.journal, self.clock),
+            },
+            tally=self.imported(),
+            zone=self.settings.timezone,
+            home=str(self.user_home or ""),
+            environ=environ,
         )
 
     def prompts(self) -> PromptService:

@@ -336,6 +336,7 @@ class Page:
         sources: What it is a summary of; empty likewise.
         supersedes, superseded_by: The ref of the entry whose place it took, and of the one that
             took its place; empty for none.
+        origin: The program that it was imported from and its id there; empty for none.
     """
 
     ref: str
@@ -352,6 +353,7 @@ class Page:
     sources: tuple[Glimpse, ...] = ()
     supersedes: str = ""
     superseded_by: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -173,6 +173,8 @@ class Renderer:
         lines = [self._head(page.at, page.kind, page.author, place)]
         if page.tags:
             lines.append(visible_line(f"Tags: {', '.join(page.tags)}"))
+        if page.origin:
+            lines.append(visible_line(f"Imported from {page.origin}."))
         if page.superseded_by:
             lines.append(visible_line(f"It holds no more: {page.superseded_by} took its place."))
         if page.supersedes:
@@ -202,6 +204,7 @@ class Renderer:
             "text": visible(page.text),
             "supersedes": visible_line(page.supersedes),
             "superseded_by": visible_line(page.superseded_by),
+            "origin": visible_line(page.origin),
             "before": self._glimpse_facts(page.before),
             "after": self._glimpse_facts(page.after),
             "rollup": self._glimpse_facts(page.rollup),

@@ -124,8 +124,9 @@ def test_an_export_is_named(tmp_path):
 
 
 def test_a_client_or_all_is_named(session):
-    """Not both, and not neither."""
-    for words in (("import",), ("import", "claude-code", "--all"), ("import", "word")):
+    """Not both; with neither they are listed."""
+    assert "  claude-code " in run("import").stdout
+    for words in (("import", "claude-code", "--all"), ("import", "word")):
         assert run(*words).exit_code == 2
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from commonplace.app.context import JournalWiring, OwnerContext
     from commonplace.core.ports import OpensRefs, Searched
     from commonplace.search.finder import Finder
+    from commonplace.services.imports.tally import ImportTally
     from commonplace.services.projects import ProjectService
     from commonplace.services.recall.service import RecallService
     from commonplace.services.transcripts.safety import Safety
@@ -44,11 +45,13 @@ class RecallWiring:
         amend: Callable[[], AmendService],
         project: Callable[[], ProjectService | None],
         sessions: Callable[[], Safety | None],
+        imported: Callable[[], ImportTally],
     ) -> None:
         self._context = context
         self._amend = amend
         self._project = project
         self._sessions = sessions
+        self._imported = imported
         self.wiring = context.wiring
         self._journals = journals
 
@@ -96,6 +99,7 @@ class RecallWiring:
             shows_paths=context.shows_paths,
             project=self._project,
             sessions=self._sessions,
+            imported=lambda: self._imported().counts(),
             left_out=() if context.shared.serves_owners else context.settings.left_out,
         )
 

@@ -31,7 +31,8 @@ COMMANDS = {
     "delete": Lazy("commonplace.doors.cli.entries:delete", "Delete any entry for good."),
     **{row.name: Lazy(row.command, row.help) for row in JOURNALS},
     "import": Lazy(
-        "commonplace.doors.cli.importing:import_sessions", "Import the sessions of AI clients."
+        "commonplace.doors.cli.importing:import_sessions",
+        "Import sessions, and entries of other programs.",
     ),
     "rollup": Lazy(
         "commonplace.doors.cli.rollup:rollup",

@@ -1,6 +1,6 @@
-"""`commonplace import`: bring the sessions in that clients kept, each message once.
+"""`commonplace import`: bring in what other programs kept, each session and entry once.
 
-Never decides what is a session, or what of it is kept: it parses, calls the service and shows.
+Never decides what is a session or an entry, or what of it is kept: it parses, calls and shows.
 """
 
 from __future__ import annotations
@@ -14,48 +14,107 @@ from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import common_options, home_folder, show
 from commonplace.doors.cli.progress import show_counting, show_fetching
 from commonplace.journals.transcripts.clients import CLIENTS
+from commonplace.services.imports.programs import PROGRAMS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from commonplace.app import App
     from commonplace.services.transcripts.importing import Original, TranscriptImport
 
+_INTO = ("private", "timeline")
 
-@click.command(name="import", short_help="Import the sessions of AI clients.")
-@click.argument("client", required=False, type=click.Choice([*CLIENTS]))
+
+@click.command(name="import", short_help="Import sessions, and entries of other programs.")
+@click.argument("name", required=False, metavar="[NAME]", type=click.Choice([*CLIENTS, *PROGRAMS]))
 @click.argument("path", required=False, metavar="[PATH]")
-@click.option("--all", "every", is_flag=True, help="Import from all clients of this machine.")
-@click.option("--since", metavar="TIME", help="Leave out sessions that ended before this time.")
+@click.option("--all", "every", is_flag=True, help="Import the sessions of all clients here.")
+@click.option("--since", metavar="TIME", help="Leave out what is older than this time.")
+@click.option("--into", type=click.Choice(_INTO), help="Another journal, for entries.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @common_options
-def import_sessions(client: str | None, path: str | None, as_json: bool, **given: Any) -> None:
-    """Import the sessions that an AI client keeps, each message once however often it is asked.
+def import_sessions(name: str | None, path: str | None, as_json: bool, **given: Any) -> None:
+    """Import what another program keeps, each session and entry once however often it is asked.
 
-    PATH is a folder or a file, in place of where the client keeps its sessions; for claude-ai and
-    chatgpt it is the archive of the export. It says first what it will take.
+    NAME is an AI client, whose sessions are imported, or another program, whose entries are; with
+    neither NAME nor --all it lists them, and what lies on this machine. PATH is a folder or a
+    file, in place of where the program keeps its own; for claude-ai and chatgpt it is the archive
+    of the export. It says first what sessions it will take.
     """
-    if (client is None) is not given["every"]:
+    if name is not None and given["every"]:
         raise click.UsageError("Name a client, or give --all.")
-    from commonplace.tools.transcripts.importing import import_answer, plan_answer
-
+    if given["into"] and name not in PROGRAMS:
+        raise click.UsageError("--into goes with a program whose entries are imported.")
     with opened() as app:
-        start = _start_of(app, given["since"])
-        importing = _importing(app)
-        originals = _found(importing, client, path or "", start)
-        zone = app.settings.timezone
-        with show_counting("Counting messages"):
-            plan = plan_answer(importing.plan(originals, since=start), zone)
-        if given["dry_run"]:
-            show(plan, as_json, items="clients")
+        if name is None and not given["every"]:
+            from commonplace.tools.imports.answers import programs_answer
+
+            show(
+                programs_answer(app.foreign_import(os.environ).found_here(), CLIENTS),
+                as_json,
+                items="programs",
+            )
             return
-        if plan.facts["messages"] and not as_json:  # else the answer says the same
-            click.echo(plan.text, err=True)
-        with show_fetching() as progress:
-            done = importing.run(originals, since=start, progress=progress)
+        start = _start_of(app, given["since"])
+        if name in PROGRAMS:
+            _import_entries(app, name, start, as_json, {**given, "path": path})
+            return
+        _import_sessions(app, name, start, as_json, {**given, "path": path})
+
+
+def _import_entries(
+    app: App,
+    program: str,
+    since: datetime | None,
+    as_json: bool,
+    given: Mapping[str, Any],
+) -> None:
+    from commonplace.tools.imports.answers import program_answer
+
+    importing, dry_run = app.foreign_import(os.environ), given["dry_run"]
+    paths = importing.find(program, given["path"] or "")
+    with show_counting("Reading entries" if dry_run else "Importing entries") as progress:
+        done = importing.go_through(
+            program,
+            paths,
+            into=given["into"] or "",
+            since=since,
+            writes=not dry_run,
+            progress=progress,
+        )
+    if done.taken and not dry_run:
         with show_counting("Filing words"):
             app.filing.sweep()
-        show(import_answer(done, zone), as_json, items="clients")
+    show(program_answer(done, app.settings.timezone, dry_run=dry_run), as_json, items="left_out")
+    if done.failed:
+        raise SystemExit(1)
+
+
+def _import_sessions(
+    app: App,
+    client: str | None,
+    since: datetime | None,
+    as_json: bool,
+    given: Mapping[str, Any],
+) -> None:
+    from commonplace.tools.transcripts.importing import import_answer, plan_answer
+
+    importing = _importing(app)
+    originals = _found(importing, client, given["path"] or "", since)
+    zone = app.settings.timezone
+    with show_counting("Counting messages"):
+        plan = plan_answer(importing.plan(originals, since=since), zone)
+    if given["dry_run"]:
+        show(plan, as_json, items="clients")
+        return
+    if plan.facts["messages"] and not as_json:  # else the answer says the same
+        click.echo(plan.text, err=True)
+    with show_fetching() as progress:
+        done = importing.run(originals, since=since, progress=progress)
+    with show_counting("Filing words"):
+        app.filing.sweep()
+    show(import_answer(done, zone), as_json, items="clients")
 
 
 def _found(

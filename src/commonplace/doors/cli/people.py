@@ -90,6 +90,8 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
     tags = " ".join(f"#{visible(tag)}" for tag in shaped.get("tags", ()))
     head = [at, _coloured(shaped["journal"], shaped["journal"]), visible(where), tags]
     lines = ["  ".join(filter(None, head)), _dim(visible(shaped["ref"]))]
+    if shaped.get("origin"):
+        lines.append(visible(f"Imported from {shaped['origin']}."))
     if shaped.get("superseded_by"):
         lines.append(visible(f"It holds no more: {shaped['superseded_by']} took its place."))
     if shaped.get("supersedes"):

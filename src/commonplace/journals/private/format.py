@@ -142,7 +142,7 @@ def render_entry(thoughts: Mapping[str, str], at: datetime, zone: tzinfo) -> str
 
     thoughts: field to text, the text put in as it is; any order.
     """
-    return _render_file(render_thoughts(thoughts), at, zone)
+    return render_file(render_thoughts(thoughts), at, zone)
 
 
 def render_thoughts(thoughts: Mapping[str, str]) -> str:
@@ -160,10 +160,18 @@ def render_successor(text: str, at: datetime, zone: tzinfo, *, supersedes: str) 
         zone: The owner's.
         supersedes: The ref of the entry that holds no more.
     """
-    return _render_file(text.strip("\n"), at, zone, f"{SUPERSEDES}: {supersedes}\n")
+    return render_file(text.strip("\n"), at, zone, f"{SUPERSEDES}: {supersedes}\n")
 
 
-def _render_file(body: str, at: datetime, zone: tzinfo, more: str = "") -> str:
+def render_file(body: str, at: datetime, zone: tzinfo, more: str = "") -> str:
+    """A file as private-journal-mcp begins it.
+
+    Args:
+        body: What stands below the frontmatter.
+        at: When it is written.
+        zone: The owner's.
+        more: Further lines of the frontmatter, which that tool passes over.
+    """
     stamp = at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
     local = at.astimezone(zone)
     half = "AM" if local.hour < 12 else "PM"  # noqa: PLR2004  noon

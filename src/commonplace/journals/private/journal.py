@@ -10,9 +10,16 @@ import heapq
 import logging
 import os
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid, already_superseded
+from commonplace.core.errors import (
+    CommonplaceError,
+    Conflict,
+    Invalid,
+    NotFound,
+    already_superseded,
+)
 from commonplace.core.files import locked, remove_file, remove_leftovers, replace_file, sync_folder
 from commonplace.core.redact import Screen
 from commonplace.core.text import well_formed
@@ -53,6 +60,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.values import Problem
+    from commonplace.journals.private.copied import Copy
     from commonplace.journals.private.roots import Kind, Root, Roots
 
 __all__ = ["PrivateEntry", "PrivateJournal", "ThoughtsWritten"]
@@ -178,6 +186,36 @@ class PrivateJournal:
         """
         checked = checked_thoughts(self._screen.values(dict(thoughts)))
         return self._writer.write(checked, self._clock() if at is None else at, idempotency_key)
+
+    def write_copy(self, copy: Copy, key: str) -> str:
+        """Write an entry that another program had, once for each key; its ref.
+
+        Args:
+            copy: The entry; what is secret in it is screened already.
+            key: Of the entry.
+
+        Raises:
+            Invalid, Denied, Unavailable, Conflict.
+        """
+        part = partial(copy.render, zone=self.zone)
+        return self._writer.write_copy(part, copy.at, key).refs[0]
+
+    def find_copy(self, key: str) -> PrivateEntry | Literal["never", "deleted here"]:
+        """The entry that `write_copy` wrote with a key. Raises: Invalid, Denied, Unavailable."""
+        ref = self._writer.find_planned(key)
+        if not ref:
+            return "never"
+        try:
+            return self.open_entry(ref)
+        except NotFound:
+            return "deleted here"
+
+    def update_copy(self, there: PrivateEntry, copy: Copy) -> PrivateEntry:
+        """Put what another program says now in the place of what it said; its time stays.
+
+        Raises: Denied, NotFound, Unavailable; Conflict where it was changed at this moment.
+        """
+        return self.edit(there.ref, copy.render(there.at, self.zone), expected=there.version)
 
     def read_entry(self, path_or_ref: str) -> PrivateEntry:
         """The entry under a ref or a path; only `.md` files inside a root, all links followed.

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.text import first_words, opening
 from commonplace.core.values import Glimpse, Page
+from commonplace.journals.private.copied import FROM, ID
+from commonplace.journals.private.markdown import parse_frontmatter
 from commonplace.journals.private.places import (
     list_day,
     list_days,
@@ -25,7 +27,7 @@ from commonplace.journals.private.roots import FOLDER
 from commonplace.journals.private.source import JOURNAL, KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.journals.private.journal import PrivateJournal
@@ -80,6 +82,7 @@ class PrivatePages:
             after=after,
             supersedes=entry.supersedes if entry.supersedes.startswith(_SCHEME) else "",
             superseded_by=self._if_there(entry.superseded_by, place.root),
+            origin=_origin(parse_frontmatter(entry.raw)),
         )
 
     def _if_there(self, ref: str, root: Root) -> str:
@@ -153,3 +156,7 @@ class PrivatePages:
             for at, ref, place in found:
                 return Glimpse(ref=ref, at=at, text=first_words(read_entry(place, self._zone).text))
         return None
+
+
+def _origin(keys: Mapping[str, str]) -> str:
+    return ", ".join(filter(None, (keys[FROM], keys.get(ID, "")))) if keys.get(FROM) else ""

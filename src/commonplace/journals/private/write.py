@@ -191,6 +191,20 @@ class ThoughtWriter:
                     remove_file(key_path(self._keys, key))
         return self._write_keyed({root: part}, moment, key)
 
+    def write_copy(self, part: _Render, at: datetime, key: str) -> ThoughtsWritten:
+        """Write a file of the user's that another program had, once.
+
+        Raises: Invalid, Denied, Unavailable, Conflict.
+        """
+        root = self._roots[0]
+        root.refuse_link()
+        return self._write_keyed({root: part}, from_millis(to_millis(_checked_at(at))), key)
+
+    def find_planned(self, key: str) -> str:
+        """The ref of what a key wrote; empty where it has written nothing whole."""
+        plan = find_plan(key_path(self._keys, key))
+        return plan.refs[0] if plan is not None and plan.done else ""
+
     def _write_keyed(
         self, parts: Mapping[Root, _Render], at: datetime, key: str
     ) -> ThoughtsWritten:

@@ -5,7 +5,7 @@ Never writes: a rollup that is due is shown as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid
@@ -14,6 +14,8 @@ from commonplace.core.values import Glimpse, Page
 from commonplace.journals.timeline.entry import JOURNAL, TYPES, names_of, ref_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
 
@@ -52,6 +54,7 @@ class TimelinePages:
             sources=self._sources(entry),
             supersedes=entry.supersedes,
             superseded_by=self._journal.find_successor(entry),
+            origin=_origin(entry.metadata),
         )
 
     def _neighbour(self, query: str, entry: TimelineEntry) -> Glimpse | None:
@@ -73,6 +76,12 @@ class TimelinePages:
             elif isinstance(name, str) and timestamp:
                 found += [x for x in (self._glimpse(name),) if x is not None]
         return tuple(found)
+
+
+def _origin(metadata: Mapping[str, Any]) -> str:
+    program, its_id = metadata.get("imported_from"), metadata.get("imported_id")
+    named = f", {opening(its_id, _LONGEST_ID)}" if isinstance(its_id, str) else ""
+    return f"{program}{named}" if isinstance(program, str) else ""
 
 
 def _glimpse(entry_id: str, timestamp: str, content: str) -> Glimpse:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import EncoderState, Filter, Found, Hit, Page
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
+    from commonplace.services.imports.tally import ImportCount
     from commonplace.services.projects import ProjectService
     from commonplace.services.transcripts.safety import Safety
 
@@ -108,6 +109,7 @@ class RecallService:
         project: The project that work is done in, for `status`; answers None where there is none.
         sessions: How the sessions of this machine's clients stand, for `status`; answers None
             where that is nobody's to know.
+        imported: How much was ever imported from other programs, for `status`.
         left_out: What project files asked for and did not get, for `status`.
     """
 
@@ -122,6 +124,7 @@ class RecallService:
     shows_paths: bool = True
     project: Callable[[], ProjectService | None] = lambda: None
     sessions: Callable[[], Safety | None] = lambda: None
+    imported: Callable[[], Sequence[ImportCount]] = lambda: ()
     left_out: tuple[str, ...] = ()
 
     def recall(self, query: str, *, when: str, within: Filter, limit: int) -> EntriesRecalled:

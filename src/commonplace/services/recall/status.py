@@ -14,9 +14,11 @@ from commonplace.core.ports import Tallying
 from commonplace.search import policy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from commonplace.core.values import EncoderState, Tally
+    from commonplace.services.imports.tally import ImportCount
     from commonplace.services.projects import ProjectState
     from commonplace.services.recall.service import RecallService
     from commonplace.services.transcripts.safety import Safety
@@ -48,6 +50,7 @@ class RecallStatus:
         index_trouble: Why it cannot; empty where it can.
         project: None where there is none, or its private journal cannot be told.
         sessions: None where they cannot be looked at, or are nobody's to know.
+        imported: How much was ever imported from other programs.
         left_out: What project files asked for and did not get.
     """
 
@@ -57,6 +60,7 @@ class RecallStatus:
     encoder: EncoderState
     project: ProjectState | None
     sessions: Safety | None
+    imported: Sequence[ImportCount]
     left_out: tuple[str, ...]
 
 
@@ -93,6 +97,7 @@ def read_status(service: RecallService) -> RecallStatus:
         encoder=encoder,
         project=_project(service),
         sessions=_sessions(service),
+        imported=service.imported(),
         left_out=service.left_out,
     )
 

@@ -57,6 +57,10 @@ def _facts(status: RecallStatus) -> dict[str, Any]:
         },
         "project": project_facts(status.project) if status.project else None,
         "sessions": _session_facts(status.sessions),
+        "imported": [
+            {"program": x.program, "into": x.into, "entries": x.entries, "last": x.last}
+            for x in status.imported
+        ],
         "notes": list(status.left_out),
     }
 
@@ -91,6 +95,10 @@ def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
     lines += (
         [visible_line(each) for each in project_lines(status.project)] if status.project else []
     )
+    lines += [
+        visible_line(f"Imported {x.entries:,} from {x.program} into {x.into}, last {x.last[:10]}")
+        for x in status.imported
+    ]
     if status.sessions and status.sessions.sentence:
         lines += ["", status.sessions.sentence]
     wrong = [each.trouble for each in status.journals]

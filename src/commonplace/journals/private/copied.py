@@ -1,0 +1,96 @@
+"""Owns the text of a private entry that another program had: its file, and whether it changed.
+
+Never reads or writes a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.text import text_hash, well_formed
+from commonplace.journals.private.format import EARLIEST, LATEST, render_file
+from commonplace.journals.private.markdown import parse_keys, split_frontmatter
+from commonplace.journals.private.write import LARGEST_WRITE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime, tzinfo
+
+    from commonplace.journals.private.format import PrivateEntry
+
+FROM = "imported_from"
+ID = "imported_id"
+_HASH = "imported_hash"
+_KIND = "kind"
+_TAGS = "tags"
+_LONGEST_KEY = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """An entry of another program.
+
+    Attributes:
+        program: What had it.
+        id: Its id there.
+        kind: What it is there; may be empty.
+    """
+
+    text: str
+    at: datetime
+    program: str
+    id: str
+    kind: str = ""
+    tags: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """What differs whenever its text, its kind or its tags do, in more than white space."""
+        return _digest(self.text, {_KIND: _one_line(self.kind), _TAGS: self._listed})
+
+    @property
+    def _listed(self) -> str:
+        return _one_line(", ".join(self.tags))
+
+    def headers(self) -> str:
+        """The lines of its frontmatter that say whence it came."""
+        keys = {
+            FROM: self.program,
+            ID: _one_line(self.id),
+            _HASH: self.digest,
+            _KIND: _one_line(self.kind),
+            _TAGS: self._listed,
+        }
+        return "".join(f"{key}: {value}\n" for key, value in keys.items() if value)
+
+    def render(self, at: datetime, zone: tzinfo) -> str:
+        """Its file. at: the time of the file, to the millisecond."""
+        return render_file(self.text.strip("\n"), at, zone, self.headers())
+
+
+def check_copy(copy: Copy) -> str:
+    """Why an entry cannot be kept, in words that are the same for all of its kind; else empty."""
+    if not copy.text.strip():
+        return "there is no text in it"
+    if len(well_formed(copy.text).encode()) > LARGEST_WRITE:
+        return f"it is longer than {LARGEST_WRITE >> 20} MB"
+    if not EARLIEST <= copy.at < LATEST:
+        return "the private journal holds the years 1971 to 2199 (--into timeline holds all)"
+    return ""
+
+
+def digest_of_copy(entry: PrivateEntry) -> tuple[str, str]:
+    """What a copy said when it was written, and what it says now."""
+    frontmatter, body = split_frontmatter(entry.raw)
+    keys = parse_keys(frontmatter)
+    return keys.get(_HASH, ""), _digest(body, keys)
+
+
+def _digest(text: str, keys: Mapping[str, str]) -> str:
+    return text_hash("\0".join((keys.get(_KIND, ""), keys.get(_TAGS, ""), " ".join(text.split()))))
+
+
+def _one_line(text: str) -> str:
+    """A value of a frontmatter as it is read back: one line, without quotes around it."""
+    return " ".join(well_formed(text).split())[:_LONGEST_KEY].strip("\"' ")

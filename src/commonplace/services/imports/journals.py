@@ -1,0 +1,235 @@
+"""Where what is brought in is written: the journals, each entry once by the id it had before.
+
+Never writes an entry twice, and never over what was changed or deleted here since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from commonplace.core.errors import Invalid
+from commonplace.core.ids import key_id
+from commonplace.journals.private.copied import Copy, check_copy, digest_of_copy
+from commonplace.journals.timeline.entry import (
+    KEYS,
+    TimelineDraft,
+    check_time,
+    names_of,
+    pack_id,
+    parse_content,
+    render_metadata,
+    version_of,
+)
+from commonplace.services.imports.entry import digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.redact import Screen
+    from commonplace.journals.private.journal import PrivateEntry, PrivateJournal
+    from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.journal import TimelineJournal
+    from commonplace.services.imports.entry import ForeignEntry
+
+Outcome: TypeAlias = Literal["new", "there", "updated", "changed here", "deleted here"]
+
+IMPORTED_FROM = "imported_from"
+IMPORTED_ID = "imported_id"
+IMPORTED_HASH = "imported_hash"
+"""Names in an entry's metadata, or its frontmatter: the program, its id there, what it said."""
+
+_TYPE = "memory_type"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Why an entry cannot be written, in words that are the same for all of its kind."""
+
+    why: str
+
+
+class TakesImports(Protocol):
+    """A journal that takes entries of other programs."""
+
+    def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
+        """What would become of an entry; writes nothing. Raises: Denied, Unavailable."""
+
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Outcome | Refused]:
+        """Write what is new, alter what was changed there alone; what became of each.
+
+        Raises: Denied, Unavailable; what was written before stays.
+        """
+
+
+def key_of(program: str, entry_id: str) -> str:
+    """The idempotency key of an entry of another program."""
+    digest = hashlib.sha256(entry_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"import {program} {digest}"
+
+
+def screened(entry: ForeignEntry, screen: Screen) -> ForeignEntry | Refused:
+    """An entry as it may be written."""
+    try:
+        return replace(
+            entry,
+            id=screen(entry.id),
+            text=screen(entry.text),
+            tags=tuple(screen.values(list(entry.tags))),
+            kind=screen(entry.kind),
+            metadata=screen.values(dict(entry.metadata)),
+        )
+    except Invalid:
+        return Refused(why="a secret is in it, and secrets.at_write is refuse")
+
+
+class IntoTimeline:
+    """Writes into a timeline, many in one transaction; the key of an entry makes its id.
+
+    Args:
+        journal: The timeline.
+        clock: The present, for an entry without a time.
+    """
+
+    def __init__(self, journal: TimelineJournal, clock: Clock) -> None:
+        self._journal = journal
+        self._clock = clock
+
+    def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
+        """See `TakesImports.look`."""
+        draft = self._draft(program, entry)
+        if isinstance(draft, Refused):
+            return draft
+        made = key_id(KEYS, self._journal.owner, draft.key)
+        there = self._journal.find(made)
+        if there is not None:
+            return _fate(there, draft)
+        if self._journal.database.ask("find_tombstone", id=pack_id(made)):
+            return "deleted here"
+        return "new"
+
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Outcome | Refused]:
+        """See `TakesImports.put`."""
+        drafts = [self._draft(program, entry) for entry in entries]
+        fits = [draft for draft in drafts if isinstance(draft, TimelineDraft)]
+        added = iter(self._journal.add_many(fits) if fits else ())
+        done: list[Outcome | Refused] = []
+        for draft in drafts:
+            if isinstance(draft, Refused):
+                done.append(draft)
+                continue
+            one = next(added)
+            fate: Outcome = "new" if one.is_new else _fate(one.entry, draft)
+            if fate == "updated":
+                self._journal.update(
+                    one.entry.id,
+                    content=draft.content,
+                    metadata=draft.metadata,
+                    expected=version_of(one.entry),
+                )
+            done.append(fate)
+        return done
+
+    def _draft(self, program: str, given: ForeignEntry) -> TimelineDraft | Refused:
+        entry = screened(given, self._journal.screen)
+        if isinstance(entry, Refused):
+            return entry
+        metadata = {
+            **entry.metadata,
+            **({_TYPE: entry.kind} if entry.kind else {}),
+            **({"tags": list(entry.tags)} if entry.tags else {}),
+            IMPORTED_FROM: program,
+            IMPORTED_ID: entry.id,
+        }
+        # By what is going to be read back, so that it can be compared with it.
+        metadata[IMPORTED_HASH] = _digest_in(entry.text, metadata)
+        try:
+            content = parse_content(entry.text)
+        except Invalid:
+            blank = not entry.text.strip()
+            return Refused(why="there is no text in it" if blank else "it is longer than 1 MB")
+        try:
+            render_metadata(metadata)
+        except Invalid:
+            return Refused(why="what belongs to it is longer than 64 KB")
+        try:
+            at = check_time(entry.at or self._clock())
+        except Invalid:
+            return Refused(why="its time lies at an end of the calendar")
+        return TimelineDraft(
+            content=content, at=at, metadata=metadata, key=key_of(program, given.id)
+        )
+
+
+def _digest_in(text: str, metadata: Mapping[str, object]) -> str:
+    kind = metadata.get(_TYPE)
+    kind = kind if isinstance(kind, str) else ""
+    return digest_of(text, kind=kind, tags=names_of(metadata, "tags"))
+
+
+def _fate(there: TimelineEntry, draft: TimelineDraft) -> Outcome:
+    """What becomes of an original whose entry is there."""
+    if there.status == "deleted":
+        return "deleted here"
+    was = there.metadata.get(IMPORTED_HASH)
+    if was == draft.metadata[IMPORTED_HASH]:
+        return "there"
+    return "updated" if was == _digest_in(there.content, there.metadata) else "changed here"
+
+
+class IntoPrivate:
+    """Writes into the user's private journal, a file an entry; its frontmatter says whence.
+
+    Args:
+        journal: The private journal.
+        screen: What every text goes through that is written.
+        clock: The present, for an entry without a time.
+    """
+
+    def __init__(self, journal: PrivateJournal, screen: Screen, clock: Clock) -> None:
+        self._journal = journal
+        self._screen = screen
+        self._clock = clock
+
+    def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
+        """See `TakesImports.look`."""
+        return self._done(program, entry, writes=False)
+
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Outcome | Refused]:
+        """See `TakesImports.put`."""
+        return [self._done(program, entry, writes=True) for entry in entries]
+
+    def _done(self, program: str, given: ForeignEntry, *, writes: bool) -> Outcome | Refused:
+        entry = screened(given, self._screen)
+        if isinstance(entry, Refused):
+            return entry
+        copy = Copy(
+            text=entry.text,
+            at=entry.at or self._clock(),
+            program=program,
+            id=entry.id,
+            kind=entry.kind,
+            tags=entry.tags,
+        )
+        if why := check_copy(copy):
+            return Refused(why=why)
+        key = key_of(program, given.id)
+        there = self._journal.find_copy(key)
+        if there == "never":
+            if writes:
+                self._journal.write_copy(copy, key)
+            return "new"
+        return there if there == "deleted here" else self._compared(there, copy, writes=writes)
+
+    def _compared(self, there: PrivateEntry, copy: Copy, *, writes: bool) -> Outcome:
+        """What becomes of an original whose entry is there."""
+        was, now = digest_of_copy(there)
+        if was == copy.digest:
+            return "there"
+        if was != now:
+            return "changed here"
+        if writes:
+            self._journal.update_copy(there, copy)
+        return "updated"

@@ -1,0 +1,1 @@
+"""A reader for each program: its files in, plain entries out."""

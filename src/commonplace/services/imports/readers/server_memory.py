@@ -1,0 +1,116 @@
+"""server-memory's graph: a file with a line of JSON for each entity and each relation.
+
+An entity with its observations is an entry, and so is a relation: what the graph joins lies
+anywhere in the file, and the file may be of any size.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
+from commonplace.services.imports.entry import ForeignEntry, NotTaken
+from commonplace.services.imports.json_pieces import regular_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import tzinfo
+
+    from commonplace.services.imports.entry import Read
+
+__all__ = ["find", "read"]
+
+_LONGEST_LINE = 16 * 1024 * 1024
+_NAMES = ("memory.jsonl", "memory.json")
+
+
+def find(_home: str, environ: Mapping[str, str]) -> list[str]:
+    """The file that the server's own variable names; by itself it lies in the server's package."""
+    path = environ.get("MEMORY_FILE_PATH", "")
+    return [path] if path and os.path.isfile(path) else []
+
+
+def read(path: str, *, zone: tzinfo) -> Iterator[Read]:  # noqa: ARG001  no time is in it
+    """The entities and relations of a graph; the time of its file is that of all. See the port."""
+    if os.path.isdir(path):
+        named = [os.path.join(path, name) for name in _NAMES]
+        path = next((each for each in named if os.path.isfile(each)), named[-1])
+    with regular_file(path) as file:
+        at = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
+        number, known = 0, 0
+        while line := file.readline(_LONGEST_LINE + 1):
+            number += 1
+            where = f"line {number}"
+            if len(line) > _LONGEST_LINE:
+                yield NotTaken(why="a line is longer than 16 MB", where=where)
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(_LONGEST_LINE)
+                continue
+            if not line.strip():
+                continue
+            each = _entry(line, where, at)
+            known += isinstance(each, ForeignEntry)
+            if not known and number == 1:
+                raise Invalid(
+                    "The file {place}, line 1, is not of a server-memory graph:"
+                    f" {opening(line.decode('utf-8', 'replace').strip(), 60)!r}.",
+                    hint="Name the server's memory.json, which has an object on each line.",
+                    place=path,
+                )
+            yield each
+
+
+def _entry(line: bytes, where: str, at: datetime) -> Read:
+    try:
+        fields: Any = json.loads(line.removeprefix(b"\xef\xbb\xbf").decode())
+    except UnicodeDecodeError:
+        return NotTaken(why="a line is not UTF-8", where=where)
+    except (ValueError, RecursionError):
+        return NotTaken(why="a line is not JSON", where=where)
+    if not isinstance(fields, dict):
+        return NotTaken(why="a line is not an object", where=where)
+    match fields.get("type"):
+        case "entity":
+            return _entity(fields, where, at)
+        case "relation":
+            return _relation(fields, where, at)
+    return NotTaken(why="a line is neither an entity nor a relation", where=where)
+
+
+def _entity(fields: dict[str, Any], where: str, at: datetime) -> Read:
+    name, kind, said = (fields.get(key) for key in ("name", "entityType", "observations"))
+    if not (isinstance(name, str) and name.strip() and isinstance(kind, str)):
+        return NotTaken(why="an entity has no name or no entityType that is text", where=where)
+    if not (isinstance(said, list) and all(isinstance(each, str) for each in said)):
+        return NotTaken(why="the observations of an entity are not a list of texts", where=where)
+    head = f"{name} ({kind})" if kind.strip() else name
+    text = "\n".join([head, *(f"- {each}" for each in said)])
+    return ForeignEntry(
+        id=f"entity {name}",
+        text=text,
+        at=at,
+        where=where,
+        kind="entity",
+        tags=(kind,) if kind.strip() else (),
+        is_dated=False,
+    )
+
+
+def _relation(fields: dict[str, Any], where: str, at: datetime) -> Read:
+    parts = [fields.get(key) for key in ("from", "relationType", "to")]
+    if not all(isinstance(part, str) and part.strip() for part in parts):
+        return NotTaken(why="a relation has no from, relationType or to", where=where)
+    return ForeignEntry(
+        id=f"relation {json.dumps(parts, ensure_ascii=False)}",
+        text=" ".join(
+            str(part).replace("_", " ") if n == 1 else str(part) for n, part in enumerate(parts)
+        ),
+        at=at,
+        where=where,
+        kind="relation",
+        is_dated=False,
+    )

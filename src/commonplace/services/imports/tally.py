@@ -1,0 +1,75 @@
+"""Owns the count of what was ever imported from other programs: one small file in our home.
+
+Never says what is there now: what was deleted since was imported all the same.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import locked, make_folder, replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportCount:
+    """How many entries of a program a journal was given, and when last (ISO 8601)."""
+
+    program: str
+    into: str
+    entries: int
+    last: str
+
+
+class ImportTally:
+    """The counts of one owner.
+
+    Args:
+        folder: Where `imports.json` lies.
+        clock: The present.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], datetime]) -> None:
+        self._path = folder / "imports.json"
+        self._clock = clock
+
+    def counts(self) -> tuple[ImportCount, ...]:
+        """What was imported, by program and journal; nothing where it cannot be read."""
+        return tuple(
+            ImportCount(program=program, into=into, entries=entries, last=last)
+            for (program, into), (entries, last) in sorted(self._read().items())
+        )
+
+    def add(self, program: str, into: str, entries: int) -> None:
+        """Count entries that were imported just now. Never raises: they are imported."""
+        if not entries:
+            return
+        with suppress(CommonplaceError):
+            make_folder(self._path.parent)
+            with locked(self._path.parent):
+                there = self._read()
+                before = there.get((program, into), (0, ""))[0]
+                there[program, into] = (before + entries, self._clock().isoformat("T", "seconds"))
+                rows = [
+                    {"program": p, "into": i, "entries": n, "last": last}
+                    for (p, i), (n, last) in sorted(there.items())
+                ]
+                replace_file(self._path, json.dumps(rows, indent=1).encode(), mode=0o600)
+
+    def _read(self) -> dict[tuple[str, str], tuple[int, str]]:
+        try:
+            rows: Any = json.loads(self._path.read_bytes())
+            return {
+                (str(row["program"]), str(row["into"])): (int(row["entries"]), str(row["last"]))
+                for row in rows
+            }
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return {}

@@ -1,0 +1,1 @@
+"""An import from another program, in words."""

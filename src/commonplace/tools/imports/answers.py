@@ -1,0 +1,119 @@
+"""What an import from another program would take, and what it took, in words for people.
+
+Never imports anything: the service does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import to_local
+from commonplace.core.values import Answer
+from commonplace.services.imports.programs import PROGRAMS
+from commonplace.tools.answers import answer_of, counted, entries, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime, tzinfo
+
+    from commonplace.services.imports.service import ProgramImport
+
+_MOST_REASONS = 20
+_PLACES = 2
+
+
+def program_answer(done: ProgramImport, zone: tzinfo, *, dry_run: bool) -> Answer:
+    """What became of the entries of a program, or would.
+
+    Args:
+        done: As the service counted them.
+        zone: In which days are cut.
+        dry_run: Whether nothing was written.
+    """
+    title = PROGRAMS[done.program].title
+    if done.taken:
+        verb = "" if dry_run else "imported "
+        span = _span(done.first_at, done.last_at, zone)
+        line = f"{title}: {verb}{entries(done.new)} into {done.into}{span}"
+        if done.updated:
+            line += f", {entries(done.updated)} updated" if done.new else ""
+            line = line if done.new else f"{title}: {entries(done.updated)} in {done.into} updated"
+        lines = [f"{line}."]
+    else:
+        lines = [f"{title}: nothing new."]
+    return answer_of(lines, _facts(done, dry_run=dry_run), _notes(done))
+
+
+def _span(first: datetime | None, last: datetime | None, zone: tzinfo) -> str:
+    if first is None or last is None:
+        return ""
+    days = [to_local(at, zone).date().isoformat() for at in (first, last)]
+    return f", {days[0]}" if days[0] == days[1] else f", {days[0]} to {days[1]}"
+
+
+def _notes(done: ProgramImport) -> list[str]:
+    notes = []
+    if done.there:
+        notes.append(f"There already: {entries(done.there)}.")
+    if done.undated:
+        notes.append(
+            f"Without a time of their own: {entries(done.undated)}; they stand at that of the file."
+        )
+    if done.changed_count:
+        notes.append(
+            f"Changed there and here, so left as here: {entries(done.changed_count)}"
+            f" ({', '.join(map(one_line, done.changed_here))})."
+        )
+    if done.deleted_here:
+        notes.append(f"Deleted here, so not brought back: {entries(done.deleted_here)}.")
+    for why, reason in list(done.left_out.items())[:_MOST_REASONS]:
+        where = ", ".join(one_line(each) for each in reason.where)
+        more = ", …" if where and reason.count > len(reason.where) else ""
+        notes.append(f"Left out: {reason.count:,}, {why}{f' ({where}{more})' if where else ''}.")
+    if (more_reasons := len(done.left_out) - _MOST_REASONS) > 0:
+        notes.append(f"Left out for {counted(more_reasons, 'reason', 'reasons')} more.")
+    notes += [f"Not read to its end: {error}" for _path, error in done.failed]
+    return notes
+
+
+def _facts(done: ProgramImport, *, dry_run: bool) -> dict[str, object]:
+    return {
+        "dry_run": dry_run,
+        "program": done.program,
+        "into": done.into,
+        "new": done.new,
+        "there": done.there,
+        "updated": done.updated,
+        "changed_here": done.changed_count,
+        "deleted_here": done.deleted_here,
+        "undated": done.undated,
+        "first": done.first_at.isoformat() if done.first_at else None,
+        "last": done.last_at.isoformat() if done.last_at else None,
+        "left_out": [
+            {"why": why, "count": reason.count, "where": reason.where}
+            for why, reason in done.left_out.items()
+        ],
+        "failed": [error.facts for _path, error in done.failed],
+    }
+
+
+def programs_answer(found: Mapping[str, Sequence[str]], clients: Mapping[str, str]) -> Answer:
+    """What can be imported, and what of it lies on this machine.
+
+    Args:
+        found: Where each program keeps its entries here.
+        clients: The titles of clients whose sessions can be imported, by name.
+    """
+    width = max(map(len, [*PROGRAMS, *clients]))
+    lines = ["Sessions of AI clients, into transcripts:"]
+    lines += [f"  {name:{width}}  {title}" for name, title in clients.items()]
+    lines += ["", "Entries of other programs:"]
+    programs: list[dict[str, Any]] = []
+    for name, row in PROGRAMS.items():
+        here = found.get(name, ())
+        more = len(here) - _PLACES
+        places = ", ".join(here[:_PLACES]) + (f" and {more} more" if more > 0 else "")
+        lines.append(f"  {name:{width}}  {one_line(places) or row.takes}  → {row.into}")
+        programs.append({"program": name, "into": row.into, "found": list(here)})
+    facts = {"clients": list(clients), "programs": programs}
+    return answer_of(lines, facts, ["Name one: commonplace import NAME [PATH]."])
