@@ -440,3 +440,15 @@ def test_a_model_that_fails_is_logged(monkeypatch, home, clock, caplog):
             assert journal.roll_up() == 2
             assert "1 entry" in journal.rollup("daily", START).text
     assert "answered 401" in caplog.text
+
+
+def test_a_search_as_of_an_instant_knows_nothing_later(journal, clock):
+    """Nor what was recorded afterwards of an earlier time; an instant without a zone is refused."""
+    first = journal.save_entry("The dashboard is planned.")
+    clock.advance(60)
+    journal.save_entry("The dashboard was planned.", at=START - timedelta(days=1))
+    found = journal.search("dashboard", kinds=["raw"], as_of=START + timedelta(seconds=1))
+    assert [hit.ref for hit in found.hits] == [first]
+    assert len(journal.search("dashboard", kinds=["raw"]).hits) == 2
+    with pytest.raises(Invalid, match="as_of"):
+        journal.search("dashboard", as_of=START.replace(tzinfo=None))

@@ -207,17 +207,24 @@ class JournalStorage:
         time_range: tuple[datetime, datetime] | None = None,
         entry_types: Sequence[str] | None = None,
         limit: int = 10,
+        *,
+        as_of: datetime | None = None,
     ) -> list[dict[str, Any]]:
         """The best entries by words and meaning, each with score, similarity, by and also.
 
         A blank query lists, newest first. Without time_range a time in the query is read ("last
-        week"). Raises: Invalid, Unavailable.
+        week"). What was written at as_of or later does not count. Raises: Invalid, Unavailable.
         """
         since, until = time_range or (None, None)
 
         def find() -> list[dict[str, Any]]:
             found = self.timeline(thread_id).search(
-                query, kinds=entry_types or (), since=since, until=until, limit=limit
+                query,
+                kinds=entry_types or (),
+                since=since,
+                until=until,
+                limit=limit,
+                as_of=as_of,
             )
             return [
                 {

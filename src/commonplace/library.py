@@ -186,6 +186,7 @@ class Library(ABC, Generic[_Service]):
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int | None = None,
+        as_of: datetime | None = None,
     ) -> LibraryFound:
         """The best entries by words and meaning. Raises: Invalid, Unavailable.
 
@@ -195,6 +196,8 @@ class Library(ABC, Generic[_Service]):
             since: Not before this aware instant.
             until: Before this aware instant.
             limit: The most hits, 1 to 100; None for as many as are usual.
+            as_of: What was written at this aware instant or later does not count; None for the
+                present.
         """
 
     @abstractmethod

@@ -23,7 +23,7 @@ from commonplace.journals.memory.records import (
     Todo,
     ref_of,
 )
-from commonplace.library import Library, check_limit, interval_of
+from commonplace.library import Library, check_aware, check_limit, interval_of
 from commonplace.search import policy
 from commonplace.services.memory.amend import MemoryAmender
 from commonplace.services.memory.context import assemble
@@ -189,6 +189,7 @@ class Memory(Library[MemoryService]):
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int | None = None,
+        as_of: datetime | None = None,
         intent: IntentAsked = "auto",
         diverse: bool = False,
     ) -> MemoryFound:
@@ -200,6 +201,8 @@ class Memory(Library[MemoryService]):
             since: Not before this aware instant.
             until: Before this aware instant.
             limit: The most hits, 1 to 100; None for what the settings say.
+            as_of: What was written at this aware instant or later does not count; None for the
+                present.
             intent: What the question is for; `auto` reads it off the words.
             diverse: No more than a few hits of one kind.
 
@@ -208,6 +211,7 @@ class Memory(Library[MemoryService]):
         """
         if limit is not None:
             check_limit(limit, most=policy.MEMORY_K_MOST)
+        check_aware("as_of", as_of)
         interval = interval_of(since, until)
         return self.service.search(
             MemoryQuestion(
@@ -217,6 +221,7 @@ class Memory(Library[MemoryService]):
                 within=interval if since or until else None,
                 intent=intent,
                 diverse=diverse,
+                before=as_of,
             )
         )
 

@@ -133,6 +133,7 @@ class Timeline(Library[TimelineService]):
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int | None = None,
+        as_of: datetime | None = None,
     ) -> TimelineFound:
         """The best entries by words and meaning; see `Library.search`.
 
@@ -141,9 +142,12 @@ class Timeline(Library[TimelineService]):
         """
         wanted = _HITS if limit is None else limit
         check_limit(wanted, most=MOST)
+        check_aware("as_of", as_of)
         interval = interval_of(since, until)
         given = interval if since or until else None
-        return self.service.find(query, interval=given, types=tuple(kinds), limit=wanted)
+        return self.service.find(
+            query, interval=given, types=tuple(kinds), limit=wanted, before=as_of
+        )
 
     def context(self, question: str, budget_tokens: int = 1200) -> str:
         """What a prompt should hold: the profile, fitting summaries, the nearest entries; fenced.

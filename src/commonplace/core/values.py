@@ -71,6 +71,7 @@ class Doc:
         author: Who wrote or said it, where that is known.
         dated: Its date in words, searched beside the text ("7 May 2023").
         covers: The refs a summary was made from.
+        written: When it was written down, where that is not the time it is of.
     """
 
     ref: str
@@ -86,6 +87,7 @@ class Doc:
     author: str = ""
     dated: str = ""
     covers: tuple[str, ...] = ()
+    written: datetime | None = None
 
     @property
     def supersedes(self) -> str:
@@ -141,7 +143,8 @@ class Filter:
 
     Empty tuples mean "any". scopes match exactly; headings match as folded substrings (see
     `core.text.fold_name`), any of them; tags match exactly: any of `tags`, all of `required_tags`,
-    none of `excluded_tags`.
+    none of `excluded_tags`. `written_before` lets in what was written down before an instant,
+    whatever time it is of; None lets in all.
     """
 
     interval: Interval = field(default_factory=Interval)
@@ -152,6 +155,7 @@ class Filter:
     tags: tuple[str, ...] = ()
     required_tags: tuple[str, ...] = ()
     excluded_tags: tuple[str, ...] = ()
+    written_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

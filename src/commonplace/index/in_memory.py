@@ -100,6 +100,7 @@ class MemoryOwnerIndex:
         for change in changes:
             if isinstance(change, Put):
                 micros(change.doc.at)
+                micros(change.doc.written or change.doc.at)
         with self._lock:
             for change in changes:
                 if isinstance(change, Drop):
@@ -272,6 +273,7 @@ def _lets_in(where: Filter, doc: Doc) -> bool:
     held = [fold_name(heading) for heading in doc.headings]
     return (
         where.interval.holds(doc.at)
+        and (where.written_before is None or (doc.written or doc.at) < where.written_before)
         and (not where.journals or doc.journal in where.journals)
         and (not where.kinds or doc.kind in where.kinds)
         and (not where.scopes or doc.scope in where.scopes)

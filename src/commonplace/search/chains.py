@@ -22,12 +22,17 @@ _LONGEST = 100
 """Links that are followed from one entry to the newest; a circle, made by hand, ends there."""
 
 
-def newest_of(index: Searched, refs: Sequence[str]) -> dict[str, Doc]:
-    """The doc that holds now in the place of each ref; a ref that holds itself is missing."""
+def newest_of(
+    index: Searched, refs: Sequence[str], *, before: datetime | None = None
+) -> dict[str, Doc]:
+    """The doc that holds in the place of each ref; a ref that holds itself is missing.
+
+    before: Only what was written before counts; None for what holds now.
+    """
     taken: dict[str, Doc] = {}
     ahead = list(dict.fromkeys(refs))
     for _ in range(_LONGEST):
-        found = _successors(index, ahead)
+        found = _successors(index, ahead, before)
         new = {ref: doc for ref, doc in found.items() if ref not in taken}
         taken |= new
         ahead = [doc.ref for doc in new.values() if doc.ref not in taken]
@@ -42,7 +47,7 @@ def dates_of(index: Searched, docs: Sequence[Doc]) -> dict[str, datetime]:
     return dict(index.dates_of(refs)) if refs and isinstance(index, DatesRefs) else {}
 
 
-def _successors(index: Searched, refs: Sequence[str]) -> dict[str, Doc]:
+def _successors(index: Searched, refs: Sequence[str], before: datetime | None) -> dict[str, Doc]:
     if not refs:
         return {}
     found = index.candidates(
@@ -50,7 +55,7 @@ def _successors(index: Searched, refs: Sequence[str]) -> dict[str, Doc]:
             words="",
             vector=lambda: None,
             identity="",
-            where=Filter(tags=tuple(superseding_tag(ref) for ref in refs)),
+            where=Filter(tags=tuple(superseding_tag(ref) for ref in refs), written_before=before),
             limit=_LONGEST + len(refs),
             weighing=numbers.WEIGHING,
             newest=True,

@@ -192,7 +192,7 @@ class Finder:
         former: dict[str, Hit] = {}
         for _ in range(numbers.DEMOTED_AT_ONCE):
             fresh = {x.doc.ref: x for x in shown if x.doc.ref not in newest}
-            taken = newest_of(self._index, [*fresh])
+            taken = newest_of(self._index, [*fresh], before=question.where.written_before)
             if not taken:
                 break
             newest |= taken
@@ -255,7 +255,8 @@ class Finder:
             for doc in map(docs.get, keys)
             if doc is not None
         ]
-        newest = newest_of(self._index, [hit.doc.ref for hit in hits])
+        refs = [hit.doc.ref for hit in hits]
+        newest = newest_of(self._index, refs, before=where.written_before)
         return Found(hits=self._linked(hits, newest), notes=notes)
 
     def _encoding(self, ready: Encoder | None, text: str) -> Future[_Encoded]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
+from commonplace.core.values import Interval
 from commonplace.core.when.phrases import parse_since, parse_until, parse_when, read_interval
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock
-    from commonplace.core.values import Interval
 
 _AT_HINT = "Use a past time such as yesterday 9am, 3 hours ago or 2026-11-03 14:30."
 # What `core.when` says where its examples, spans of time, would lead astray.
@@ -52,6 +52,19 @@ def read_at(service: Clocked, at: str) -> datetime | None:
             if exc.message.startswith(_NO_INSTANT):
                 raise exc.as_kind(Invalid, hint=_AT_HINT) from exc
             raise
+
+
+def read_as_of(service: Clocked, as_of: str) -> datetime | None:
+    """The instant up to which what was written counts: the end of a phrase's time.
+
+    None where it is blank. Raises: Invalid.
+    """
+    if not as_of.strip():
+        return None
+    with naming("as_of"):
+        before = parse_until(as_of, now=service.clock(), zone=service.zone)
+        render_interval(Interval(end=before), service.zone)  # what cannot be shown is refused here
+        return before
 
 
 def read_span(service: Clocked, since: str, until: str, *, when: str = "") -> Interval | None:

@@ -382,6 +382,41 @@ class IndexContract:
             found = self.find(mine, "tick", where=Filter(interval=span))
             assert set(found) == {doc.ref for doc in docs if span.holds(doc.at)}
 
+    def test_what_was_written_later_does_not_count(self, index: Index) -> None:
+        """Asked as of an instant, every figure is that of an index that holds no more by then.
+
+        The time that an entry is of decides nothing: it may be logged later, or ahead.
+        """
+        noon = START + timedelta(hours=12)
+        early = [
+            replace(a_doc(f"n:{i}", f"harbour {'tide ' * (i % 4)}x{i}", minutes=i), session="s")
+            for i in range(12)
+        ]
+        early.append(replace(a_doc("n:ahead", "harbour of next week", minutes=9000), written=START))
+        late = [
+            replace(a_doc(f"m:{i}", f"harbour tide y{i}", minutes=i), written=noon, session="s")
+            for i in range(1100)
+        ]
+        mine = self.filled(index, [*early, *late])
+        then = self.filled(index, early, "other")
+        where = Filter(written_before=noon)
+        for words in ("harbour tide", "tide x3", "y5 nowhere"):
+            found = self.find(mine, words, where=where, limit=5)
+            expected = self.find(then, words, limit=5)
+            assert list(found) == list(expected)
+            for name in ("lent", "covered", "similarity", "nearness"):
+                mine_now, mine_then = (
+                    [getattr(each, name) or 0.0 for each in side.values()]
+                    for side in (found, expected)
+                )
+                assert np.allclose(mine_now, mine_then)
+        just_after = Filter(written_before=noon + timedelta(microseconds=1))
+        assert "m:7" in self.find(mine, "y7", where=just_after)
+        again = replace(late[7], written=noon + timedelta(microseconds=1))
+        mine.apply([Put(again)])
+        assert "m:7" not in self.find(mine, "y7", where=just_after)
+        assert self.find(mine, "y7")["m:7"].doc == again
+
     def test_put_twice_is_once(self, index: Index) -> None:
         """The same change again alters nothing, and no vector is asked for again."""
         mine = self.filled(index, [a_doc("n:1", "harbour")])

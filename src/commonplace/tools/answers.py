@@ -174,6 +174,21 @@ def time_lines(interval: Interval | None, zone: tzinfo, phrase: str = "") -> lis
     return [f"Time: {render_interval(interval, zone)}{read}"]
 
 
+def as_of_lines(before: datetime | None, zone: tzinfo) -> list[str]:
+    """The line that says as of which instant an answer is; none for None, the present."""
+    if before is None:
+        return []
+    local = _local(before, zone).replace(tzinfo=None)
+    exact = "minutes" if not (local.second or local.microsecond) else "auto"
+    shown = local.isoformat(sep=" ", timespec=exact)
+    return [f"As of {shown}: what was written later does not count."]
+
+
+def as_of_facts(before: datetime | None) -> dict[str, str]:
+    """The same as plain data; nothing for the present."""
+    return {} if before is None else {"as_of": before.isoformat()}
+
+
 def shown_phrase(phrase: str) -> str:
     """Words of the caller in quotes, on one line and cut where they are long."""
     return repr(visible_line(opening(phrase, _SHOWN_PHRASE)))

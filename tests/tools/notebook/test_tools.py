@@ -61,6 +61,7 @@ def test_the_six_tools_have_the_names_and_arguments_of_the_design(world):
             "salience_threshold",
             "min_score",
             "when",
+            "as_of",
             "limit",
             "explain",
         ],

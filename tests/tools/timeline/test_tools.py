@@ -545,7 +545,7 @@ anything = st.one_of(
 )
 ARGUMENTS = {
     "timeline_add": ["content", "entry_type", "at", "metadata", "idempotency_key"],
-    "timeline_search": ["query", "when", "since", "until", "entry_types", "limit"],
+    "timeline_search": ["query", "when", "since", "until", "as_of", "entry_types", "limit"],
     "timeline_range": ["when", "start", "end", "level", "limit", "cursor"],
     "timeline_rollup": ["period", "at"],
     "timeline_profile": ["text"],

@@ -41,7 +41,11 @@ class TranscriptWiring:
         """The files, there or not; first what hooks left to copy is copied, some of it at least."""
         from commonplace.journals.transcripts.store import TranscriptStore
 
-        store = TranscriptStore(str(self._folder), screen=self._context.shared.screen)
+        store = TranscriptStore(
+            str(self._folder),
+            screen=self._context.shared.screen,
+            clock=lambda: self._context.clock().timestamp(),
+        )
         if self._context.settings.transcripts.capture and self.is_there():
             self._copy_spooled(store)
         return store

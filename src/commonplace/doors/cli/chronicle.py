@@ -140,6 +140,7 @@ def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any)
 @click.argument("text", nargs=-1)
 @tool_option(ChronicleTools.search_entries, "limit", "-n", "--limit", type=int)
 @filter_options
+@tool_option(ChronicleTools.search_entries, "as_of", "--as-of", metavar="TIME")
 @tool_option(ChronicleTools.list_entries, "cursor", "--cursor", metavar="CURSOR")
 @explain_option
 @list_options

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 @click.option(
     "-j", "--journal", "journals", multiple=True, metavar="NAME", help="Only this journal."
 )
+@click.option("--as-of", metavar="TIME", help="As it was known then: '3 May', '2026-04'.")
 @list_options
 def list_entries(when: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """List the newest entries of all journals.
@@ -116,10 +117,12 @@ def _newest(
     when: str = "",
     journals: tuple[str, ...] = (),
     start: int | None = None,
+    as_of: str | None = None,
 ) -> Answer:
     """What was written last, whole; as a model is given it, the tool cuts and words it."""
     from commonplace.core.values import Filter
-    from commonplace.tools.answers import interval_facts, unknown_name
+    from commonplace.services.times import read_as_of
+    from commonplace.tools.answers import as_of_facts, interval_facts, unknown_name
 
     known = [each.name for each in app.journals]
     for name in journals:
@@ -128,17 +131,25 @@ def _newest(
     first = start or 0
     end = first + limit
     # One more than is shown says whether there are more.
-    listed = newest_entries(app, when, Filter(journals=journals), end + 1)
+    before = read_as_of(app.recall.service(), as_of or "")
+    listed = newest_entries(app, when, Filter(journals=journals, written_before=before), end + 1)
     shown = listed.hits[first:end]
     facts = {
         "interval": interval_facts(listed.interval),
+        **as_of_facts(before),
         "count": len(shown),
         "entries": [_facts(hit.doc) for hit in shown],
         "next_start": end if len(listed.hits) > end else None,
         "notes": list(listed.notes),
     }
     if list_form() == "model":
-        arguments = {"when": when, "journals": list(journals), "limit": limit, "start": first}
+        arguments = {
+            "when": when,
+            "journals": list(journals),
+            "limit": limit,
+            "start": first,
+            "as_of": as_of or "",
+        }
         said = app.toolset("recall").tool("list_by_time").call(arguments).text
     else:
         zone = app.settings.timezone

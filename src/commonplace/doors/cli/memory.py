@@ -159,6 +159,7 @@ def _named_words(kind: str, text: str, given: Mapping[str, Any]) -> dict[str, st
 )
 @tool_option(MemoryTools.memory_search, "top_k", "-n", "--top-k", type=int)
 @tool_option(MemoryTools.memory_search, "when", "--when", metavar="TIME")
+@tool_option(MemoryTools.memory_search, "as_of", "--as-of", metavar="TIME")
 @tool_option(
     MemoryTools.memory_search,
     "intent",

@@ -218,6 +218,7 @@ def toc(section: str, as_json: bool, **given: Any) -> None:
 @click.argument("content", nargs=-1)
 @tool_option(NotebookTools.journal_search, "work_context", "-c", "--work-context", metavar="TEXT")
 @tool_option(NotebookTools.journal_search, "when", "--when", metavar="TIME")
+@tool_option(NotebookTools.journal_search, "as_of", "--as-of", metavar="TIME")
 @tool_option(NotebookTools.journal_search, "min_score", "--min-score", type=float)
 @tool_option(NotebookTools.journal_search, "salience_threshold", "--salience-threshold", type=float)
 @tool_option(NotebookTools.journal_search, "limit", "-n", "--limit", type=int)

@@ -148,6 +148,7 @@ def _edited_thoughts(category: str) -> dict[str, str]:
 @tool_option(PrivateTools.search_journal, "when", "--when", metavar="TIME")
 @tool_option(PrivateTools.search_journal, "since", "--since", metavar="TIME")
 @tool_option(PrivateTools.search_journal, "until", "--until", metavar="TIME")
+@tool_option(PrivateTools.search_journal, "as_of", "--as-of", metavar="TIME")
 @tool_option(PrivateTools.search_journal, "floor", "--floor", type=float)
 @explain_option
 @list_options

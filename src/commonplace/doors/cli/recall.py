@@ -42,6 +42,7 @@ def file_quickly(app: App) -> None:
 @click.command()
 @click.argument("question", nargs=-1, required=True)
 @click.option("--when", metavar="TIME", help="Only this time: 'last spring', '2026-11'.")
+@click.option("--as-of", metavar="TIME", help="As it was known then: '3 May', '2026-04'.")
 @click.option("--journal", "journals", multiple=True, metavar="NAME", help="Only this journal.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only entries of this kind.")
 @click.option("-n", "--limit", type=int, help="Maximum number of entries (default: 10).")

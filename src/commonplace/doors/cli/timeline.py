@@ -152,6 +152,7 @@ def _object(text: str) -> dict[str, Any]:
 @click.option(
     "--type", "entry_types", multiple=True, metavar="TYPE", help="Only this type; may be repeated."
 )
+@tool_option(TimelineTools.timeline_search, "as_of", "--as-of", metavar="TIME")
 @tool_option(TimelineTools.timeline_search, "limit", "-n", "--limit", type=int)
 @explain_option
 @list_options

@@ -79,6 +79,7 @@ def show_session(ref: str, as_json: bool, **given: Any) -> None:
 @transcripts.command(short_help="Find what was said by words and meaning.")
 @click.argument("query", nargs=-1, required=True)
 @click.option("--when", metavar="TIME", help="Only this time: 'last spring', '2026-11'.")
+@click.option("--as-of", metavar="TIME", help="As it was known then: '3 May', '2026-04'.")
 @click.option("-n", "--limit", type=int, help="Maximum number of messages (default: 10).")
 @list_options
 def search(query: tuple[str, ...], as_json: bool, **given: Any) -> None:

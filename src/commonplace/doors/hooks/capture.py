@@ -59,7 +59,7 @@ def _copy(call: HookCall, settings: QuickSettings, folder: str) -> None:
     from commonplace.journals.transcripts.copying import Kept, copy_new
     from commonplace.journals.transcripts.store import TranscriptStore
 
-    store = TranscriptStore(folder, busy_s=BUSY_S, screen=settings.screen())
+    store = TranscriptStore(folder, busy_s=BUSY_S, screen=settings.screen(), clock=time.time)
     kept = Kept(tools=settings["transcripts.tools"], subagents=settings["transcripts.subagents"])
     copy_new(store, call.client, call.transcript, kept=kept, limit_bytes=MOST_BYTES)
     store.close()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -162,6 +162,21 @@ def span_of(interval: Interval) -> IdSpan:
     low = FIRST if interval.start is None else micros(interval.start) // _SECOND_US << SECOND_BITS
     high = LAST if interval.end is None else -(-micros(interval.end) // _SECOND_US) << SECOND_BITS
     return IdSpan(low, high)
+
+
+def docs_by_then(tx: OwnerTransaction, cached: CachedDocs, where: Filter) -> CachedDocs:
+    """The docs that were written before the instant of a filter, if it has one.
+
+    What is remembered of words is of all docs: of these nothing is.
+    """
+    if where.written_before is None:
+        return cached
+    (sent,) = tx.query("list_written_later", before=micros(where.written_before)).fetchone() or (
+        None,
+    )
+    later = numbers(sent, 1)[0]
+    table = cached.table.taken(~np.isin(cached.table.ids, later))
+    return replace(cached, table=table, frequencies={})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

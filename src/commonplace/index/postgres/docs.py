@@ -47,6 +47,7 @@ class _FiledDoc(NamedTuple):
     tags: list[str]
     stamp: str
     covers: list[str]
+    written_us: int | None
 
     def is_like(self, row: Mapping[str, Any]) -> bool:
         """Whether nothing of it is another in this row."""
@@ -309,6 +310,7 @@ def _row_of(ref: str, doc: Doc, facet: int) -> dict[str, Any]:
         "timed": int(names_time(doc.text)),
         "dated": plain(doc.dated),
         "covers": [plain(covered) for covered in doc.covers],
+        "written_us": None if doc.written is None else micros(doc.written),
     }
 
 

@@ -28,6 +28,7 @@ from commonplace.index.postgres.doc_cache import (
     NO_DOCS,
     CachedDocs,
     DocCache,
+    docs_by_then,
     filtered_docs,
     query_changes,
     span_of,
@@ -208,13 +209,20 @@ class PostgresOwnerIndex:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
         # What is remembered is older than the transaction: it was read before this one begins.
         cached = self._common.doc_cache.of(self._owner)
-        query_words = QueryWords(asked.words, cached, span_of(asked.where.interval))
+        is_past = asked.where.written_before is not None
+        query_words = QueryWords(
+            asked.words,
+            NO_DOCS if is_past else cached,
+            span_of(asked.where.interval),
+            is_past=is_past,
+        )
         # Of large users it is asked while the question is encoded: no connection waits for that.
         with self._reading(last=not self._is_small(cached)) as tx:
             model = plain(asked.identity)
             cached, vectors, sent = self._read_position(tx, cached, model, query_words.first)
-            filtered = filtered_docs(tx, cached, asked.where)
-            postings = query_words.postings(tx, cached, filtered.table, sent)
+            there = docs_by_then(tx, cached, asked.where)
+            filtered = filtered_docs(tx, there, asked.where)
+            postings = query_words.postings(tx, there, filtered.table, sent)
         self._common.doc_cache.keep(self._owner, cached)
         vector = asked.vector()
         near: Nearness = NO_COSINES

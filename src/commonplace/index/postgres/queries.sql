@@ -27,7 +27,8 @@ WHERE user_id = %(user)s;
 -- each key: a plan for a user of whom nothing is known may read all that one has.
 SELECT d.* FROM unnest(%(refs)s::text[]) AS a (ref)
 CROSS JOIN LATERAL (
-    SELECT ref, id, facet, at_us, blank, text_hash, session_id, dated, tags, stamp, covers
+    SELECT ref, id, facet, at_us, blank, text_hash, session_id, dated, tags, stamp, covers,
+        written_us
     FROM wb_docs WHERE user_id = %(user)s AND ref = a.ref OFFSET 0
 ) AS d;
 
@@ -102,22 +103,22 @@ WITH put_facets AS (
 ), put_docs AS (
     INSERT INTO wb_docs (
         user_id, id, ref, facet, at_us, blank, text_hash, stamp, tags, text, session, session_id,
-        length, timed, dated, covers, change
+        length, timed, dated, covers, written_us, change
     )
     SELECT
         %(user)s, id, ref, facet, at_us, blank, text_hash, stamp, tags, text, session, session_id,
-        length, timed, dated, covers, %(change)s
+        length, timed, dated, covers, written_us, %(change)s
     FROM json_to_recordset(%(rows)s::json) AS put (
         id bigint, ref text, facet bigint, at_us bigint, blank boolean, text_hash text, stamp text,
         tags text[], text text, session text, session_id bigint, length integer, timed integer,
-        dated text, covers text[]
+        dated text, covers text[], written_us bigint
     )
     ON CONFLICT (user_id, ref) DO UPDATE SET
         id = excluded.id, facet = excluded.facet, at_us = excluded.at_us, blank = excluded.blank,
         text_hash = excluded.text_hash, stamp = excluded.stamp, tags = excluded.tags,
         text = excluded.text, session = excluded.session, session_id = excluded.session_id,
         length = excluded.length, timed = excluded.timed, dated = excluded.dated,
-        covers = excluded.covers, change = excluded.change
+        covers = excluded.covers, written_us = excluded.written_us, change = excluded.change
 )
 UPDATE wb_index SET docs = docs + %(more)s, speaking = speaking + %(more_speaking)s
 WHERE user_id = %(user)s AND (%(more)s <> 0 OR %(more_speaking)s <> 0);
@@ -383,6 +384,11 @@ WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc = ANY (%(ids)s:
 SELECT string_agg(int8send(e.doc) || vector_send(e.vector), ''::bytea ORDER BY e.doc)
 FROM wb_embeddings AS e WHERE e.user_id = %(user)s AND e.model_tag = %(model)s;
 
+-- name: list_written_later
+-- The docs that were written down at an instant or later.
+SELECT string_agg(int8send(id), ''::bytea) FROM wb_docs
+WHERE user_id = %(user)s AND coalesce(written_us, at_us) >= %(before)s;
+
 -- name: list_dates
 -- When the docs of some refs were.
 SELECT d.ref, d.at_us FROM unnest(%(refs)s::text[]) AS a (ref)
@@ -394,7 +400,7 @@ CROSS JOIN LATERAL (
 -- Whole docs, of a list of ids.
 SELECT d.* FROM unnest(%(ids)s::bigint[]) AS a (id)
 CROSS JOIN LATERAL (
-    SELECT id, ref, facet, at_us, stamp, tags, text, session, dated, covers
+    SELECT id, ref, facet, at_us, stamp, tags, text, session, dated, covers, written_us
     FROM wb_docs WHERE user_id = %(user)s AND id = a.id OFFSET 0
 ) AS d;
 

@@ -40,11 +40,16 @@ class QueryWords:
         question: Its text.
         cached: The docs as of an earlier search: they decide what is asked first, not the answer.
         span: The ids that the filter's time lets in.
+        is_past: Whether only docs of a past day count: every word is looked up then, and counted
+            among those.
     """
 
-    def __init__(self, question: str, cached: CachedDocs, span: IdSpan) -> None:
+    def __init__(
+        self, question: str, cached: CachedDocs, span: IdSpan, *, is_past: bool = False
+    ) -> None:
         self._stems = stems(query_terms(question))
         self._span = span
+        self._is_past = is_past
         self._counts: dict[Stem, int] = {}
         self._chosen = self._choose(cached)
 
@@ -74,7 +79,10 @@ class QueryWords:
         occurrences = _listed(tx, chosen, self._span, sent)
         select_stems = chosen
         if docs > FEW and len(chosen) == len(self._stems):
-            frequencies = np.bincount(occurrences.words, minlength=len(chosen)).tolist()
+            words = occurrences.words
+            if self._is_past:
+                words = words[cached.table.places_of(occurrences.docs) >= 0]
+            frequencies = np.bincount(words, minlength=len(chosen)).tolist()
             self._counts |= dict(zip(chosen, frequencies, strict=True))
             self._cache_counts(cached)
             select_stems = self._select(docs)

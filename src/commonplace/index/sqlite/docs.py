@@ -26,7 +26,7 @@ HEADING_SIGN = "\x1f"
 # What `read_docs` reads of each doc; the sum is of these, but for numbers that stand for names.
 _COLUMNS = (
     *("id", "ref", "facet", "at_us", "stamp", "tags", "text", "session", "dated", "covers"),
-    *("blank", "text_hash", "length", "timed", "sum"),
+    *("written_us", "blank", "text_hash", "length", "timed", "sum"),
 )
 _SUMMED = [name for name in _COLUMNS if name not in {"id", "facet", "session", "sum"}]
 
@@ -64,6 +64,7 @@ def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
         "ref": well_formed(doc.ref),
         "facet": _facet_id(conn, sql, facet),
         "at_us": at_us,
+        "written_us": at_us if doc.written is None else micros(doc.written),
         "blank": int(not doc.text.strip()),
         "text_hash": text_hash(doc.said),
         "stamp": well_formed(doc.stamp),
@@ -130,7 +131,7 @@ def read_docs(
         named = dict(zip(_COLUMNS, row, strict=True))
         if facet is None or named["sum"] != sum_of(named, facet, named["session"]):
             raise Corrupted("A doc in the index is not as it was filed.", hint=REPAIR_HINT)
-        found[row[0]] = doc_of(row[:10], facet, _parse_list)
+        found[row[0]] = doc_of(row[:11], facet, _parse_list)
     return found
 
 
@@ -148,7 +149,7 @@ def doc_of(row: Sequence[Any], facet: Facet, parse: Callable[[Any], tuple[str, .
         facet: What its facet's number stands for.
         parse: Reads a list of names.
     """
-    _, ref, _, at_us, stamp, tags, text, session, dated, covers = row
+    _, ref, _, at_us, stamp, tags, text, session, dated, covers, written_us = row
     return Doc(
         ref=ref,
         journal=facet.journal,
@@ -163,6 +164,7 @@ def doc_of(row: Sequence[Any], facet: Facet, parse: Callable[[Any], tuple[str, .
         author=facet.author,
         dated=dated,
         covers=parse(covers),
+        written=None if written_us in {None, at_us} else instant(written_us),
     )
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     OpenMeaning: TypeAlias = Callable[[Path, Queries], Meaning | StoredMeaning]
 
-SCHEMA = 6
+SCHEMA = 7
 FILE_NAME = "index.db"
 MATRIX_SUFFIX = ".matrix"
 

@@ -200,7 +200,7 @@ class SqliteOwnerIndex:
                     view = None if encoder is None else opened.meaning.view(conn, encoder)
                     table = opened.doc_tables.table(conn)
                     frequencies = opened.frequencies
-                row_filter = row_filter_of(conn, self._sql, asked.where)
+                row_filter = row_filter_of(conn, self._sql, asked.where, table)
                 table = filtered_table(table, row_filter)
                 postings = read_postings(
                     conn, self._sql, asked.words, row_filter, table, frequencies

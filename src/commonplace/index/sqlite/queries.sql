@@ -9,18 +9,18 @@ SELECT max(id) FROM docs WHERE id >= :low AND id < :high;
 -- name: add_doc
 -- A doc under its id; triggers file its words.
 INSERT INTO docs (
-    id, ref, facet, at_us, blank, text_hash, stamp, tags, text,
+    id, ref, facet, at_us, written_us, blank, text_hash, stamp, tags, text,
     session, length, timed, dated, covers, sum
 )
 VALUES (
-    :id, :ref, :facet, :at_us, :blank, :text_hash, :stamp, :tags, :text,
+    :id, :ref, :facet, :at_us, :written_us, :blank, :text_hash, :stamp, :tags, :text,
     :session, :length, :timed, :dated, :covers, :sum
 );
 
 -- name: restamp_doc
 -- The same text in the same second, facet and session: only what nothing is derived from.
 UPDATE docs SET
-    at_us = :at_us, stamp = :stamp, tags = :tags, covers = :covers, sum = :sum
+    at_us = :at_us, written_us = :written_us, stamp = :stamp, tags = :tags, covers = :covers, sum = :sum
 WHERE id = :id;
 
 -- name: drop_doc
@@ -70,7 +70,7 @@ INSERT INTO sessions (name) VALUES (:name);
 -- Whole docs, of a list of ids.
 SELECT
     d.id, d.ref, d.facet, d.at_us, d.stamp, d.tags, d.text,
-    coalesce(s.name, '') AS session, d.dated, d.covers,
+    coalesce(s.name, '') AS session, d.dated, d.covers, d.written_us,
     d.blank, d.text_hash, d.length, d.timed, d.sum
 FROM docs AS d LEFT JOIN sessions AS s ON s.id = d.session
 WHERE d.id IN (SELECT value FROM json_each(:ids));
@@ -317,6 +317,10 @@ SELECT count(*) FROM facets;
 -- name: list_tagged
 -- The docs that bear one of some tags, once for each.
 SELECT group_concat(doc) FROM doc_tags WHERE tag IN (SELECT value FROM json_each(:tags));
+
+-- name: list_written_apart
+-- The docs that were written down at another time than they are of, and when.
+SELECT group_concat(id), group_concat(written_us) FROM docs WHERE written_us <> at_us;
 
 -- name: list_dates
 -- When the docs of some refs were.

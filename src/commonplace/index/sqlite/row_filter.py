@@ -13,7 +13,7 @@ import numpy as np
 
 from commonplace.core.clock import micros
 from commonplace.core.text import fold_name
-from commonplace.index.sqlite.columns import read_column
+from commonplace.index.sqlite.columns import read_column, read_columns
 from commonplace.index.sqlite.docs import SECOND_BITS, plain
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class RowFilter:
         excluded: Ids that are kept out all the same.
         facets: Numbers of facets, in order; None for all.
         tagged: Ids that bear the tags asked for, in order; None for all.
+        later: Ids of what was written too late, in order; they are among `excluded` too.
     """
 
     low: int
@@ -48,6 +49,7 @@ class RowFilter:
     excluded: Ids
     facets: Ids | None
     tagged: Ids | None
+    later: Ids
 
     @property
     def all_time(self) -> bool:
@@ -76,8 +78,12 @@ class RowFilter:
             masks.append(~_among(docs, self.excluded))
         return np.logical_and.reduce(masks) if masks else None
 
+    def in_any_time(self) -> RowFilter:
+        """The same without its span, facets and tags: all that was there by then."""
+        return RowFilter(_FIRST, _LAST, self.later, None, None, self.later)
 
-ALL_ROWS = RowFilter(_FIRST, _LAST, np.empty(0, dtype=np.int64), None, None)
+
+_NONE = np.empty(0, dtype=np.int64)
 
 
 def filtered_table(table: DocTable, row_filter: RowFilter) -> DocTable:
@@ -87,8 +93,17 @@ def filtered_table(table: DocTable, row_filter: RowFilter) -> DocTable:
     return part if mask is None else part.taken(mask)
 
 
-def row_filter_of(conn: sqlite3.Connection, sql: Queries, where: Filter) -> RowFilter:
-    """What a filter means for this index now. Raises: Invalid for a bound without a time zone."""
+def row_filter_of(
+    conn: sqlite3.Connection, sql: Queries, where: Filter, table: DocTable
+) -> RowFilter:
+    """What a filter means for this index now. Raises: Invalid for a bound without a time zone.
+
+    Args:
+        conn: In the caller's transaction.
+        sql: The named queries.
+        where: The filter.
+        table: Every doc there is.
+    """
     low, high, excluded = _span(conn, sql, where.interval)
     facets = None
     if where.journals or where.kinds or where.scopes or where.headings:
@@ -111,7 +126,18 @@ def row_filter_of(conn: sqlite3.Connection, sql: Queries, where: Filter) -> RowF
     for tag in where.required_tags:
         bearing = _tagged(conn, sql, (tag,))
         tagged = bearing if tagged is None else np.intersect1d(tagged, bearing)
-    return RowFilter(low, high, excluded, facets, tagged)
+    later = _NONE
+    if where.written_before is not None:
+        later = _written_later(conn, sql, micros(where.written_before), table)
+        excluded = np.union1d(excluded, later)
+    return RowFilter(low, high, excluded, facets, tagged, later)
+
+
+def _written_later(conn: sqlite3.Connection, sql: Queries, before_us: int, table: DocTable) -> Ids:
+    """The docs that were written down at an instant or later, in order."""
+    apart, written_us = read_columns(conn, sql["list_written_apart"])
+    by_time = table.ids[np.searchsorted(table.at_us, before_us) :]
+    return np.union1d(np.setdiff1d(by_time, apart), apart[written_us >= before_us])
 
 
 def _tagged(conn: sqlite3.Connection, sql: Queries, tags: Sequence[str]) -> Ids:

@@ -6,6 +6,8 @@ CREATE TABLE docs (
     ref TEXT NOT NULL UNIQUE,
     facet INTEGER NOT NULL REFERENCES facets (id),
     at_us INTEGER NOT NULL,
+    -- When it was written down: `at_us`, where nothing else is known.
+    written_us INTEGER NOT NULL,
     blank INTEGER NOT NULL,
     text_hash TEXT NOT NULL,
     stamp TEXT NOT NULL,
@@ -21,6 +23,8 @@ CREATE TABLE docs (
     sum INTEGER NOT NULL
 );
 CREATE INDEX docs_blank ON docs (blank);
+-- Few are written down at another time than they are of: a filing of any other costs nothing more.
+CREATE INDEX docs_written ON docs (written_us) WHERE written_us <> at_us;
 
 -- Every doc that came, moved or left, so that a reader's roll follows: see `rolls`.
 CREATE TABLE moved (

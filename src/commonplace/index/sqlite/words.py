@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from commonplace.core.text import query_terms
 from commonplace.index.scoring.score import posting_of
 from commonplace.index.scoring.stems import stems
 from commonplace.index.sqlite.columns import read_column
 from commonplace.index.sqlite.docs import prefix_end
-from commonplace.index.sqlite.row_filter import ALL_ROWS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,15 +50,17 @@ class DocFrequencies:
     def count(
         self, conn: sqlite3.Connection, sql: Queries, stem: Stem, row_filter: RowFilter, docs: int
     ) -> int:
-        """In how many docs a stem stands, in the filter's span of time.
+        """In how many docs a stem stands, in the filter's span of time, of those there by then.
 
         Args:
             conn: In the caller's transaction.
             sql: The named queries.
             stem: The word.
-            row_filter: Its span of time counts, and nothing else.
+            row_filter: Its span of time counts, and what was written too late; nothing else.
             docs: How many docs there are.
         """
+        if len(row_filter.later):
+            return _count_by_then(conn, sql, stem, row_filter)
         known = self._known.get(stem) if row_filter.all_time else None
         if known is not None and abs(docs - known[1]) <= known[1] * _DRIFT:
             return known[0]
@@ -91,7 +94,7 @@ def read_postings(  # noqa: PLR0917  what a count needs
     Returns:
         A posting for each word.
     """
-    docs = int(conn.execute(sql["count_docs"]).fetchone()[0])
+    docs = int(conn.execute(sql["count_docs"]).fetchone()[0]) - len(row_filter.later)
     chosen = select_stems(conn, sql, stems(query_terms(question)), row_filter, frequencies, docs)
     return {
         stem: _posting(conn, sql, stem, row_filter, table, frequencies, docs) for stem in chosen
@@ -150,7 +153,7 @@ def _posting(  # noqa: PLR0917  what a count needs
     if (
         not row_filter.all_time
         and docs > FEW
-        and frequencies.count(conn, sql, stem, ALL_ROWS, docs) > _most(docs)
+        and frequencies.count(conn, sql, stem, row_filter.in_any_time(), docs) > _most(docs)
     ):
         # Reading every place of such a word costs more than its count in each doc is worth.
         asked |= {"match": _match(stem)}
@@ -159,6 +162,15 @@ def _posting(  # noqa: PLR0917  what a count needs
         asked |= {"term": stem.token, "end": prefix_end(stem.token)}
         name = "list_prefix_instances" if stem.prefix else "list_instances"
     return posting_of(read_column(conn, sql[name], asked), table)
+
+
+def _count_by_then(
+    conn: sqlite3.Connection, sql: Queries, stem: Stem, row_filter: RowFilter
+) -> int:
+    """As `count`, looked up doc by doc: a search that asks as of a past day is rare."""
+    bounds = {"match": _match(stem), "low": row_filter.low, "high": row_filter.high}
+    docs = read_column(conn, sql["list_matches"], bounds) >> 1
+    return len(docs) - int(np.isin(docs, row_filter.later).sum())
 
 
 def _match(stem: Stem) -> str:

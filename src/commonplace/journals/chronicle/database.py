@@ -46,7 +46,7 @@ from commonplace.journals.chronicle.layouts import (
     written,
 )
 from commonplace.journals.chronicle.survey import LocalWrites, SeenEvent, Survey
-from commonplace.journals.chronicle.times import columns_of, render_local
+from commonplace.journals.chronicle.times import columns_of, render_created, render_local
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -364,6 +364,7 @@ class ChronicleDatabase:
             "username": draft.username,
             "directory": draft.directory,
             "tags": render_tags(draft.tags),
+            "created_at": render_created(draft.written),
         }
 
     def edit(self, wanted: str, changes: Changes, *, expected: str | None) -> Event:

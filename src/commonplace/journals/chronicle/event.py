@@ -17,7 +17,7 @@ from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Doc, superseding_tags
 from commonplace.journals.chronicle.spelling import render_go_json
-from commonplace.journals.chronicle.times import to_instant
+from commonplace.journals.chronicle.times import from_instant, to_instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -37,6 +37,7 @@ LONGEST_MESSAGE = 10 * 1024 * 1024
 MOST_TAGS = 100
 LONGEST_TAG = 100
 _LONGEST_ID = 200
+_SAME_TIME_NS = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,8 @@ class Event:
         directory: Where it was logged, `unknown` or empty where nobody knows.
         stamp: A token that changes whenever the entry does.
         place: Orders entries of one instant, the later written one higher.
+        written: When it was written down, as its storage says it; None where it does not, and
+            where that is its own time.
     """
 
     id: str
@@ -61,6 +64,7 @@ class Event:
     stamp: str = ""
     nanos: int = 0
     place: int = 0
+    written: datetime | None = None
 
     @property
     def ref(self) -> str:
@@ -87,7 +91,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventDraft:
-    """An entry that is to be written; its parts are checked."""
+    """An entry that is to be written; its parts are checked.
+
+    written: When it is written down, in nanoseconds as `instant`.
+    """
 
     id: str
     instant: int
@@ -96,6 +103,7 @@ class EventDraft:
     hostname: str
     username: str
     directory: str
+    written: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +125,7 @@ def changed(event: Event, changes: Changes) -> EventDraft:
         hostname=event.hostname,
         username=event.username,
         directory=event.directory,
+        written=event.instant if event.written is None else to_instant(event.written),
     )
 
 
@@ -332,6 +341,14 @@ def nothing_to_undo(username: str, hostname: str, path: Path) -> NotFound:
     )
 
 
+def written_apart(instant: int, written: int) -> datetime | None:
+    """When an entry was written down, where that is not its own time; both in nanoseconds.
+
+    The column that says so has whole seconds.
+    """
+    return from_instant(written) if abs(written - instant) >= _SAME_TIME_NS else None
+
+
 def stamp_of(instant: int, parts: Sequence[bytes]) -> str:
     """A token of an entry's instant and its other parts: 16 hex digits."""
     digest = hashlib.blake2b(b"\0".join((b"%d" % instant, *parts)), digest_size=8)
@@ -354,4 +371,5 @@ def doc_of(event: Event, zone: tzinfo) -> Doc:
             *superseding_tags(event.supersedes),
         ),
         dated=render_date(local_date(event.at, zone)),
+        written=event.written,
     )

@@ -83,4 +83,5 @@ def _draft(entry: Logged) -> EventDraft:
         hostname=storable(entry.hostname),
         username=storable(entry.username),
         directory=storable(entry.directory),
+        written=entry.instant,
     )

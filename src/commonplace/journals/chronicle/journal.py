@@ -248,9 +248,11 @@ class Chronicle:
         at: datetime | None = None,
         directory: str | None = None,
     ) -> EventDraft:
+        now = self._clock()
         return EventDraft(
             id=str(self._new_id()),
-            instant=to_instant(self._clock() if at is None else at),
+            instant=to_instant(now if at is None else at),
+            written=to_instant(now),
             message=checked_message(self._screen(message)),
             tags=checked_tags(self._screen.values([*tags])),
             hostname=self._author.hostname,
@@ -269,7 +271,11 @@ class Chronicle:
         """
         drafts = new_drafts(entries, self._events_around([x for x in entries if not is_uuid(x.id)]))
         # Exports begin with the newest: the order of writing is to be that of the time logged.
-        drafts = [replace(x, message=self._screen.copied(x.message)) for x in reversed(drafts)]
+        now = to_instant(self._clock())
+        drafts = [
+            replace(x, message=self._screen.copied(x.message), written=now)
+            for x in reversed(drafts)
+        ]
         drafts.sort(key=lambda x: x.instant)
         added = 0
         with self._imported.adding() as remember:

@@ -14,12 +14,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.db.queries import read_queries
-from commonplace.journals.chronicle.event import Event, folded_tags, parse_tags, stamp_of
+from commonplace.journals.chronicle.event import (
+    Event,
+    folded_tags,
+    parse_tags,
+    stamp_of,
+    written_apart,
+)
 from commonplace.journals.chronicle.times import (
     SECOND_NS,
     columns_of,
     from_instant,
     instant_of,
+    parse_created,
     parse_timestamp,
 )
 
@@ -222,6 +229,7 @@ def event_of(row: Row) -> Event:
     """A row as an entry. Raises Unreadable."""
     instant, stamp = seen_of(row)
     identity, message, hostname, username, directory, tags = (_text(x) for x in row[4:10])
+    created = parse_created(_text(row[10]))
     return Event(
         id=identity,
         at=from_instant(instant),
@@ -233,6 +241,7 @@ def event_of(row: Row) -> Event:
         directory=directory,
         stamp=stamp,
         place=row[0],
+        written=None if created is None else written_apart(instant, created),
     )
 
 
@@ -253,6 +262,7 @@ def written(draft: EventDraft, tags: str, place: int) -> Event:
         directory=draft.directory,
         stamp=stamp_of(draft.instant, [part.encode() for part in parts]),
         place=place,
+        written=written_apart(draft.instant, draft.written // SECOND_NS * SECOND_NS),
     )
 
 

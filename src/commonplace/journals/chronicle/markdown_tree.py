@@ -34,10 +34,17 @@ from commonplace.journals.chronicle.event import (
     count_tags,
     nothing_to_undo,
     storable,
+    written_apart,
 )
 from commonplace.journals.chronicle.frontmatter import parse_file, render_file
 from commonplace.journals.chronicle.survey import LocalWrites, SeenEvent, Survey
-from commonplace.journals.chronicle.times import from_instant, local_of, parse_timestamp, render_utc
+from commonplace.journals.chronicle.times import (
+    from_instant,
+    local_of,
+    parse_created,
+    parse_timestamp,
+    render_utc,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -461,7 +468,12 @@ def _event_of(content: str, mtime_ns: int) -> Event:
         directory=_text(fields.get("working_directory")),
         stamp=hashlib.blake2b(content.encode(), digest_size=8).hexdigest(),
         place=mtime_ns,
+        written=written_apart(instant, _written(fields.get("written")) or instant),
     )
+
+
+def _written(field: str | list[str] | None) -> int | None:
+    return parse_created(_text(field)) if field else None
 
 
 def _text(value: str | list[str] | None) -> str:
@@ -477,6 +489,8 @@ def _render(draft: EventDraft) -> bytes:
         "working_directory": draft.directory,
         "tags": draft.tags,
     }
+    if written_apart(draft.instant, draft.written):
+        fields["written"] = render_utc(draft.written)
     return storable(render_file(fields, draft.message)).encode()
 
 

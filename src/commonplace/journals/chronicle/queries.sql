@@ -104,12 +104,13 @@ SELECT type, name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sql
 SELECT name, upper(type) FROM pragma_table_info(:name);
 
 -- name: add_entry
--- A new entry, as chronicle itself adds one.
+-- A new entry, as chronicle itself adds one, with the time of writing that it would note by itself.
 INSERT INTO entries (
     id, timestamp, timestamp_unix_seconds, timestamp_nanosecond,
-    message, hostname, username, working_directory, tags
+    message, hostname, username, working_directory, tags, created_at
 ) VALUES (
-    :id, :timestamp, :seconds, :nanosecond, :message, :hostname, :username, :directory, :tags
+    :id, :timestamp, :seconds, :nanosecond, :message, :hostname, :username, :directory, :tags,
+    :created_at
 );
 
 -- name: set_message

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import calendar
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,18 @@ def render_local(instant: int, zone: tzinfo) -> str:
     fraction = _fraction(instant)
     offset = _offset(local)
     return f"{_whole(local, ' ')}{fraction} {offset} {_abbreviation(local, offset)}"
+
+
+def render_created(instant: int) -> str:
+    """When an entry was written down, as SQLite's CURRENT_TIMESTAMP renders it."""
+    return f"{from_instant(instant):%Y-%m-%d %H:%M:%S}"
+
+
+def parse_created(text: str) -> int | None:
+    """What `render_created` renders, or another program in its place; None for no time."""
+    with suppress(Invalid):
+        return parse_timestamp(text)
+    return None
 
 
 def render_utc(instant: int) -> str:

@@ -166,19 +166,23 @@ def apply_draft(old: Record | None, draft: RecordDraft, *, ref_id: str, now: dat
             kept = {name: x for name, x in flags.items() if x is not None}
             _rendered(kept)
             return replace(old, **given, flags=kept, updated=now)
-        case JournalEntry():
-            return _refuse_blank_entry(replace(old, **given, at=at, updated=now))
-        case Todo():
-            return replace(old, **given, at=at, updated=now)
-        case Gratitude():
-            return replace(old, **given, at=at, updated=now)
+        case JournalEntry() | Todo() | Gratitude():
+            written = old.written or (old.at if at != old.at else None)
+            altered = replace(old, **given, at=at, updated=now, written=written)
+            return _refuse_blank_entry(altered) if isinstance(altered, JournalEntry) else altered
     assert_never(old)
 
 
 def _new_record(
     draft: RecordDraft, given: dict[str, Any], ref_id: str, at: datetime, now: datetime
 ) -> Record:
-    whose: dict[str, Any] = {"id": ref_id, "at": at, "supersedes": draft.supersedes}
+    written = None if at == now else now
+    whose: dict[str, Any] = {
+        "id": ref_id,
+        "at": at,
+        "supersedes": draft.supersedes,
+        "written": written,
+    }
     match draft.kind:
         case "message":
             return ChatMessage(**whose, **given)
@@ -380,6 +384,7 @@ def change_of(record: Record) -> Change:
             session=f"{JOURNAL}:{local_date(record.at, UTC).isoformat()}"
             if isinstance(record, ChatMessage)
             else "",
+            written=None if isinstance(record, Preferences) else record.written,
         )
     )
 

@@ -6,22 +6,22 @@ SELECT name, (SELECT coalesce(max(seq), 0) FROM wb_outbox) FROM state;
 
 -- name: find_message
 -- One message.
-SELECT supersedes, id, role, content, created_at FROM wb_message
+SELECT supersedes, written_at, id, role, content, created_at FROM wb_message
 WHERE user_id = :user_id AND id = :id;
 
 -- name: find_journal
 -- One journal entry.
-SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
+SELECT supersedes, written_at, id, title, body, is_draft, created_at, updated_at FROM wb_journal
 WHERE user_id = :user_id AND id = :id;
 
 -- name: find_todo
 -- One thing to do.
-SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
+SELECT supersedes, written_at, id, title, done, created_at, updated_at FROM wb_todo
 WHERE user_id = :user_id AND id = :id;
 
 -- name: find_gratitude
 -- One gratitude.
-SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
+SELECT supersedes, written_at, id, content, created_at, updated_at FROM wb_gratitude
 WHERE user_id = :user_id AND id = :id;
 
 -- name: find_preference
@@ -31,50 +31,51 @@ WHERE user_id = :user_id AND :id = 'preferences';
 
 -- name: find_successor_message
 -- The message that took the place of another.
-SELECT supersedes, id, role, content, created_at FROM wb_message
+SELECT supersedes, written_at, id, role, content, created_at FROM wb_message
 WHERE user_id = :user_id AND supersedes = :id AND supersedes <> '';
 
 -- name: find_successor_journal
 -- The journal entry that took the place of another.
-SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
+SELECT supersedes, written_at, id, title, body, is_draft, created_at, updated_at FROM wb_journal
 WHERE user_id = :user_id AND supersedes = :id AND supersedes <> '';
 
 -- name: find_successor_todo
 -- The thing to do that took the place of another.
-SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
+SELECT supersedes, written_at, id, title, done, created_at, updated_at FROM wb_todo
 WHERE user_id = :user_id AND supersedes = :id AND supersedes <> '';
 
 -- name: find_successor_gratitude
 -- The gratitude that took the place of another.
-SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
+SELECT supersedes, written_at, id, content, created_at, updated_at FROM wb_gratitude
 WHERE user_id = :user_id AND supersedes = :id AND supersedes <> '';
 
 -- name: save_message
 -- A new message; there is no other way to write one.
-INSERT INTO wb_message (id, user_id, role, content, created_at, supersedes)
-VALUES (:id, :user_id, :role, :content, :created_at, :supersedes);
+INSERT INTO wb_message (id, user_id, role, content, created_at, supersedes, written_at)
+VALUES (:id, :user_id, :role, :content, :created_at, :supersedes, :written_at);
 
 -- name: save_journal
 -- A journal entry, new or altered.
-INSERT INTO wb_journal (id, user_id, title, body, is_draft, created_at, updated_at, supersedes)
-VALUES (:id, :user_id, :title, :body, :is_draft, :created_at, :updated_at, :supersedes)
+INSERT INTO wb_journal (id, user_id, title, body, is_draft, created_at, updated_at, supersedes, written_at)
+VALUES (:id, :user_id, :title, :body, :is_draft, :created_at, :updated_at, :supersedes, :written_at)
 ON CONFLICT (id) DO UPDATE SET title = excluded.title, body = excluded.body,
     is_draft = excluded.is_draft, created_at = excluded.created_at,
-    updated_at = excluded.updated_at;
+    updated_at = excluded.updated_at, written_at = excluded.written_at;
 
 -- name: save_todo
 -- A thing to do, new or altered.
-INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at, supersedes)
-VALUES (:id, :user_id, :title, :done, :created_at, :updated_at, :supersedes)
+INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at, supersedes, written_at)
+VALUES (:id, :user_id, :title, :done, :created_at, :updated_at, :supersedes, :written_at)
 ON CONFLICT (id) DO UPDATE SET title = excluded.title, done = excluded.done,
-    created_at = excluded.created_at, updated_at = excluded.updated_at;
+    created_at = excluded.created_at, updated_at = excluded.updated_at,
+    written_at = excluded.written_at;
 
 -- name: save_gratitude
 -- A gratitude, new or altered.
-INSERT INTO wb_gratitude (id, user_id, content, created_at, updated_at, supersedes)
-VALUES (:id, :user_id, :content, :created_at, :updated_at, :supersedes)
+INSERT INTO wb_gratitude (id, user_id, content, created_at, updated_at, supersedes, written_at)
+VALUES (:id, :user_id, :content, :created_at, :updated_at, :supersedes, :written_at)
 ON CONFLICT (id) DO UPDATE SET content = excluded.content, created_at = excluded.created_at,
-    updated_at = excluded.updated_at;
+    updated_at = excluded.updated_at, written_at = excluded.written_at;
 
 -- name: save_preference
 -- The preferences, new or altered.
@@ -105,25 +106,25 @@ DELETE FROM wb_preferences WHERE user_id = :user_id AND :id = 'preferences';
 
 -- name: list_message
 -- Messages before an instant, newest first.
-SELECT supersedes, id, role, content, created_at FROM wb_message
+SELECT supersedes, written_at, id, role, content, created_at FROM wb_message
 WHERE user_id = :user_id AND (created_at, id) < (:before, :before_id)
 ORDER BY created_at DESC, id DESC LIMIT :limit;
 
 -- name: list_journal
 -- Journal entries before an instant, newest first, drafts among them.
-SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
+SELECT supersedes, written_at, id, title, body, is_draft, created_at, updated_at FROM wb_journal
 WHERE user_id = :user_id AND (created_at, id) < (:before, :before_id)
 ORDER BY created_at DESC, id DESC LIMIT :limit;
 
 -- name: list_todo
 -- Things to do before an instant, newest first, done or not.
-SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
+SELECT supersedes, written_at, id, title, done, created_at, updated_at FROM wb_todo
 WHERE user_id = :user_id AND (created_at, id) < (:before, :before_id)
 ORDER BY created_at DESC, id DESC LIMIT :limit;
 
 -- name: list_gratitude
 -- Gratitude before an instant, newest first.
-SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
+SELECT supersedes, written_at, id, content, created_at, updated_at FROM wb_gratitude
 WHERE user_id = :user_id AND (created_at, id) < (:before, :before_id)
 ORDER BY created_at DESC, id DESC LIMIT :limit;
 

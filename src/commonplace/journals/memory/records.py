@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-# `supersedes`: the id of the record whose place another took; empty for none.
+# `supersedes`: the id of the record whose place another took; empty for none. `written`: when it
+# was written down, where that is not the time it is of.
 Kind: TypeAlias = Literal["message", "journal", "todo", "preference", "gratitude"]
 Role: TypeAlias = Literal["user", "assistant"]
 
@@ -53,6 +54,7 @@ class ChatMessage(_Addressed):
     at: datetime
     kind: Literal["message"] = "message"
     supersedes: str = ""
+    written: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,7 @@ class JournalEntry(_Addressed):
     updated: datetime
     kind: Literal["journal"] = "journal"
     supersedes: str = ""
+    written: datetime | None = None
 
     @property
     def text(self) -> str:
@@ -85,6 +88,7 @@ class Todo(_Addressed):
     updated: datetime
     kind: Literal["todo"] = "todo"
     supersedes: str = ""
+    written: datetime | None = None
 
     @property
     def text(self) -> str:
@@ -102,6 +106,7 @@ class Gratitude(_Addressed):
     updated: datetime
     kind: Literal["gratitude"] = "gratitude"
     supersedes: str = ""
+    written: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,12 +45,20 @@ def record_of(
 
     instant: from what a column of times gives.
     """
-    supersedes = ""
+    supersedes, written = "", None
     if kind != "preference":
-        supersedes, *row = row
+        supersedes, noted, *row = row
+        written = instant(noted) if noted else None
     if kind == "message":
         ref_id, role, text, at = row
-        return ChatMessage(id=ref_id, role=role, text=text, at=instant(at), supersedes=supersedes)
+        return ChatMessage(
+            id=ref_id,
+            role=role,
+            text=text,
+            at=instant(at),
+            supersedes=supersedes,
+            written=written,
+        )
     *rest, created, updated = row
     at, changed = instant(created), instant(updated)
     match kind:
@@ -64,6 +72,7 @@ def record_of(
                 at=at,
                 updated=changed,
                 supersedes=supersedes,
+                written=written,
             )
         case "todo":
             ref_id, title, done = rest
@@ -74,10 +83,18 @@ def record_of(
                 at=at,
                 updated=changed,
                 supersedes=supersedes,
+                written=written,
             )
         case "gratitude":
             ref_id, text = rest
-            return Gratitude(id=ref_id, text=text, at=at, updated=changed, supersedes=supersedes)
+            return Gratitude(
+                id=ref_id,
+                text=text,
+                at=at,
+                updated=changed,
+                supersedes=supersedes,
+                written=written,
+            )
         case "preference":
             language, religion, flags = rest
             return Preferences(
@@ -98,11 +115,15 @@ def _flags(text: str) -> dict[str, Any]:
     return flags if isinstance(flags, dict) else {UNREADABLE: text}
 
 
-def row_of(record: Record) -> dict[str, Any]:
-    """The columns that the query which saves a record takes."""
+def row_of(record: Record, *, unwritten: str | None = "") -> dict[str, Any]:
+    """The columns that the query which saves a record takes.
+
+    unwritten: What stands for no time of writing of its own.
+    """
     row: dict[str, Any] = {"id": record.id, "created_at": render_time(record.at)}
     if not isinstance(record, Preferences):
         row["supersedes"] = record.supersedes
+        row["written_at"] = render_time(record.written) if record.written else unwritten
     match record:
         case ChatMessage():
             return {**row, "role": record.role, "content": record.text}

@@ -9,6 +9,7 @@ import hashlib
 import re
 import uuid
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
@@ -17,7 +18,6 @@ from commonplace.journals.notebook.names import SUFFIX, file_of, find_section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from commonplace.journals.git.history import Commit, TouchedPath
 
@@ -74,6 +74,7 @@ class CommitMessage:
         section: As the message itself names it, for an entry whose change is empty.
         moved_from: The section's former name.
         supersedes: The id of the entry whose place this one took.
+        written: When it was written down, as ISO 8601, where the commit is of another time.
     """
 
     summary: str
@@ -84,6 +85,7 @@ class CommitMessage:
     verb: str = ""
     moved_from: str = ""
     supersedes: str = ""
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +98,7 @@ class NotebookEntry:
         author, address: The commit's.
         by_hand: It was committed with plain git.
         supersedes: The id of the entry whose place it took; empty for none.
+        written: When it was written down, where that is not the time it is of.
     """
 
     section: str
@@ -109,6 +112,7 @@ class NotebookEntry:
     address: str = ""
     by_hand: bool = False
     supersedes: str = ""
+    written: datetime | None = None
 
     @property
     def ref(self) -> str:
@@ -194,6 +198,7 @@ def parse_message(message: str) -> CommitMessage:
         verb=ours.get("commonplace", ""),
         moved_from=ours.get("moved-from", ""),
         supersedes=ours.get("supersedes", ""),
+        written=ours.get("written", ""),
     )
 
 
@@ -240,6 +245,7 @@ def compose_message(message: CommitMessage) -> str:
         ("Section", message.section),
         ("Moved-From", message.moved_from),
         ("Supersedes", message.supersedes),
+        ("Written", message.written),
         ("Commonplace", message.verb),
         ("Entry-Id", message.entry_id),
     ]
@@ -256,6 +262,7 @@ def entry_message(
     summary: str | None,
     work_context: str | None,
     supersedes: str = "",
+    written: datetime | None = None,
 ) -> CommitMessage:
     """The message of an entry to be written, checked.
 
@@ -266,6 +273,7 @@ def entry_message(
         summary: It in a line; else its first line.
         work_context: What kind of work it was.
         supersedes: The id of the entry whose place it takes.
+        written: When it is written down, where it is of another time.
 
     Raises:
         Invalid: A text is blank, too long, or cannot be kept.
@@ -282,7 +290,17 @@ def entry_message(
         entry_id=entry_id,
         section=section,
         supersedes=supersedes,
+        written="" if written is None else written.astimezone(UTC).isoformat(timespec="seconds"),
     )
+
+
+def written_of(message: CommitMessage) -> datetime | None:
+    """When a message says that it was written down; None where it does not, or names no instant."""
+    try:
+        at = datetime.fromisoformat(message.written)
+        return at.astimezone(UTC) if at.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def checked_text(text: str, what: str) -> str:
@@ -336,6 +354,7 @@ def entry_of(
         address=commit.address,
         by_hand=not message.entry_id,
         supersedes=message.supersedes,
+        written=written_of(message),
     )
 
 

@@ -148,7 +148,8 @@ class Notebook(NotebookReader):
         Raises:
             OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
         """
-        name, at = parse_new_section(section), at or self.clock()
+        name, now = parse_new_section(section), self.clock()
+        noted, at = (None if at is None else now), at or now
         if entry_id is None and idempotency_key is not None:
             # In another clone the same key is another write.
             entry_id = key_id(KEYS, f"{self.owner} {self.repo.clone_id()}", idempotency_key)
@@ -159,6 +160,7 @@ class Notebook(NotebookReader):
             summary=self.screen.values(summary),
             work_context=self.screen.values(work_context),
             supersedes=supersedes,
+            written=noted,
         )
         request = EntryRequest(
             section=name,

@@ -22,11 +22,13 @@ from commonplace.journals.notebook.format import (
     parse_message,
     ref_of,
     version_of,
+    written_of,
 )
 from commonplace.journals.notebook.names import file_of, find_section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.git.history import Commit
@@ -84,7 +86,7 @@ class NotebookSource:
                 paths = compare_trees(repo, mark, head)
                 changed = {x for path in paths if (x := find_section(path)) is not None}
                 touched = sorted(changed | come.touched | gone.touched)
-                yield from self._overviews(head, touched, since)
+                yield from self._overviews(head, touched, since, come.written)
                 return
         yield from self._everything(head, since)
 
@@ -98,16 +100,19 @@ class NotebookSource:
     def _everything(self, head: str, since: Since) -> Iterator[Change]:
         known = since.stamps(f"{JOURNAL}:")
         seen: set[str] = set()
+        written: dict[str, datetime] = {}
         if head:
-            for commit in read_history(self._notebook.repo, head):
+            commits = _Commits(read_history(self._notebook.repo, head))
+            for commit in commits:
                 for doc in self._docs(commit):
                     if known.get(doc.ref) != doc.stamp:
                         yield Put(doc)
                     seen.add(doc.ref)
+            written = commits.written
         files = self._notebook.repo.list_files(head)
         names = sorted(x for path in files if (x := find_section(path)) is not None)
         for start in range(0, len(names), _AT_ONCE):
-            for overview in self._read(head, names[start : start + _AT_ONCE]):
+            for overview in self._read(head, names[start : start + _AT_ONCE], written):
                 if overview is None:
                     continue
                 if known.get(overview.ref) != overview.stamp:
@@ -120,8 +125,10 @@ class NotebookSource:
             place = self._notebook.ledger.current_section(entry.id, entry.section)
             yield entry_doc(self._notebook, entry, section=place)
 
-    def _overviews(self, head: str, names: Sequence[str], since: Since) -> Iterator[Change]:
-        for name, doc in zip(names, self._read(head, names), strict=True):
+    def _overviews(
+        self, head: str, names: Sequence[str], since: Since, written: Mapping[str, datetime]
+    ) -> Iterator[Change]:
+        for name, doc in zip(names, self._read(head, names, written), strict=True):
             ref = ref_of(name)
             known = since.stamps(ref).get(ref)
             if doc is not None and doc.stamp != known:
@@ -129,27 +136,36 @@ class NotebookSource:
             elif doc is None and known is not None:
                 yield Drop(ref)
 
-    def _read(self, head: str, names: Sequence[str]) -> list[Doc | None]:
+    def _read(
+        self, head: str, names: Sequence[str], written: Mapping[str, datetime]
+    ) -> list[Doc | None]:
         blobs = self._notebook.repo.read_blobs(head, [file_of(x) for x in names])
         found: list[Doc | None] = []
         for name, blob in zip(names, blobs, strict=True):
             text = parse_file(blob.content).overview if blob and blob.kind == "blob" else ""
-            found.append(overview_doc(self._notebook, name, text) if text.strip() else None)
+            doc = overview_doc(self._notebook, name, text, written=written.get(name))
+            found.append(doc if text.strip() else None)
         return found
 
 
 class _Commits:
-    """Commits on their way; remembers which sections they touched and whether one was moved."""
+    """Commits on their way; remembers which sections they touched, when, and whether one moved."""
 
     def __init__(self, commits: Iterable[Commit]) -> None:
         self._commits = commits
         self.touched: set[str] = set()
+        self.written: dict[str, datetime] = {}
         self.moved = False
 
     def __iter__(self) -> Iterator[Commit]:
         for commit in self._commits:
-            self.moved = self.moved or parse_message(commit.message).verb == "move"
-            self.touched |= {x for t in commit.touched if (x := find_section(t.path)) is not None}
+            message = parse_message(commit.message)
+            self.moved = self.moved or message.verb == "move"
+            touched = {x for t in commit.touched if (x := find_section(t.path)) is not None}
+            self.touched |= touched
+            at = written_of(message) or commit.at
+            for name in touched:
+                self.written[name] = max(at, self.written.get(name, at))
             yield commit
 
 
@@ -171,6 +187,7 @@ def entry_doc(notebook: NotebookReader, entry: NotebookEntry, *, section: str) -
         tags=superseding_tags(former[0].ref if former else ""),
         author=entry.author_name,
         dated=render_date(local_date(entry.at, notebook.zone)),
+        written=entry.written,
     )
 
 
@@ -186,8 +203,13 @@ def entry_text(entry: NotebookEntry) -> str:
     return f"{before}{entry.text}{after}"
 
 
-def overview_doc(notebook: NotebookReader, section: str, text: str) -> Doc:
-    """What the index holds of a section's overview, as old as the section's newest entry."""
+def overview_doc(
+    notebook: NotebookReader, section: str, text: str, *, written: datetime | None = None
+) -> Doc:
+    """What the index holds of a section's overview, as old as the section's newest entry.
+
+    written: When the section was last written to; None for the newest commit of all.
+    """
     newest = notebook.ledger.newest(section)
     at = newest[0].at if newest else notebook.head_at()
     return Doc(
@@ -199,6 +221,7 @@ def overview_doc(notebook: NotebookReader, section: str, text: str) -> Doc:
         text=text,
         stamp=f"{version_of(text)} {int(at.timestamp())}",
         dated=render_date(local_date(at, notebook.zone)),
+        written=max(at, written or notebook.head_at()),
     )
 
 
@@ -207,5 +230,6 @@ def changes_of(notebook: NotebookReader, written: WrittenEntry) -> list[Change]:
     entry, overview = written.entry, written.overview
     changes: list[Change] = [Put(entry_doc(notebook, entry, section=entry.section))]
     if overview.strip():
-        changes.append(Put(overview_doc(notebook, entry.section, overview)))
+        at = entry.written or entry.at
+        changes.append(Put(overview_doc(notebook, entry.section, overview, written=at)))
     return changes

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.core.text import text_hash, well_formed
-from commonplace.journals.private.format import EARLIEST, LATEST, render_file
+from commonplace.journals.private.format import EARLIEST, LATEST, render_file, written_line
 from commonplace.journals.private.markdown import parse_keys, split_frontmatter
 from commonplace.journals.private.write import LARGEST_WRITE
 
@@ -64,9 +64,16 @@ class Copy:
         }
         return "".join(f"{key}: {value}\n" for key, value in keys.items() if value)
 
-    def render(self, at: datetime, zone: tzinfo) -> str:
-        """Its file. at: the time of the file, to the millisecond."""
-        return render_file(self.text.strip("\n"), at, zone, self.headers())
+    def render(self, at: datetime, zone: tzinfo, *, written: datetime | None = None) -> str:
+        """Its file.
+
+        Args:
+            at: The time of the file, to the millisecond.
+            zone: The owner's.
+            written: When it was copied here, where that is another time.
+        """
+        headers = f"{self.headers()}{written_line(written)}"
+        return render_file(self.text.strip("\n"), at, zone, headers)
 
 
 def check_copy(copy: Copy) -> str:

@@ -15,6 +15,7 @@ from commonplace.core.text import fold_name, well_formed
 from commonplace.journals.private.markdown import (
     SUPERSEDED_BY,
     SUPERSEDES,
+    WRITTEN,
     fenced_lines,
     parse_keys,
     split_frontmatter,
@@ -79,6 +80,7 @@ class PrivateEntry:
         version: The file's sha256, for `expected` in an edit or a deletion.
         supersedes: The ref that its frontmatter names as replaced; empty for none.
         superseded_by: The ref that it names in its place; empty for none.
+        written: When it was written down, where it says so: `at` is another time then.
     """
 
     ref: str
@@ -92,6 +94,7 @@ class PrivateEntry:
     version: str
     supersedes: str = ""
     superseded_by: str = ""
+    written: datetime | None = None
 
     @property
     def kind(self) -> str:
@@ -137,12 +140,18 @@ def first_micros(at: datetime, random_micros: int) -> int:
     return at.microsecond // 1000 * 1000 + random_micros
 
 
-def render_entry(thoughts: Mapping[str, str], at: datetime, zone: tzinfo) -> str:
+def render_entry(
+    thoughts: Mapping[str, str], at: datetime, zone: tzinfo, *, written: datetime | None = None
+) -> str:
     """The file of these thoughts, byte for byte as private-journal-mcp writes it.
 
-    thoughts: field to text, the text put in as it is; any order.
+    Args:
+        thoughts: Field to text, the text put in as it is; any order.
+        at: The time that they are of.
+        zone: The owner's.
+        written: When they are written down, where that is another time; the frontmatter says so.
     """
-    return render_file(render_thoughts(thoughts), at, zone)
+    return render_file(render_thoughts(thoughts), at, zone, written_line(written))
 
 
 def render_thoughts(thoughts: Mapping[str, str]) -> str:
@@ -151,16 +160,30 @@ def render_thoughts(thoughts: Mapping[str, str]) -> str:
     return "\n\n".join(sections)
 
 
-def render_successor(text: str, at: datetime, zone: tzinfo, *, supersedes: str) -> str:
+def render_successor(
+    text: str, at: datetime, zone: tzinfo, *, supersedes: str, written: datetime | None = None
+) -> str:
     """The file of an entry that takes the place of another, whose ref its frontmatter bears.
 
     Args:
         text: What stands below the frontmatter.
-        at: When it is written.
+        at: The time that it is of.
         zone: The owner's.
         supersedes: The ref of the entry that holds no more.
+        written: As for `render_entry`.
     """
-    return render_file(text.strip("\n"), at, zone, f"{SUPERSEDES}: {supersedes}\n")
+    more = f"{SUPERSEDES}: {supersedes}\n{written_line(written)}"
+    return render_file(text.strip("\n"), at, zone, more)
+
+
+def written_line(written: datetime | None) -> str:
+    """The line of a frontmatter that says when an entry was written down; empty for None."""
+    return "" if written is None else f"{WRITTEN}: {_stamp(written)}\n"
+
+
+def _stamp(at: datetime) -> str:
+    utc = at.astimezone(UTC).replace(tzinfo=None)
+    return f"{utc.isoformat(timespec='milliseconds')}Z"
 
 
 def render_file(body: str, at: datetime, zone: tzinfo, more: str = "") -> str:
@@ -168,18 +191,16 @@ def render_file(body: str, at: datetime, zone: tzinfo, more: str = "") -> str:
 
     Args:
         body: What stands below the frontmatter.
-        at: When it is written.
+        at: The time that it is of.
         zone: The owner's.
         more: Further lines of the frontmatter, which that tool passes over.
     """
-    stamp = at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
     local = at.astimezone(zone)
     half = "AM" if local.hour < 12 else "PM"  # noqa: PLR2004  noon
     clock = f"{local.hour % 12 or 12}:{local.minute:02d}:{local.second:02d} {half}"
     title = f"{clock} - {_MONTHS[local.month - 1]} {local.day}, {local.year}"
-    return well_formed(
-        f'---\ntitle: "{title}"\ndate: {stamp}Z\ntimestamp: {to_millis(at)}\n{more}---\n\n{body}\n'
-    )
+    head = f'title: "{title}"\ndate: {_stamp(at)}\ntimestamp: {to_millis(at)}\n{more}'
+    return well_formed(f"---\n{head}---\n\n{body}\n")
 
 
 def mark_superseded(raw: str, successor: str) -> str:
@@ -254,6 +275,11 @@ def entry_at(
         or _parse_path(day, stem, mtime, zone)
         or mtime
     )
+
+
+def written_of(frontmatter: Mapping[str, str], zone: tzinfo) -> datetime | None:
+    """When an entry was written down, where its frontmatter says so; None for no plain time."""
+    return _parse_date(frontmatter.get(WRITTEN, ""), zone)
 
 
 def _parse_timestamp(value: str) -> datetime | None:

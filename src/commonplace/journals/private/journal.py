@@ -185,7 +185,7 @@ class PrivateJournal:
             Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
         checked = checked_thoughts(self._screen.values(dict(thoughts)))
-        return self._writer.write(checked, self._clock() if at is None else at, idempotency_key)
+        return self._writer.write(checked, at, idempotency_key, now=self._clock())
 
     def write_copy(self, copy: Copy, key: str) -> str:
         """Write an entry that another program had, once for each key; its ref.
@@ -198,7 +198,7 @@ class PrivateJournal:
             Invalid, Denied, Unavailable, Conflict.
         """
         part = partial(copy.render, zone=self.zone)
-        return self._writer.write_copy(part, copy.at, key).refs[0]
+        return self._writer.write_copy(part, copy.at, key, now=self._clock()).refs[0]
 
     def find_copy(self, key: str) -> PrivateEntry | Literal["never", "deleted here"]:
         """The entry that `write_copy` wrote with a key. Raises: Invalid, Denied, Unavailable."""
@@ -215,7 +215,8 @@ class PrivateJournal:
 
         Raises: Denied, NotFound, Unavailable; Conflict where it was changed at this moment.
         """
-        return self.edit(there.ref, copy.render(there.at, self.zone), expected=there.version)
+        text = copy.render(there.at, self.zone, written=there.written)
+        return self.edit(there.ref, text, expected=there.version)
 
     def read_entry(self, path_or_ref: str) -> PrivateEntry:
         """The entry under a ref or a path; only `.md` files inside a root, all links followed.
@@ -354,8 +355,9 @@ class PrivateJournal:
         place = self._place(ref)
         with locked(place.path.parent):
             raw = decode(_current(place, None))
-            when = self._clock() if at is None else at
-            written = self._writer.write_successor(place.root, text, when, place.ref)
+            written = self._writer.write_successor(
+                place.root, text, at, place.ref, now=self._clock()
+            )
             (successor,) = written.refs
             there = read_entry(parse_place(successor, (place.root,)), self.zone)
             if written.repeated and split_frontmatter(there.raw)[1].strip() != text.strip():

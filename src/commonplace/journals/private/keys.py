@@ -26,10 +26,12 @@ class Plan:
         refs: User first.
         millis: The time.
         done: All are written.
+        written: When the first call came, in milliseconds, where that is another time; 0 for none.
     """
 
     refs: tuple[str, ...]
     millis: int
+    written: int = 0
     done: bool = False
 
     def moved(self, number: int, ref: str) -> Plan:
@@ -58,7 +60,12 @@ def find_plan(path: Path) -> Plan | None:
         refs, millis = found["refs"], found["millis"]
         if not (isinstance(refs, list) and refs and all(isinstance(x, str) for x in refs)):
             return None
-        return Plan(refs=tuple(refs), millis=int(millis), done=found.get("done") is True)
+        return Plan(
+            refs=tuple(refs),
+            millis=int(millis),
+            written=int(found.get("written", 0)),
+            done=found.get("done") is True,
+        )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
@@ -66,4 +73,6 @@ def find_plan(path: Path) -> Plan | None:
 def save_plan(path: Path, plan: Plan) -> None:
     """Put a plan in its key file, whole and durable. Raises: Unavailable, Denied."""
     found = {"refs": list(plan.refs), "millis": plan.millis, "done": plan.done}
+    if plan.written:
+        found["written"] = plan.written
     replace_file(path, json.dumps(found).encode(), mode=0o600)

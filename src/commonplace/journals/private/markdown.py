@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 SUPERSEDES = "supersedes"
 SUPERSEDED_BY = "superseded_by"
+WRITTEN = "written"
 """Keys of the frontmatter: the ref of the entry whose place this one took, or that took its."""
 
 FRONTMATTER_LIMIT = 65_536

@@ -26,6 +26,7 @@ from commonplace.journals.private.format import (
     parse_day,
     parse_entry,
     version_of,
+    written_of,
 )
 from commonplace.journals.private.markdown import (
     FRONTMATTER_LIMIT,
@@ -263,6 +264,7 @@ def read_entry(place: EntryPlace, zone: tzinfo) -> PrivateEntry:
         version=version_of(content),
         supersedes=parsed.frontmatter.get(SUPERSEDES, ""),
         superseded_by=parsed.frontmatter.get(SUPERSEDED_BY, ""),
+        written=written_of(parsed.frontmatter, zone),
     )
 
 

@@ -317,6 +317,7 @@ def doc_of(entry: PrivateEntry, zone: tzinfo) -> Doc:
         headings=entry.headings,
         tags=superseding_tags(entry.supersedes),
         dated=render_date(local_date(entry.at, zone)),
+        written=entry.written,
     )
 
 

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
 from commonplace.core.files import (
@@ -49,8 +49,19 @@ if TYPE_CHECKING:
     from commonplace.journals.private.gitignore import IgnoredDays
     from commonplace.journals.private.roots import Root
 
-_Render: TypeAlias = "Callable[[datetime], str]"
-"""The text of a file that is written at an instant."""
+
+class _Render(Protocol):
+    """The text of a file: of an instant, and written down at another one, if that is so."""
+
+    def __call__(self, at: datetime, *, written: datetime | None) -> str: ...
+
+
+class _Times(NamedTuple):
+    """The instant that an entry is of, and when it is written down, where that is another one."""
+
+    at: datetime
+    written: datetime | None
+
 
 LARGEST_WRITE = 10 * 1024 * 1024
 
@@ -129,8 +140,16 @@ class ThoughtWriter:
         self._ignored = ignored
         self._random_micros = random_micros
 
-    def write(self, thoughts: Mapping[str, str], at: datetime, key: str | None) -> ThoughtsWritten:
+    def write(
+        self, thoughts: Mapping[str, str], at: datetime | None, key: str | None, *, now: datetime
+    ) -> ThoughtsWritten:
         """Write checked thoughts, one file a root; the same key twice is one entry.
+
+        Args:
+            thoughts: See `checked_thoughts`.
+            at: The time that they are of; None for now.
+            key: What makes a repeated call the same entry.
+            now: When they are written down.
 
         Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
@@ -144,15 +163,15 @@ class ThoughtWriter:
         }
         for root in parts:
             root.refuse_link()
-        moment = from_millis(to_millis(_checked_at(at)))
+        times = _times(at, now)
         if key is not None and key.strip():
-            return self._write_keyed(parts, moment, key)
+            return self._write_keyed(parts, times, key)
         refs: list[str] = []
         notes: list[str] = []
         for root, part in parts.items():
             with _listing_what_is_written(refs):
-                refs.append(self._write_part(root, part, moment, notes).ref)
-        return ThoughtsWritten(refs=tuple(refs), at=moment, notes=tuple(notes))
+                refs.append(self._write_part(root, part, times, notes).ref)
+        return ThoughtsWritten(refs=tuple(refs), at=times.at, notes=tuple(notes))
 
     def refuse_elsewhere(self, thoughts: Mapping[str, str], root: Root) -> None:
         """Raises: Invalid where a thought belongs elsewhere than in the root of its former."""
@@ -168,37 +187,42 @@ class ThoughtWriter:
                 hint=f"Give {fits}, and write the others by themselves.",
             )
 
-    def write_successor(self, root: Root, text: str, at: datetime, former: str) -> ThoughtsWritten:
+    def write_successor(
+        self, root: Root, text: str, at: datetime | None, former: str, *, now: datetime
+    ) -> ThoughtsWritten:
         """Write an entry that takes the place of another, once; again where that one was deleted.
 
         Args:
             root: Where both lie.
             text: Of the new one.
-            at: When it is written.
+            at: The time that it is of; None for now.
             former: The ref of the other.
+            now: When it is written down.
 
         Raises:
             Invalid, Denied, Unavailable, Conflict.
         """
         root.refuse_link()
         part = partial(render_successor, text, zone=self._zone, supersedes=former)
-        moment = from_millis(to_millis(_checked_at(at)))
+        times = _times(at, now)
         key = f"{SUPERSEDES} {former}"
         plan = find_plan(key_path(self._keys, key))
         if plan is not None and plan.done:
             with contextlib.suppress(CommonplaceError):
                 if not os.path.lexists(lexical_place(plan.refs[0], (root,)).path):
                     remove_file(key_path(self._keys, key))
-        return self._write_keyed({root: part}, moment, key)
+        return self._write_keyed({root: part}, times, key)
 
-    def write_copy(self, part: _Render, at: datetime, key: str) -> ThoughtsWritten:
+    def write_copy(
+        self, part: _Render, at: datetime, key: str, *, now: datetime
+    ) -> ThoughtsWritten:
         """Write a file of the user's that another program had, once.
 
         Raises: Invalid, Denied, Unavailable, Conflict.
         """
         root = self._roots[0]
         root.refuse_link()
-        return self._write_keyed({root: part}, from_millis(to_millis(_checked_at(at))), key)
+        return self._write_keyed({root: part}, _times(at, now), key)
 
     def find_planned(self, key: str) -> str:
         """The ref of what a key wrote; empty where it has written nothing whole."""
@@ -206,16 +230,16 @@ class ThoughtWriter:
         return plan.refs[0] if plan is not None and plan.done else ""
 
     def _write_keyed(
-        self, parts: Mapping[Root, _Render], at: datetime, key: str
+        self, parts: Mapping[Root, _Render], times: _Times, key: str
     ) -> ThoughtsWritten:
         make_folder(self._keys)
         with locked(self._keys):
-            return self._write_once(parts, at, key_path(self._keys, key))
+            return self._write_once(parts, times, key_path(self._keys, key))
 
-    def _write_part(self, root: Root, part: _Render, at: datetime, notes: list[str]) -> EntryPlace:
-        content = part(at).encode()
+    def _write_part(self, root: Root, part: _Render, times: _Times, notes: list[str]) -> EntryPlace:
+        content = part(times.at, written=times.written).encode()
         while True:  # a name lost here was won by another write
-            place = self._free_place(root, at)
+            place = self._free_place(root, times.at)
             with contextlib.suppress(FileExistsError):
                 self._write_file(place, content, notes)
                 return place
@@ -246,14 +270,16 @@ class ThoughtWriter:
         write_new(place.path, content, mode=0o600)
 
     def _write_once(
-        self, parts: Mapping[Root, _Render], at: datetime, path: Path
+        self, parts: Mapping[Root, _Render], times: _Times, path: Path
     ) -> ThoughtsWritten:
         plan = find_plan(path)
         if plan is None:
-            refs = tuple(self._free_place(x, at).ref for x in parts)
-            plan = Plan(refs=refs, millis=to_millis(at))
+            refs = tuple(self._free_place(x, times.at).ref for x in parts)
+            written = to_millis(times.written) if times.written else 0
+            plan = Plan(refs=refs, millis=to_millis(times.at), written=written)
             save_plan(path, plan)
         at, repeated = from_millis(plan.millis), True
+        written_at = from_millis(plan.written) if plan.written else None
         notes: list[str] = []
         if not plan.done:
             planned = [x.partition(":")[2].partition("/")[0] for x in plan.refs]
@@ -267,7 +293,7 @@ class ThoughtWriter:
                 if os.path.lexists(place.path) and not drop_reserved(place.path):
                     continue
                 repeated = False
-                content = part(at).encode()
+                content = part(at, written=written_at).encode()
                 with _listing_what_is_written(plan.refs[:number]):
                     while not self._write_or_match(place, content, notes):
                         place = self._free_place(root, at)
@@ -284,6 +310,12 @@ class ThoughtWriter:
         except FileExistsError:
             return read_bytes(place)[0] == content
         return True
+
+
+def _times(at: datetime | None, now: datetime) -> _Times:
+    """Both times in whole milliseconds, as a frontmatter has them. Raises: Invalid."""
+    of, written = (from_millis(to_millis(_checked_at(x))) for x in (at or now, now))
+    return _Times(of, None if of == written else written)
 
 
 def _checked_at(at: datetime) -> datetime:

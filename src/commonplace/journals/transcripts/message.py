@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _CLIENT = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _REF = re.compile(rf"{JOURNAL}:({_CLIENT.pattern})/({_NAME.pattern})(?:#([1-9]\d{{0,8}}))?")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_WORDS = ("id", "parent", "role", "at", "cwd", "branch", "text")
+_WORDS = ("id", "parent", "role", "at", "cwd", "branch", "text", "kept")
 
 
 class Message(NamedTuple):
@@ -41,6 +41,7 @@ class Message(NamedTuple):
         tools: Names of the tools that were called.
         sidechain: Whether a sub-agent said it, or was told it.
         n: Its number in the session, from 1 on; 0 until the store gives it one.
+        kept: When it was copied here, where that was more than a day after it was said.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Message(NamedTuple):
     tools: tuple[str, ...] = ()
     sidechain: bool = False
     n: int = 0
+    kept: str = ""
 
     @property
     def author(self) -> str:
@@ -112,6 +114,12 @@ def is_time(text: str) -> bool:
 def instant_of(text: str) -> datetime:
     """The instant of a time as messages have it. Raises: ValueError for another text."""
     return datetime.fromisoformat(text)
+
+
+def time_of(seconds: float) -> str:
+    """A time as messages have it, of seconds since 1970."""
+    at = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+    return f"{at.isoformat(timespec='milliseconds')}Z"
 
 
 def session_name(session: str) -> str:

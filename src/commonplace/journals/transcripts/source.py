@@ -13,6 +13,7 @@ from commonplace.journals.transcripts.message import (
     JOURNAL,
     KIND,
     instant_of,
+    is_time,
     parse_ref,
     ref_of,
 )
@@ -103,6 +104,7 @@ def doc_of(client: str, session: str, message: Message, stamp: str) -> Doc:
         stamp=stamp,
         session=f"{client}/{session}",
         author=message.author,
+        written=instant_of(message.kept) if is_time(message.kept) else None,
     )
 
 

@@ -28,6 +28,7 @@ from commonplace.journals.transcripts.message import (
     parse_line,
     render_line,
     session_name,
+    time_of,
     whole,
 )
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 CATALOG = "catalog.db"
 TOMBSTONES = "deleted.jsonl"
 LAST = 10**9
+_LATE_S = 86_400
 _EVER = "9999"
 _DELETED_SIZE = "deleted_size"
 _NOTHING = FileState(key=0, year="", size=0, mtime_ns=0, last_n=0, broken=0)
@@ -74,10 +76,20 @@ class TranscriptStore:
         folder: Where they lie.
         busy_s: How long a lock of another process is waited for.
         screen: What every text goes through that is kept.
+        clock: Seconds since the epoch: what is copied long after it was said bears both times;
+            None for the time it was said alone.
     """
 
-    def __init__(self, folder: str, *, busy_s: float = 30.0, screen: Screen | None = None) -> None:
+    def __init__(
+        self,
+        folder: str,
+        *,
+        busy_s: float = 30.0,
+        screen: Screen | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
         self.folder = folder
+        self._clock = clock
         self._screen = screen or Screen()
         self._busy_s = busy_s
         self._path = os.path.join(folder, CATALOG)
@@ -126,6 +138,10 @@ class TranscriptStore:
         _check(client, messages)
         texts = self._screen.copied_all([message.text for message in messages])
         messages = [x._replace(text=y) for x, y in zip(messages, texts, strict=True)]
+        if self._clock is not None:
+            now = self._clock()
+            kept, lately = time_of(now), time_of(now - _LATE_S)
+            messages = [x._replace(kept="" if x.at >= lately else kept) for x in messages]
         make_folder(self.folder)
 
         def do(catalog: Catalog) -> int:

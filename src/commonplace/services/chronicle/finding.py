@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.values import Filter, Found, Interval
@@ -84,8 +85,12 @@ class ChronicleFinder:
         tags: Sequence[str] = (),
         within: Interval | None = None,
         limit: int,
+        before: datetime | None = None,
     ) -> Found:
-        """The best hits for a text, by chronicle's own policy. Raises: Invalid."""
+        """The best hits for a text, by chronicle's own policy. Raises: Invalid.
+
+        before: Only of what was written down before; None for all.
+        """
         from commonplace.journals.chronicle.journal import parse_tag_filter
         from commonplace.search import policy
         from commonplace.search.finder import SearchQuestion
@@ -97,6 +102,7 @@ class ChronicleFinder:
             required_tags=tuple(asked.required),
             excluded_tags=tuple(asked.excluded),
             interval=within or Interval(),
+            written_before=before,
         )
         question = SearchQuestion(
             text=text,
@@ -116,6 +122,7 @@ class ChronicleFinder:
         first: int,
         start: int,
         length: int,
+        before: datetime | None = None,
     ) -> tuple[Found, bool]:
         """One page of a search, and whether there is more.
 
@@ -129,12 +136,14 @@ class ChronicleFinder:
             first: The length of the first page.
             start: How many hits stand before this page.
             length: How many hits this page has.
+            before: As for `find`.
         """
-        found = self.find(text, tags=tags, within=within, limit=first + 1)
+        ask = partial(self.find, text, tags=tags, within=within, before=before)
+        found = ask(limit=first + 1)
         hits = each_hit(found)
         if start:
             shown = {hit.doc.ref for hit in hits[:first]}
-            found = self.find(text, tags=tags, within=within, limit=MOST_RANKED)
+            found = ask(limit=MOST_RANKED)
             hits = [*hits[:first], *(hit for hit in each_hit(found) if hit.doc.ref not in shown)]
         end = start + length
         notes = found.notes

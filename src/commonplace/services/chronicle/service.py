@@ -21,7 +21,7 @@ from commonplace.services.times import naming, read_at, read_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
     from pathlib import Path
 
     from commonplace.core.clock import Clock
@@ -217,13 +217,35 @@ class ChronicleService:
         return ChronicleFinder(chronicle=self.chronicle, finder=self.finder)
 
     def search(
-        self, text: str, *, tags: Sequence[str], interval: Interval | None, limit: int, cursor: str
+        self,
+        text: str,
+        *,
+        tags: Sequence[str],
+        interval: Interval | None,
+        limit: int,
+        cursor: str,
+        before: datetime | None = None,
     ) -> EventsFound:
-        """A page of the entries that a text finds, best first. Raises: Invalid."""
+        """A page of the entries that a text finds, best first. Raises: Invalid.
+
+        Args:
+            text: What is looked for.
+            tags: As `parse_tag_filter` takes them.
+            interval: The time of the entries; None for any.
+            limit: How many at the most.
+            cursor: Of the page before; empty for the first.
+            before: Only of what was written down before; None for all.
+        """
         first, start = _parse_cursor(cursor) if cursor else (limit, 0)
         with naming("text", about=_QUERY):
             page, more = self.searches.find_page(
-                text, tags=tags, within=interval, first=first, start=start, length=limit
+                text,
+                tags=tags,
+                within=interval,
+                first=first,
+                start=start,
+                length=limit,
+                before=before,
             )
         return EventsFound(
             entries=self.searches.read_hits(page),

@@ -75,6 +75,8 @@ class MemoryQuestion:
         when: A phrase for it, in the user's own zone.
         intent: What the question is for; `auto` reads it off the words.
         diverse: No more than a few hits of one kind.
+        as_of: A phrase, in the user's own zone: what was written after its end does not count.
+        before: The same as an instant.
     """
 
     text: str
@@ -84,6 +86,8 @@ class MemoryQuestion:
     when: str = ""
     intent: IntentAsked = "auto"
     diverse: bool = False
+    as_of: str = ""
+    before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +137,7 @@ class MemoryFound:
         count: Counts the tokens of a text.
         zone: The user's own, in which times are shown.
         left_out: How many hits are over the budget.
+        before: The instant as of which it was asked; None for the present.
         todos: How many open to-dos were asked for as such and are listed, newest first; 0 where
             the hits are the best for a question.
     """
@@ -144,6 +149,7 @@ class MemoryFound:
     zone: tzinfo
     intent: Intent | None = None
     interval: Interval | None = None
+    before: datetime | None = None
     left_out: int = 0
     todos: int = 0
     notes: tuple[str, ...] = ()
@@ -210,6 +216,9 @@ class MemorySearch:
             if asked.when.strip():
                 zone = self._read_zone()
                 asked = replace(asked, within=self._read_when(asked.when, zone[0]))
+            if asked.as_of.strip():
+                zone = zone or self._read_zone()
+                asked = replace(asked, before=self._read_as_of(asked.as_of, zone[0]))
             found = self._search(asked, top_k, zone)
             status = "ok"
         except CommonplaceError as exc:
@@ -244,6 +253,16 @@ class MemorySearch:
             found = parse_when(when, now=self._clock(), zone=zone)
             render_interval(found, zone)  # what the answer could not show is refused here
         return found
+
+    def _read_as_of(self, as_of: str, zone: tzinfo) -> datetime:
+        from commonplace.core.clock import render_interval
+        from commonplace.core.when.phrases import parse_until
+        from commonplace.services.times import naming
+
+        with naming("as_of"):
+            before = parse_until(as_of, now=self._clock(), zone=zone)
+            render_interval(Interval(end=before), zone)
+        return before
 
     def _search(self, asked: MemoryQuestion, top_k: int, zone_read: Zone | None) -> MemoryFound:
         from commonplace.search.cues import read_intent, read_todos
@@ -282,6 +301,7 @@ class MemorySearch:
             zone=zone,
             intent=intent,
             interval=asked.within,
+            before=asked.before,
             left_out=len(hits) - len(shown),
             todos=len(hits) if found is listed else 0,
             notes=(*notes, *zone_notes),
@@ -378,7 +398,12 @@ def _time_note(read: FoundWhen, zone: tzinfo) -> str:
 
 
 def _filter(asked: MemoryQuestion) -> Filter:
-    return Filter(interval=asked.within or Interval(), journals=(JOURNAL,), kinds=asked.kinds)
+    return Filter(
+        interval=asked.within or Interval(),
+        journals=(JOURNAL,),
+        kinds=asked.kinds,
+        written_before=asked.before,
+    )
 
 
 @lru_cache(maxsize=64)
@@ -408,4 +433,6 @@ def _filters(asked: MemoryQuestion) -> dict[str, Any]:
         start, end = asked.within.start, asked.within.end
         filters["since"] = start.isoformat() if start else None
         filters["until"] = end.isoformat() if end else None
+    if asked.before is not None:
+        filters["as_of"] = asked.before.isoformat()
     return filters

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.core.values import Filter, Interval
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from commonplace.core.values import Doc
     from commonplace.journals.notebook.journal import EntryLine
     from commonplace.search.two_questions import ComparedTexts, TwoQuestionHit
@@ -33,6 +35,7 @@ def find(
     limit: int,
     min_score: float | None,
     salience_threshold: float,
+    before: datetime | None = None,
 ) -> tuple[list[NotebookHit], tuple[str, ...]]:
     """The best entries and overviews, and the search's notes.
 
@@ -44,6 +47,7 @@ def find(
         limit: The most hits.
         min_score: Least combined score of a hit that shares no word; None for the configured one.
         salience_threshold: Under this salience an entry must match a little better.
+        before: Only of what was written down before; None for all.
 
     Raises: Invalid, Unavailable.
     """
@@ -54,7 +58,9 @@ def find(
         TwoQuestions(
             work_context=work_context,
             content=content,
-            where=Filter(journals=("notebook",), interval=within or Interval()),
+            where=Filter(
+                journals=("notebook",), interval=within or Interval(), written_before=before
+            ),
             limit=limit,
             min_score=service.min_score if min_score is None else min_score,
             salience_threshold=salience_threshold,

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.values import Filter, Interval, Put
 from commonplace.services.amend import look_up_former
-from commonplace.services.times import read_at, read_span
+from commonplace.services.times import read_as_of, read_at, read_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock
     from commonplace.core.values import Found
@@ -47,10 +47,16 @@ class PrivateWritten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateFound:
-    """What a search found, best first, and the time it kept to; None for any."""
+    """What a search found, best first.
+
+    Attributes:
+        interval: The time it kept to; None for any.
+        before: The instant as of which it was asked; None for the present.
+    """
 
     found: Found
     interval: Interval | None
+    before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +134,7 @@ class PrivateService:
         since: str,
         until: str,
         floor: float,
+        as_of: str = "",
     ) -> PrivateFound:
         """The best entries for a question.
 
@@ -140,6 +147,7 @@ class PrivateService:
             since: Only from its start on.
             until: Only to its end.
             floor: Least cosine of a hit that shares no word with the query.
+            as_of: A phrase: what was written after its end does not count; blank for the present.
 
         Raises:
             Invalid.
@@ -148,6 +156,7 @@ class PrivateService:
         from commonplace.search.finder import SearchQuestion
 
         interval = read_span(self, since, until, when=when)
+        before = read_as_of(self, as_of)
         found = self.finder.find(
             SearchQuestion(
                 text=query,
@@ -156,13 +165,14 @@ class PrivateService:
                     scopes=self.journal.scopes(kind),
                     headings=tuple(headings),
                     interval=interval or Interval(),
+                    written_before=before,
                 ),
                 limit=limit,
                 floor=floor,
                 policy=policy.PRIVATE,
             )
         )
-        return PrivateFound(found=found, interval=interval)
+        return PrivateFound(found=found, interval=interval, before=before)
 
     def read(self, path_or_ref: str) -> PrivateEntry:
         """The entry under a ref or, where the caller can use one, a path.

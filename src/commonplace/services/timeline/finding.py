@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from commonplace.core.values import By, Hit
+    from commonplace.core.values import By, Found, Hit
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.rollups import Rollups
     from commonplace.search.finder import Finder
@@ -112,7 +112,13 @@ class TimelineSearch:
     stores: bool
 
     def find(
-        self, query: str, *, interval: Interval | None, types: Sequence[str], limit: int
+        self,
+        query: str,
+        *,
+        interval: Interval | None,
+        types: Sequence[str],
+        limit: int,
+        before: datetime | None = None,
     ) -> TimelineFound:
         """The best entries for a question; see `TimelineService.find`. Raises: Invalid."""
         from commonplace.core.when.inside import find_when
@@ -126,32 +132,46 @@ class TimelineSearch:
             if not read.vague:  # else its bounds are a guess, and would hide entries
                 interval, phrase = read.interval, read.phrase
                 query = read.text or query
+        where = Filter(
+            interval=interval or Interval(),
+            journals=(JOURNAL,),
+            kinds=kinds,
+            written_before=before,
+        )
+        if not query.strip() and before is not None:
+            return self._read(self.finder().newest(where, limit), interval)
         if not query.strip():
             listed = journal.list_entries(interval or Interval(), types=kinds, limit=limit)
             hits = tuple(TimelineHit(entry=x) for x in listed.entries)
             return TimelineFound(hits=hits, interval=interval)
-        found = replace(self._asked(query, interval, kinds, limit), phrase=phrase)
+        found = replace(self._asked(query, where, limit), phrase=phrase)
+        if before is not None:
+            # What else is told of a time is computed now, from all that is there now.
+            return found
         is_of_a_time = _OF_A_TIME.issuperset(_WORD.findall(query.casefold()))
         by_words = any(hit.by != "meaning" for hit in found.hits) and not is_of_a_time
         if interval is None or by_words:
             return found
         return self._of_the_time(found, interval, kinds, limit)
 
-    def _asked(
-        self, query: str, interval: Interval | None, kinds: tuple[str, ...], limit: int
-    ) -> TimelineFound:
+    def _asked(self, query: str, where: Filter, limit: int) -> TimelineFound:
         from commonplace.search.finder import SearchQuestion
+
+        interval = None if where.interval == Interval() else where.interval
 
         found = self.finder().find(
             SearchQuestion(
                 text=query,
-                where=Filter(interval=interval or Interval(), journals=(JOURNAL,), kinds=kinds),
+                where=where,
                 limit=limit,
                 floor=policy.TIMELINE_FLOOR,
                 policy=policy.TIMELINE,
                 fitting=policy.fitting_kinds(interval),
             )
         )
+        return self._read(found, interval)
+
+    def _read(self, found: Found, interval: Interval | None) -> TimelineFound:
         hits = tuple(x for hit in found.hits if (x := self._hit(hit)) is not None)
         return TimelineFound(hits=hits, interval=interval, notes=found.notes)
 

@@ -243,14 +243,26 @@ class TimelineService:
         interval: Interval | None = None,
         types: Sequence[str] = (),
         limit: int = 10,
+        before: datetime | None = None,
     ) -> TimelineFound:
         """The best entries for a question; a time in it is read where `interval` is not given.
 
-        A blank question lists what lies in the time, newest first. Raises: Invalid, Unavailable.
+        A blank question lists what lies in the time, newest first.
+
+        Args:
+            query: The question.
+            interval: The time of the entries; None for the one in the question.
+            types: Of the entries; empty for any.
+            limit: How many at the most.
+            before: Only what was written down before counts; None for all. A summary that was made
+                again since is left out then.
+
+        Raises:
+            Invalid, Unavailable.
         """
         self.keep_up()
         search = TimelineSearch(rollups=self.rollups, finder=self.finder, stores=self.rolls_up)
-        return search.find(query, interval=interval, types=types, limit=limit)
+        return search.find(query, interval=interval, types=types, limit=limit, before=before)
 
     def list_entries(
         self,

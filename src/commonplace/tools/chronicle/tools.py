@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.core.when.phrases import parse_when
-from commonplace.services.times import naming, read_span
+from commonplace.services.times import naming, read_as_of, read_span
 from commonplace.tools.answers import (
     ago,
     answer_of,
+    as_of_facts,
+    as_of_lines,
     chain_facts,
     chain_lines,
     cursor_lines,
@@ -37,6 +40,7 @@ from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from commonplace.core.values import Hit, Interval
     from commonplace.journals.chronicle.journal import Event
@@ -149,6 +153,7 @@ class ChronicleTools:
         tags: Annotated[list[str], _TAGS_ARG] = [],
         since: Annotated[str, _SINCE_ARG] = "",
         until: Annotated[str, Arg("Only to the end of this time.")] = "",
+        as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
         cursor: Annotated[str, Arg("From an earlier answer, for the next page.")] = "",
         explain: Annotated[bool, Arg("With how each score came about.")] = False,
@@ -158,13 +163,20 @@ class ChronicleTools:
         Use it to find past activities. With text the best come first, without it the newest.
         """
         service = self._service()
-        interval = read_span(service, since, until)
+        interval, before = read_span(service, since, until), read_as_of(service, as_of)
+        if before is not None and not text.strip():
+            raise Invalid(
+                "Invalid as_of: it goes with a text that is looked for.",
+                hint="Give a text, or list with list_by_time (in a terminal: `commonplace list`).",
+            )
         if not text.strip():
             page = service.chronicle.list_events(
                 limit=limit, within=interval, tags=tags, cursor=cursor
             )
             return self._listed(page.events, cursor=page.cursor, interval=interval)
-        found = service.search(text, tags=tags, interval=interval, limit=limit, cursor=cursor)
+        found = service.search(
+            text, tags=tags, interval=interval, limit=limit, cursor=cursor, before=before
+        )
         return self._listed(
             [event for event, _ in found.entries],
             cursor=found.cursor,
@@ -172,6 +184,7 @@ class ChronicleTools:
             notes=found.notes,
             explained=[_explained(hit) for _, hit in found.entries] if explain else [],
             hits=[hit for _, hit in found.entries],
+            before=before,
         )
 
     def remember_this(
@@ -213,7 +226,7 @@ class ChronicleTools:
         self,
         *,
         what: Annotated[str, Arg("What the user did, or their question.")],
-        explain: Annotated[bool, Arg("With how each score came about.")] = False,
+        explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
         """Chronicle: find when the user did something.
 
@@ -278,9 +291,14 @@ class ChronicleTools:
         hits: Sequence[Hit] = (),
         extra: dict[str, Any] | None = None,
         shows_age: bool = False,
+        before: datetime | None = None,
     ) -> Answer:
         service = self._service()
-        lines = [*([head] if head else []), *time_lines(interval, service.zone)]
+        lines = [
+            *([head] if head else []),
+            *as_of_lines(before, service.zone),
+            *time_lines(interval, service.zone),
+        ]
         if not events:
             lines.append(NOTHING)
         now = service.clock() if shows_age else None
@@ -290,7 +308,12 @@ class ChronicleTools:
             for hit in hits[place : place + 1]:
                 lines += [f"  {line}" for line in chain_lines(hit, service.zone)]
         lines += cursor_lines(cursor)
-        facts = {**_facts(events, interval), "cursor": cursor, **(extra or {})}
+        facts = {
+            **_facts(events, interval),
+            "cursor": cursor,
+            **as_of_facts(before),
+            **(extra or {}),
+        }
         for entry, (_, why) in zip(facts["entries"], explained, strict=False):
             entry.update(why)
         for entry, hit in zip(facts["entries"], hits, strict=False):

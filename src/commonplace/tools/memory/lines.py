@@ -25,6 +25,8 @@ from commonplace.services.memory.finding import TOOL
 from commonplace.tools.answers import (
     CAUTION,
     answer_of,
+    as_of_facts,
+    as_of_lines,
     chain_facts,
     chain_lines,
     cursor_lines,
@@ -56,7 +58,7 @@ def found_answer(found: MemoryFound, *, explain: bool, card: bool) -> Answer:
         card: Whether a card for those who look into all of that is part of it.
     """
     zone = found.zone
-    lines = time_lines(found.interval, zone)
+    lines = [*as_of_lines(found.before, zone), *time_lines(found.interval, zone)]
     lines += ["Open to-dos, newest first."] if found.todos else []
     lines += [CAUTION] if found.hits else [NOTHING]
     for number, hit in enumerate(found.hits, 1):
@@ -72,6 +74,7 @@ def found_answer(found: MemoryFound, *, explain: bool, card: bool) -> Answer:
         "results": results,
         "duration_ms": found.duration_ms,
     }
+    payload |= as_of_facts(found.before)
     if found.interval is not None:
         payload["interval"] = interval_facts(found.interval)
     facts: dict[str, Any] = {"payload": payload, "left_out": found.left_out}

@@ -87,6 +87,7 @@ class MemoryTools:
         filters: Annotated[dict[str, Any], Arg('The same as {"kinds": […]}.')] = {},
         top_k: Annotated[int | None, Arg("How many at the most; else 8.", 1, 100)] = None,
         when: Annotated[str, Arg("Only this time: 'last week', '2026-10'.")] = "",
+        as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         intent: Annotated[
             IntentAsked, Arg("planning prefers to-dos, journaling journals; auto: by the words.")
         ] = "auto",
@@ -107,6 +108,7 @@ class MemoryTools:
                     kinds=_kinds(kinds, filters),
                     top_k=top_k,
                     when=when,
+                    as_of=as_of,
                     intent=intent,
                     diverse=diverse,
                 )

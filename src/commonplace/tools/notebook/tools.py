@@ -13,8 +13,14 @@ from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.ports import Language
 from commonplace.core.values import Answer
 from commonplace.core.when.phrases import parse_when
-from commonplace.services.times import naming
-from commonplace.tools.answers import answer_of, interval_facts, time_lines
+from commonplace.services.times import naming, read_as_of
+from commonplace.tools.answers import (
+    answer_of,
+    as_of_facts,
+    as_of_lines,
+    interval_facts,
+    time_lines,
+)
 from commonplace.tools.notebook.lines import (
     entry_answer,
     hit_facts,
@@ -210,6 +216,7 @@ class NotebookTools:
             float | None, Arg("Least combined score of a hit that shares no word.", -1, 1)
         ] = None,
         when: Annotated[str, Arg("Only this time: 'last week', 'since monday', '2026-11'.")] = "",
+        as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
         explain: Annotated[bool, Arg("With how each score came about.")] = False,
     ) -> Answer:
@@ -226,6 +233,7 @@ class NotebookTools:
         if when.strip():
             with naming("when"):
                 interval = parse_when(when, now=service.clock(), zone=service.zone)
+        before = read_as_of(service, as_of)
         hits, notes = find(
             service,
             work_context=work_context,
@@ -234,15 +242,21 @@ class NotebookTools:
             limit=min(limit, service.most),
             min_score=min_score,
             salience_threshold=salience_threshold,
+            before=before,
         )
         results = [hit_facts(each.hit, each.line, each.section, explain=explain) for each in hits]
         asked = f"{content} {work_context}".strip()
-        lines = time_lines(interval, service.zone)
+        lines = [*as_of_lines(before, service.zone), *time_lines(interval, service.zone)]
         lines += [
             hit_lines(number, each.hit, facts, asked, service.zone)
             for number, (each, facts) in enumerate(zip(hits, results, strict=True), 1)
         ]
-        facts = {"count": len(hits), "interval": interval_facts(interval), "results": results}
+        facts = {
+            "count": len(hits),
+            "interval": interval_facts(interval),
+            "results": results,
+            **as_of_facts(before),
+        }
         return answer_of(lines if hits else [*lines, NOTHING], facts, notes)
 
     def journal_synthesize_conflict(

@@ -13,6 +13,8 @@ from commonplace.core.values import Answer
 from commonplace.journals.private.roots import Kind
 from commonplace.tools.answers import (
     answer_of,
+    as_of_facts,
+    as_of_lines,
     chain_facts,
     chain_lines,
     counted,
@@ -144,6 +146,7 @@ class PrivateTools:
         when: Annotated[str, Arg("Only this time: 'last week', '2026-11', 'since monday'.")] = "",
         since: Annotated[str, Arg("Only from the start of this time on.")] = "",
         until: Annotated[str, Arg("Only to the end of this time.")] = "",
+        as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         floor: Annotated[
             float, Arg("Least similarity of a hit that shares no word with the query.", -1, 1)
         ] = 0.1,
@@ -165,9 +168,13 @@ class PrivateTools:
             since=since,
             until=until,
             floor=floor,
+            as_of=as_of,
         )
         hits, notes = asked.found.hits, asked.found.notes
-        span = time_lines(asked.interval, service.zone)
+        span = [
+            *as_of_lines(asked.before, service.zone),
+            *time_lines(asked.interval, service.zone),
+        ]
         lines = ["No relevant entries found.", *span]
         if hits:
             count = counted(len(hits), "relevant entry", "relevant entries")
@@ -186,6 +193,7 @@ class PrivateTools:
                 {**self._hit_facts(hit), **(explanation_facts(hit) if explain else {})}
                 for hit in hits
             ],
+            **as_of_facts(asked.before),
         }
         if type == "project" and service.lacks_project:
             notes = (*notes, "No project is known here: its notes lie in the user's journal.")

@@ -5,6 +5,7 @@ Decides nothing: it checks names, asks the service, and words what that found.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,15 @@ from commonplace.core.clock import render_interval
 from commonplace.core.text import opening
 from commonplace.core.values import Answer, Filter
 from commonplace.journals.table import JOURNALS
-from commonplace.tools.answers import interval_facts, rounded, time_lines, unknown_name
+from commonplace.services.times import read_as_of
+from commonplace.tools.answers import (
+    as_of_facts,
+    as_of_lines,
+    interval_facts,
+    rounded,
+    time_lines,
+    unknown_name,
+)
 from commonplace.tools.renderer import AnswerFrame, Renderer
 from commonplace.tools.toolset import Arg, Resource, Tool, Toolset
 
@@ -78,11 +87,12 @@ class RecallTools:
         *,
         query: Annotated[str, Arg("A question; entries of its time come first.")],
         when: Annotated[str, Arg("Only this time: 'March 2024'.")] = "",
+        as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         journals: Annotated[list[str], Arg("Only these: 'private', 'chronicle'.")] = [],
         kinds: Annotated[list[str], Arg("Only these: entry, turn, todo.")] = [],
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 10,
         budget_tokens: Annotated[int, Arg("Most tokens in the answer.", 200, 100_000)] = 1500,
-        explain: Annotated[bool, Arg("With how each score came about.")] = False,
+        explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
         """One search of all that was written, in any project.
 
@@ -90,13 +100,15 @@ class RecallTools:
         what was decided, done, learned or felt, and why. Returns refs with excerpts, best first.
         """
         service = self._service()
-        within = _filter(service, journals, kinds)
+        before = read_as_of(service, as_of)
+        within = replace(_filter(service, journals, kinds), written_before=before)
         done = service.recall(query, when=when, within=within, limit=limit)
         found, chance = done.found, done.found.chance
         interval = interval_facts(done.question.interval)
         shows_chance = explain and not done.is_weak and found.hits and chance is not None
         frame = AnswerFrame(
             head=(
+                *as_of_lines(before, service.zone),
                 *_head(done, service.zone),
                 *([_TODOS] if done.has_todos else []),
                 *([_CHANCE.format(chance)] if shows_chance else []),
@@ -109,6 +121,7 @@ class RecallTools:
                 "weak": done.is_weak,
                 "chance": rounded(chance) if done.is_weak or explain else None,
                 "missing": list(done.missing),
+                **as_of_facts(before),
             },
             notes=_notes(service, found.notes),
             explains=explain,
@@ -121,23 +134,30 @@ class RecallTools:
         self,
         *,
         when: Annotated[str, Arg("The time: 'yesterday', 'last week'; else any.")] = "",
-        journals: Annotated[list[str], Arg("Only these, as in recall.")] = [],
+        as_of: Annotated[str, Arg("As in recall.")] = "",
+        journals: Annotated[list[str], Arg("As in recall.")] = [],
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
-        start: Annotated[int, Arg("How many of the newest to skip.", 0, 10_000)] = 0,
+        start: Annotated[int, Arg("Newest to skip.", 0, 10_000)] = 0,
     ) -> Answer:
         """All journals: list what was written in a time, newest first.
 
         Use it for 'what did I do yesterday' and 'where did I leave off'; for a subject, use recall.
         """
         service = self._service()
-        within = _filter(service, journals, ())
+        before = read_as_of(service, as_of)
+        within = replace(_filter(service, journals, ()), written_before=before)
         listed = service.list_by_time(when, within=within, limit=limit, start=start)
         frame = AnswerFrame(
             head=(
+                *as_of_lines(before, service.zone),
                 *time_lines(listed.interval, service.zone, when.strip()),
                 *([] if listed.hits else [NOTHING]),
             ),
-            facts={"interval": interval_facts(listed.interval), "start": start},
+            facts={
+                "interval": interval_facts(listed.interval),
+                "start": start,
+                **as_of_facts(before),
+            },
             notes=_notes(service, listed.notes),
             is_list=True,
             start=start,

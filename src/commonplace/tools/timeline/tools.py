@@ -14,10 +14,12 @@ from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer, Interval
 from commonplace.journals.timeline.entry import LEVELS, LONGEST, PERIODS, PeriodName
 from commonplace.services.timeline.reading import find_id, parse_interval, read_named
-from commonplace.services.times import naming, read_at
+from commonplace.services.times import naming, read_as_of, read_at
 from commonplace.tools.answers import (
     CAUTION,
     answer_of,
+    as_of_facts,
+    as_of_lines,
     interval_facts,
     time_lines,
     tokens_of,
@@ -128,6 +130,7 @@ class TimelineTools:
         when: Annotated[str, Arg("Only this time: 'last week', '2026-10'.")] = "",
         since: Annotated[str, Arg("Only from its start on.")] = "",
         until: Annotated[str, Arg("Only to its end.")] = "",
+        as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         entry_types: Annotated[
             list[str], Arg("Only these: raw, hourly_rollup … yearly_rollup, profile_snapshot.")
         ] = [],
@@ -141,11 +144,17 @@ class TimelineTools:
         """
         service = self._service()
         interval = parse_interval(service, when=when, since=since, until=until)
+        before = read_as_of(service, as_of)
         with naming("query", about="The query "):
-            found = service.find(query, interval=interval, types=entry_types, limit=limit)
+            found = service.find(
+                query, interval=interval, types=entry_types, limit=limit, before=before
+            )
         share = share_of(len(found.hits))
         texts = [hit_text(hit, query, share) for hit in found.hits]
-        lines = time_lines(found.interval, service.zone, found.phrase)
+        lines = [
+            *as_of_lines(before, service.zone),
+            *time_lines(found.interval, service.zone, found.phrase),
+        ]
         lines += [CAUTION] if found.hits else [NOTHING]
         for number, (hit, text) in enumerate(zip(found.hits, texts, strict=True), 1):
             lines += hit_lines(number, hit, service.zone, text, explain=explain)
@@ -157,6 +166,7 @@ class TimelineTools:
                 hit_facts(hit, service.zone, text, explain=explain)
                 for hit, text in zip(found.hits, texts, strict=True)
             ],
+            **as_of_facts(before),
         }
         return answer_of(lines, facts, found.notes)
 

@@ -42,6 +42,7 @@ def test_user_and_assistant_are_kept_with_where_and_when():
         (),
         False,
         0,
+        "",
     )
     assert (answered.role, answered.text, answered.parent) == ("assistant", "Done.", "a")
 

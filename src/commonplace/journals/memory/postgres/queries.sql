@@ -3,22 +3,22 @@
 
 -- name: find_message
 -- One message.
-SELECT supersedes, id, role, content, created_at FROM wb_message
+SELECT supersedes, written_at, id, role, content, created_at FROM wb_message
 WHERE user_id = %(user_id)s AND id = %(id)s;
 
 -- name: find_journal
 -- One journal entry.
-SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
+SELECT supersedes, written_at, id, title, body, is_draft, created_at, updated_at FROM wb_journal
 WHERE user_id = %(user_id)s AND id = %(id)s;
 
 -- name: find_todo
 -- One thing to do.
-SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
+SELECT supersedes, written_at, id, title, done, created_at, updated_at FROM wb_todo
 WHERE user_id = %(user_id)s AND id = %(id)s;
 
 -- name: find_gratitude
 -- One gratitude.
-SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
+SELECT supersedes, written_at, id, content, created_at, updated_at FROM wb_gratitude
 WHERE user_id = %(user_id)s AND id = %(id)s;
 
 -- name: find_preference
@@ -31,7 +31,7 @@ WHERE user_id = %(user_id)s AND %(id)s = 'preferences';
 -- of whom nothing is known may read all that one has.
 SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
 CROSS JOIN LATERAL (
-    SELECT supersedes, id, role, content, created_at FROM wb_message
+    SELECT supersedes, written_at, id, role, content, created_at FROM wb_message
     WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
 ) AS r;
 
@@ -39,7 +39,7 @@ CROSS JOIN LATERAL (
 -- Journal entries of some ids.
 SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
 CROSS JOIN LATERAL (
-    SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
+    SELECT supersedes, written_at, id, title, body, is_draft, created_at, updated_at FROM wb_journal
     WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
 ) AS r;
 
@@ -47,7 +47,7 @@ CROSS JOIN LATERAL (
 -- Things to do of some ids.
 SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
 CROSS JOIN LATERAL (
-    SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
+    SELECT supersedes, written_at, id, title, done, created_at, updated_at FROM wb_todo
     WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
 ) AS r;
 
@@ -55,7 +55,7 @@ CROSS JOIN LATERAL (
 -- Gratitude of some ids.
 SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
 CROSS JOIN LATERAL (
-    SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
+    SELECT supersedes, written_at, id, content, created_at, updated_at FROM wb_gratitude
     WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
 ) AS r;
 
@@ -66,46 +66,46 @@ WHERE user_id = %(user_id)s AND 'preferences' = ANY (%(ids)s::text[]);
 
 -- name: find_successor_message
 -- The message that took the place of another.
-SELECT supersedes, id, role, content, created_at FROM wb_message
+SELECT supersedes, written_at, id, role, content, created_at FROM wb_message
 WHERE user_id = %(user_id)s AND supersedes = %(id)s AND supersedes <> '';
 
 -- name: find_successor_journal
 -- The journal entry that took the place of another.
-SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
+SELECT supersedes, written_at, id, title, body, is_draft, created_at, updated_at FROM wb_journal
 WHERE user_id = %(user_id)s AND supersedes = %(id)s AND supersedes <> '';
 
 -- name: find_successor_todo
 -- The thing to do that took the place of another.
-SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
+SELECT supersedes, written_at, id, title, done, created_at, updated_at FROM wb_todo
 WHERE user_id = %(user_id)s AND supersedes = %(id)s AND supersedes <> '';
 
 -- name: find_successor_gratitude
 -- The gratitude that took the place of another.
-SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
+SELECT supersedes, written_at, id, content, created_at, updated_at FROM wb_gratitude
 WHERE user_id = %(user_id)s AND supersedes = %(id)s AND supersedes <> '';
 
 -- name: add_message
 -- A new message; there is no other way to write one.
-INSERT INTO wb_message (id, user_id, role, content, created_at, supersedes)
-VALUES (%(id)s, %(user_id)s, %(role)s, %(content)s, %(created_at)s, %(supersedes)s);
+INSERT INTO wb_message (id, user_id, role, content, created_at, supersedes, written_at)
+VALUES (%(id)s, %(user_id)s, %(role)s, %(content)s, %(created_at)s, %(supersedes)s, %(written_at)s);
 
 -- name: add_journal
 -- A new journal entry.
-INSERT INTO wb_journal (id, user_id, title, body, is_draft, created_at, updated_at, supersedes)
+INSERT INTO wb_journal (id, user_id, title, body, is_draft, created_at, updated_at, supersedes, written_at)
 VALUES (
     %(id)s, %(user_id)s, %(title)s, %(body)s, %(is_draft)s, %(created_at)s, %(updated_at)s,
-    %(supersedes)s
+    %(supersedes)s, %(written_at)s
 );
 
 -- name: add_todo
 -- A new thing to do.
-INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at, supersedes)
-VALUES (%(id)s, %(user_id)s, %(title)s, %(done)s, %(created_at)s, %(updated_at)s, %(supersedes)s);
+INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at, supersedes, written_at)
+VALUES (%(id)s, %(user_id)s, %(title)s, %(done)s, %(created_at)s, %(updated_at)s, %(supersedes)s, %(written_at)s);
 
 -- name: add_gratitude
 -- A new gratitude.
-INSERT INTO wb_gratitude (id, user_id, content, created_at, updated_at, supersedes)
-VALUES (%(id)s, %(user_id)s, %(content)s, %(created_at)s, %(updated_at)s, %(supersedes)s);
+INSERT INTO wb_gratitude (id, user_id, content, created_at, updated_at, supersedes, written_at)
+VALUES (%(id)s, %(user_id)s, %(content)s, %(created_at)s, %(updated_at)s, %(supersedes)s, %(written_at)s);
 
 -- name: add_preference
 -- The first preferences.
@@ -115,19 +115,19 @@ VALUES (%(user_id)s, %(language)s, %(religion)s, %(flags)s, %(created_at)s, %(up
 -- name: alter_journal
 -- A journal entry, altered.
 UPDATE wb_journal SET title = %(title)s, body = %(body)s, is_draft = %(is_draft)s,
-    created_at = %(created_at)s, updated_at = %(updated_at)s
+    created_at = %(created_at)s, updated_at = %(updated_at)s, written_at = %(written_at)s
 WHERE user_id = %(user_id)s AND id = %(id)s;
 
 -- name: alter_todo
 -- A thing to do, altered.
 UPDATE wb_todo SET title = %(title)s, done = %(done)s, created_at = %(created_at)s,
-    updated_at = %(updated_at)s
+    updated_at = %(updated_at)s, written_at = %(written_at)s
 WHERE user_id = %(user_id)s AND id = %(id)s;
 
 -- name: alter_gratitude
 -- A gratitude, altered.
 UPDATE wb_gratitude SET content = %(content)s, created_at = %(created_at)s,
-    updated_at = %(updated_at)s
+    updated_at = %(updated_at)s, written_at = %(written_at)s
 WHERE user_id = %(user_id)s AND id = %(id)s;
 
 -- name: alter_preference
@@ -158,25 +158,25 @@ DELETE FROM wb_preferences WHERE user_id = %(user_id)s AND %(id)s = 'preferences
 
 -- name: list_message
 -- Messages before an instant, newest first.
-SELECT supersedes, id, role, content, created_at FROM wb_message
+SELECT supersedes, written_at, id, role, content, created_at FROM wb_message
 WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
 ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
 
 -- name: list_journal
 -- Journal entries before an instant, newest first, drafts among them.
-SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
+SELECT supersedes, written_at, id, title, body, is_draft, created_at, updated_at FROM wb_journal
 WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
 ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
 
 -- name: list_todo
 -- Things to do before an instant, newest first, done or not.
-SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
+SELECT supersedes, written_at, id, title, done, created_at, updated_at FROM wb_todo
 WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
 ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
 
 -- name: list_gratitude
 -- Gratitude before an instant, newest first.
-SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
+SELECT supersedes, written_at, id, content, created_at, updated_at FROM wb_gratitude
 WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
 ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
 

@@ -294,7 +294,7 @@ class MemoryPostgres:
             return conn.execute(query(name), asked).fetchall()
 
     def _row(self, record: Record) -> dict[str, Any]:
-        return {**row_of(record), **self._named(record.kind, record.id)}
+        return {**row_of(record, unwritten=None), **self._named(record.kind, record.id)}
 
     def _named(self, kind: Kind, ref_id: str) -> dict[str, Any]:
         return {"user_id": self._owner, "kind": kind, "id": ref_id}
