@@ -11,10 +11,12 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bench import (
     answers,
@@ -85,8 +87,7 @@ _OF_OTHERS = {
 _SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """How large and how often. synthetic: entries of the home without real vectors, 0 for none."""
 
     entries: int

@@ -8,9 +8,10 @@ from __future__ import annotations
 import sqlite3
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bench.catching_up import catch_up_figures
 from bench.corpus import make_questions
@@ -53,8 +54,7 @@ _SYNTHETIC = "real words, synthetic clustered vectors put through the index's pu
 _WARM = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class Sizes(Struct, frozen=True, kw_only=True):
     """How large and how often. slice: entries whose vectors are made to learn a rate."""
 
     entries: int

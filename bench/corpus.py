@@ -6,10 +6,11 @@ Never reads or writes a file, and never asks a clock.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,8 +90,7 @@ _FIELDS = _list("""
 _FIELD_WEIGHTS = (22, 18, 30, 6, 16, 4, 4)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thought:
+class Thought(Struct, frozen=True, kw_only=True):
     """One entry to be: what is written under which field, and when (aware UTC)."""
 
     at: datetime

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import platform
 import statistics
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,8 +38,7 @@ class Spread(NamedTuple):
         return f"{_short(self.median)} ({_short(self.least)}..{_short(self.most)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class Figure(Struct, frozen=True, kw_only=True):
     """One figure of the table.
 
     limit: what the median may be at most, or at least where `at_least`; None for what is only told.

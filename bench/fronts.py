@@ -8,8 +8,9 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bench.figures import Figure, Spread
 from bench.sessions import BARE, OURS, session
@@ -32,8 +33,7 @@ PRIMED_S = 8.0
 _QUICK = ("list_recent_entries", {"limit": 1})
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """The ms to the handshake, to the lists, of the first call and to its end; MB at two times."""
 
     initialize: float

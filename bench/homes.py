@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from msgspec import Struct
 
 from bench.corpus import make_thoughts
 from commonplace.app import App
@@ -49,8 +49,7 @@ _CLUSTERS = 200
 _BATCH = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Struct, frozen=True):
     """A folder that holds a user's home, a project, and what is only ours."""
 
     folder: Path

@@ -13,9 +13,10 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from bench.corpus import make_thoughts
 from bench.figures import Figure, Spread
@@ -54,8 +55,7 @@ print(used.ru_utime + used.ru_stime, used.ru_maxrss, status)
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class Sizes(Struct, frozen=True, kw_only=True):
     """How large and how often.
 
     entries: of chronicle, a quarter of them the project's. recalled: those a prompt is looked for

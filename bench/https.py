@@ -13,11 +13,12 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
@@ -41,8 +42,7 @@ _VERSION = "io.modelcontextprotocol/protocolVersion"
 _ABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class Sizes(Struct, frozen=True, kw_only=True):
     """How many users with how many records each, how many clients, and for how long."""
 
     owners: int

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import psutil
 import psycopg
+from msgspec import Struct
 
 from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
@@ -50,8 +50,7 @@ _ADD_MESSAGE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class Sizes(Struct, frozen=True, kw_only=True):
     """How many users of how many records, how many of the large one's, and how often."""
 
     users: int

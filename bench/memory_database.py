@@ -7,7 +7,6 @@ every record would take longer than all that is measured.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from itertools import islice
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import psycopg
+from msgspec import Struct
 
 from bench.corpus import FIRST_DAY, make_lines
 from commonplace.app.wiring.memory.schema import list_series
@@ -43,8 +43,7 @@ _APART = timedelta(minutes=5)
 _LOADING_S = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """A server with memories. vectors: of the large one's records, by their number."""
 
     server: PostgresServer

@@ -9,10 +9,11 @@ import random
 import shutil
 import subprocess
 import time
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from bench.corpus import DAYS, FIRST_DAY, make_questions, make_texts
 from bench.encoders import Wrapping
@@ -62,8 +63,7 @@ _SYNTHETIC = "real words, synthetic clustered vectors put through the index's pu
 _AUTHOR = "Bench <bench@localhost>"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class Sizes(Struct, frozen=True, kw_only=True):
     """How large and how often. part: entries of the notebook whose first catch-up is measured."""
 
     entries: tuple[int, ...]

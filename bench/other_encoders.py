@@ -6,11 +6,12 @@ Never downloads anything, and is no part of what ships.
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from commonplace.core.errors import Unavailable
 from commonplace.inference.encoder.encoder import load_encoder

@@ -10,10 +10,11 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from bench.corpus import FIRST_DAY, make_questions, make_thoughts
 from bench.figures import Figure, Spread
@@ -38,8 +39,7 @@ _SYNTHETIC = (
 _WARM = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class Sizes(Struct, frozen=True, kw_only=True):
     """How large and how often. million: entries of the index without journals, 0 for none."""
 
     entries: int

@@ -12,10 +12,11 @@ import platform
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, to_builtins
 
 from bench.retrieval_baselines import ask_baselines
 from bench.retrieval_data import (
@@ -59,8 +60,7 @@ The Chinese and Japanese set needs no data: make bench-retrieval BENCH="--only c
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class Bench(Struct, frozen=True, kw_only=True):
     """What every part measures with. encoder: None where only words are asked for."""
 
     encoder: CachedEncoder | None
@@ -155,7 +155,7 @@ def _measure(asked: argparse.Namespace, parts: Sequence[str]) -> None:
     chats, journals = (_of_kind(data.values(), kind) for kind in ("chats", "journals"))
     configurations = asked.configuration or list(CONFIGURATIONS)
     encoder = open_encoder(asked.encoder, asked.cache) if "A" in configurations else None
-    facts: dict[str, Any] = {"policy": asdict(policy), "parts": []}
+    facts: dict[str, Any] = {"policy": to_builtins(policy), "parts": []}
     facts["data"] = [_data_facts(path, dataset) for path, (_, dataset) in data.items()]
     for each in facts["data"]:
         print(_data_line(each))

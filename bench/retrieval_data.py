@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.clock import render_date
 from commonplace.core.errors import Invalid, NotFound
@@ -46,8 +48,7 @@ _SESSION = re.compile(r"session_(\d+)")
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """A question, and the refs of the entries that answer it; kind: its category or language."""
 
     text: str
@@ -55,8 +56,7 @@ class Asked:
     gold: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Archive:
+class Archive(Struct, frozen=True, kw_only=True):
     """An owner's docs, oldest first, and what is asked of them.
 
     sessions: the session of each ref, known here even where the docs do not tell it.
@@ -68,8 +68,7 @@ class Archive:
     sessions: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dataset:
+class Dataset(Struct, frozen=True, kw_only=True):
     """Archives, and the questions left out because no valid evidence is named: how many a kind."""
 
     archives: tuple[Archive, ...]

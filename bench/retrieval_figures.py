@@ -6,10 +6,11 @@ Pure arithmetic; never asks a question.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,8 +26,7 @@ DEPTH = 10
 _SHOWN = ("R@10", "MRR")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """A question's figures, in the order of MEASURES; folded: near-duplicates inside its hits."""
 
     archive: str
@@ -65,8 +65,7 @@ def ndcg(ranks: Iterable[int], count: int) -> float:
     return min(1.0, gained / best)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """The means of some questions, and for each the 95 % intervals of two bootstraps.
 
     by_conversation: empty where there is only one.

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import uuid
 from contextlib import closing
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bench.corpus import Thought
 from bench.homes import Home
@@ -39,8 +41,7 @@ if TYPE_CHECKING:
 SECTION = "bench"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnSearch:
+class OwnSearch(Struct, frozen=True, kw_only=True):
     """One journal's search. turns: whether the journal keeps what is said in conversations.
 
     write: the entries of docs, oldest first; gives their refs, in the same order.

@@ -6,9 +6,11 @@ Never holds a ranking number: those live in `search/policy.py` alone.
 from __future__ import annotations
 
 import ast
-from dataclasses import fields, is_dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.search import policy as numbers
@@ -35,7 +37,7 @@ def overridden(policy: Policy, assignments: Sequence[str]) -> Policy:
 
 
 def _with(policy: Any, path: Sequence[str], value: str) -> Any:
-    known = [each.name for each in fields(policy)] if is_dataclass(policy) else []
+    known = policy.__struct_fields__ if isinstance(policy, Struct) else ()
     if path[0] not in known:
         raise Invalid(
             f"The policy has no {path[0]!r}.", hint=f"Use one of {', '.join(known) or 'none'}."

@@ -5,8 +5,9 @@ Never changes the product's policy; people do, with this table before them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bench.retrieval_data import ANSWERABLE, OVERLAPS
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 _RECALL, _MRR = 1, 3
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(Struct, frozen=True):
     """R@10 and MRR of some questions; `worth`, their sum, is what a choice goes by."""
 
     recall: float

@@ -6,8 +6,9 @@ Never measures through a pipe: the tool is called in this process.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from bench.figures import Figure, Spread
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from commonplace.tools.toolset import Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class Asking(Struct, frozen=True, kw_only=True):
     """What is asked: a tool of an app, its argument for the question, its filters by their name."""
 
     name: str

@@ -14,10 +14,11 @@ import subprocess
 import sys
 import time
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
@@ -52,8 +53,7 @@ _SYNTHETIC = "real words, synthetic clustered vectors put through the index's pu
 _WEEK = timedelta(days=8)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class Sizes(Struct, frozen=True, kw_only=True):
     """How large and how often. days: of the year that is rolled up; entries: of the long one."""
 
     a_day: int

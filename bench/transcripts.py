@@ -12,11 +12,12 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
+
+from msgspec import Struct
 
 from bench.corpus import make_lines
 from bench.figures import Figure, Spread
@@ -38,8 +39,7 @@ _FIRST = datetime(2026, 1, 1, 9, tzinfo=UTC)
 _TOOLS = ("Bash", "Read", "Edit", "Grep")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class Sizes(Struct, frozen=True, kw_only=True):
     """How large and how often. megabytes: of the sessions that are imported."""
 
     megabytes: int

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args, get_type_hints
 
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings

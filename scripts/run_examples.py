@@ -19,9 +19,10 @@ import subprocess
 import sys
 import tempfile
 import termios
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -57,8 +58,7 @@ class Step(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a command printed, and the code it left with."""
 
     printed: str

@@ -9,9 +9,10 @@ import contextlib
 import json
 import threading
 from collections import deque
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from msgspec import Struct, field
 
 from commonplace.core.values import Completion
 
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Question
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanguageRequest:
+class LanguageRequest(Struct, frozen=True, kw_only=True):
     """One request as it came.
 
     Attributes:
@@ -38,8 +38,7 @@ class LanguageRequest:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """One answer, sound unless told otherwise.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -11,6 +10,8 @@ from bench.retrieval_data import Archive, Asked
 from bench.retrieval_encoder import CachedEncoder
 from bench.retrieval_library import BenchJournal, Library, judged
 from bench.retrieval_policy import RECALL, grid, overridden
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bench import retrieval
 from commonplace.core.errors import Invalid
@@ -50,8 +51,7 @@ def _hits(archive, *folds):
     ]
 
 
-@dataclass
-class CountingEncoder:
+class CountingEncoder(Struct):
     """An encoder that counts the texts it is given."""
 
     encoder: HashingEncoder = field(default_factory=HashingEncoder)
@@ -157,13 +157,11 @@ def test_a_damaged_cache_is_as_good_as_none(tmp_path):
     assert behind.texts == 0
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     decay: float = 80.0
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(Struct, frozen=True):
     words: float = 0.45
     depth: int = 8
     part: Part = field(default_factory=Part)

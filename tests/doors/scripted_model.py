@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,8 +27,7 @@ GEMINI_PREFIX = "mcp_commonplace_"
 DONE = "All done."
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """A tool that the model calls; `arguments` sees the results so far, oldest first."""
 
     tool: str

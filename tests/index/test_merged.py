@@ -1,10 +1,9 @@
 """Two indexes in one search: the candidates of both, in one order."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Asked, Filter, Put

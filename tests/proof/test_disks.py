@@ -11,11 +11,12 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.proof.disk import Disk
 
 from commonplace.core.files import is_leftover
@@ -42,8 +43,7 @@ READS = {
 }
 
 
-@dataclass
-class Place:
+class Place(Struct):
     """A home and a project on the disk, and what was asked of a process that works with them."""
 
     folder: Path

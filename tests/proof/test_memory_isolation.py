@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from random import Random
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from tests.contracts.memory_laws import every_kind
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.proof.memory_server import database_on
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from tests.search.conftest import one
 
 from commonplace.search.cues import Cues

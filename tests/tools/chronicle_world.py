@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
 
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.chronicle.journal import Author, Chronicle

@@ -9,8 +9,10 @@ import logging
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.app.app import App
 from commonplace.app.process import ProcessContext
@@ -44,8 +46,7 @@ IDLE_S = 600.0
 """How long an app that nobody uses stays open."""
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(Struct):
     """An app, how many use it now, and when the last one was done."""
 
     app: App

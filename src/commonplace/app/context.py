@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+
+from msgspec import Struct
 
 from commonplace.app.cached import at_first_use, locked_cached_property
 from commonplace.app.process import ProcessContext, holder
@@ -104,8 +105,7 @@ class JournalWiring(Protocol):
         return None  # noqa: RET501  else a class that inherits it would be abstract
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchStack(Generic[_F_co]):
+class SearchStack(Struct, Generic[_F_co], frozen=True, kw_only=True):
     """What files and finds journals of one owner. Who has one followed alone closes its filing."""
 
     index: OwnerIndex

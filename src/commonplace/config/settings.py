@@ -6,10 +6,11 @@ Never writes anything but the user's own file, and never lets a project's file m
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from commonplace.config.table import SECTIONS, SETTINGS, Setting, build_settings
 from commonplace.config.toml_edit import TomlValue, set_toml_value, unset_toml_value
@@ -38,8 +39,7 @@ NARROWED_BY = ", narrowed by "
 _LARGEST = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Layer:
+class _Layer(Struct, frozen=True, kw_only=True):
     """Values of one origin. trusted: only the user can have written them."""
 
     values: Mapping[str, object]

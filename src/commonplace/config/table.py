@@ -1,12 +1,14 @@
-"""The settings: a dataclass for each section, in which a field's metadata is its row of the table.
+"""The settings: a struct for each section, in which a field's default is its row of the table.
 
 Never reads the environment or a file: `config.settings` does.
 """
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from commonplace.config.quick import (
     AT_WRITE,
@@ -51,8 +53,7 @@ own folder; name a path inside that; narrow what the user has; set it, because n
 redirected or sent by any value of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """One row of the table of settings.
 
     Args:
@@ -89,20 +90,22 @@ def row(
     project: InProject = "no",
     is_secret: bool = False,
 ) -> Any:
-    """A field of a section that is a setting; `make` in place of a default that is made."""
-    setting = {
-        "env": env,
-        "parse": parse,
-        "default": make or (lambda _start: default),
-        "help": help,
-        "project": project,
-        "is_secret": is_secret,
-    }
-    return field(repr=not is_secret, metadata=setting)
+    """A field of a section that is a setting; `make` in place of a default that is made.
+
+    It becomes the field's default, where `SETTINGS` finds it; `build_settings` sets every field.
+    """
+    return partial(
+        Setting,
+        env=env,
+        parse=parse,
+        default=make or (lambda _start: default),
+        help=help,
+        project=project,
+        is_secret=is_secret,
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivateSettings:
+class PrivateSettings(Struct, frozen=True, kw_only=True):
     """Where the private journal lies; None for its usual places."""
 
     path: Path | None = row(
@@ -127,8 +130,7 @@ class PrivateSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChronicleSettings:
+class ChronicleSettings(Struct, frozen=True, kw_only=True):
     """Where chronicle lies; None for its usual place."""
 
     path: Path | None = row(
@@ -138,8 +140,7 @@ class ChronicleSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotebookSettings:
+class NotebookSettings(Struct, frozen=True, kw_only=True):
     """The notebook. None where its search's policy, or git, decides."""
 
     path: Path | None = row(
@@ -190,8 +191,7 @@ class NotebookSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineSettings:
+class TimelineSettings(Struct, frozen=True, kw_only=True):
     """The timeline: what is kept, what waits, what feeds it."""
 
     retention: str = row(
@@ -214,8 +214,7 @@ class TimelineSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemorySettings:
+class MemorySettings(Struct, frozen=True, kw_only=True):
     """The search of memory; None where its policy decides."""
 
     top_k: float | None = row(
@@ -233,8 +232,7 @@ class MemorySettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranscriptsSettings:
+class TranscriptsSettings(Struct, frozen=True, kw_only=True):
     """What is kept of what was said in sessions, and for how long."""
 
     capture: bool = row(
@@ -263,8 +261,7 @@ class TranscriptsSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatabaseSettings:
+class DatabaseSettings(Struct, frozen=True, kw_only=True):
     """Postgres for the memories of all users; `url` is None where each has a file."""
 
     url: str | None = row(
@@ -286,9 +283,12 @@ class DatabaseSettings:
         is_secret=True,
     )
 
+    def __repr__(self) -> str:
+        """Nothing of them, since a URL may hold a password."""
+        return "DatabaseSettings(…)"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServeSettings:
+
+class ServeSettings(Struct, frozen=True, kw_only=True):
     """What one owner may ask for over HTTP."""
 
     per_second: float = row(
@@ -305,8 +305,7 @@ class ServeSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexSettings:
+class IndexSettings(Struct, frozen=True, kw_only=True):
     """The index of one owner."""
 
     vectors: str = row(
@@ -317,8 +316,7 @@ class IndexSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EncoderSettings:
+class EncoderSettings(Struct, frozen=True, kw_only=True):
     """The embedding model."""
 
     model: str = row(
@@ -338,8 +336,7 @@ class EncoderSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LlmSettings:
+class LlmSettings(Struct, frozen=True, kw_only=True):
     """The language model; `url` is None where none is asked."""
 
     url: str | None = row(
@@ -398,8 +395,7 @@ class LlmSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretsSettings:
+class SecretsSettings(Struct, frozen=True, kw_only=True):
     """What becomes of secrets in what is written."""
 
     at_write: str = row(
@@ -417,8 +413,7 @@ class SecretsSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BriefSettings:
+class BriefSettings(Struct, frozen=True, kw_only=True):
     """What a session is told at its start."""
 
     tokens: float = row(
@@ -442,8 +437,7 @@ class BriefSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HooksSettings:
+class HooksSettings(Struct, frozen=True, kw_only=True):
     """What hooks do beyond brief and transcripts."""
 
     recall: bool = row(
@@ -454,8 +448,7 @@ class HooksSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """What is set, parsed; paths are absolute.
 
     Args:
@@ -550,7 +543,7 @@ class Settings:
     work_folder: Path | None = None
 
 
-SECTIONS: Mapping[str, type] = {
+SECTIONS: Mapping[str, type[Struct]] = {
     "private": PrivateSettings,
     "chronicle": ChronicleSettings,
     "notebook": NotebookSettings,
@@ -569,15 +562,16 @@ SECTIONS: Mapping[str, type] = {
 
 
 def _rows() -> Iterator[Setting]:
-    for each in fields(Settings):
-        if each.name in SECTIONS:
-            yield from (_setting(x, f"{each.name}.") for x in fields(SECTIONS[each.name]))
-        elif each.metadata:
-            yield _setting(each)
+    for name, make in _defaults(Settings):
+        if name in SECTIONS:
+            for key, of_section in _defaults(SECTIONS[name]):
+                yield of_section(key=f"{name}.{key}")
+        elif isinstance(make, partial):
+            yield make(key=name)
 
 
-def _setting(each: Field[Any], section: str = "") -> Setting:
-    return Setting(key=f"{section}{each.name}", **each.metadata)
+def _defaults(section: type[Struct]) -> Iterator[tuple[str, Any]]:
+    return zip(section.__struct_fields__, section.__struct_defaults__, strict=True)
 
 
 SETTINGS: tuple[Setting, ...] = tuple(_rows())
@@ -593,5 +587,5 @@ def build_settings(values: Mapping[str, object], **origins: Any) -> Settings:
     """
     nested: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
     for name, section in SECTIONS.items():
-        nested[name] = section(**{x.name: values[f"{name}.{x.name}"] for x in fields(section)})
+        nested[name] = section(**{x: values[f"{name}.{x}"] for x in section.__struct_fields__})
     return Settings(**nested, **origins)

@@ -5,15 +5,15 @@ Never says how a record changed: it is read again as it is now.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutboxLine:
+class OutboxLine(Struct, frozen=True, kw_only=True):
     """A record that changed, without saying how.
 
     Attributes:

@@ -5,8 +5,9 @@ Never summarises and never reads a disk; journals and inference meet here, and `
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Interval
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class Measure(Struct, frozen=True, kw_only=True):
     """A number that entries themselves carry, merged: how often, its sum, least and most."""
 
     count: int
@@ -42,8 +42,7 @@ class Measure:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class Figures(Struct, frozen=True, kw_only=True):
     """What is counted from the rows of a period, never by a model; merges exactly.
 
     Attributes:
@@ -73,8 +72,7 @@ def ranked(counts: Mapping[str, int], most: int | None = None) -> list[str]:
     return sorted(counts, key=lambda name: (-counts[name], name))[:most]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Point(Struct, frozen=True, kw_only=True):
     """A sentence worth keeping, as an entry has it: where it is from, when, and what it is.
 
     Attributes:
@@ -89,8 +87,7 @@ class Point:
     decision: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(Struct, frozen=True, kw_only=True):
     """One thing a rollup is made from: a raw entry, or the rollup of a smaller period.
 
     Attributes:
@@ -112,8 +109,7 @@ class Item:
     is_private: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
+class Material(Struct, frozen=True, kw_only=True):
     """All that a summary of one period is made from.
 
     Attributes:
@@ -138,8 +134,7 @@ class Material:
         return any(item.is_private for item in self.items)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class Summary(Struct, frozen=True, kw_only=True):
     """What a summariser gives back: the text, and what it cost.
 
     Attributes:

@@ -5,8 +5,9 @@ Holds no behaviour beyond what a value can say of itself, and imports only the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,8 +44,7 @@ def superseding_tags(ref: str) -> tuple[str, ...]:
     return (superseding_tag(ref),) if ref else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class Interval(Struct, frozen=True, kw_only=True):
     """A half-open span [start, end) of aware UTC instants; None leaves that side open."""
 
     start: datetime | None = None
@@ -55,8 +55,7 @@ class Interval:
         return (self.start is None or self.start <= at) and (self.end is None or at < self.end)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doc:
+class Doc(Struct, frozen=True, kw_only=True):
     """What the index holds of one entry.
 
     Attributes:
@@ -105,15 +104,13 @@ class Doc:
         return said(self.author, self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(Struct, frozen=True):
     """The index should hold this doc, in place of any with its ref."""
 
     doc: Doc
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(Struct, frozen=True):
     """The index should hold nothing of this ref."""
 
     ref: str
@@ -125,8 +122,7 @@ AreCurrent: TypeAlias = "Callable[[Any], Sequence[bool]]"
 """Asks by an index's own connection which changes still hold, one answer for each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Since:
+class Since(Struct, frozen=True, kw_only=True):
     """What the index knows of one source: its last mark, and the stamp of each ref under a prefix.
 
     mark is None when nothing was filed yet, or when every entry is to be looked at anew (a sweep);
@@ -137,8 +133,7 @@ class Since:
     stamps: Callable[[str], Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class Filter(Struct, frozen=True, kw_only=True):
     """The candidates a search may look at, fixed before anything is ranked.
 
     Empty tuples mean "any". scopes match exactly; headings match as folded substrings (see
@@ -158,8 +153,7 @@ class Filter:
     written_before: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weighing:
+class Weighing(Struct, frozen=True, kw_only=True):
     """How an index weighs words, and what entries of one session lend each other.
 
     Args:
@@ -197,8 +191,7 @@ class Weighing:
     missing_doc_frequency: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """What an index is asked for: words, a query's vector or None, and whom it may look at.
 
     Attributes:
@@ -223,8 +216,7 @@ class Asked:
     lower_kinds: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Candidates:
+class Candidates(Struct, frozen=True, kw_only=True, eq=False):
     """The docs a search may show, oldest first, in columns of one length n.
 
     Attributes:
@@ -257,8 +249,7 @@ class Candidates:
     read: Callable[[Sequence[int]], Mapping[int, Doc]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unencoded:
+class Unencoded(Struct, frozen=True, kw_only=True):
     """A doc whose vectors are missing for one encoder: what it says (`Doc.said`), and its hash."""
 
     ref: str
@@ -266,8 +257,7 @@ class Unencoded:
     text_hash: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Encoded:
+class Encoded(Struct, frozen=True, kw_only=True):
     """The vectors of one doc's chunks, bound to the text they were made from (`Doc.said`).
 
     Attributes:
@@ -281,8 +271,7 @@ class Encoded:
     vectors: Vector
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class Counts(Struct, frozen=True, kw_only=True):
     """How much an index holds: docs, those without a vector of one encoder, bytes on disk."""
 
     docs: int
@@ -290,8 +279,7 @@ class Counts:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class Tally(Struct, frozen=True, kw_only=True):
     """How much an index holds of one journal: docs, those without a vector of one encoder.
 
     newest: when the latest of them was, by its own time; None where there is none.
@@ -303,8 +291,7 @@ class Tally:
     newest: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EncoderState:
+class EncoderState(Struct, frozen=True, kw_only=True):
     """What of an encoder is known without loading it.
 
     Attributes:
@@ -319,8 +306,7 @@ class EncoderState:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Glimpse:
+class Glimpse(Struct, frozen=True, kw_only=True):
     """An entry seen from another: its ref, when it was, and its first words."""
 
     ref: str
@@ -328,8 +314,7 @@ class Glimpse:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     """One entry whole, as its journal has it now, and what stands around it.
 
     Attributes:
@@ -360,8 +345,7 @@ class Page:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditableText:
+class EditableText(Struct, frozen=True, kw_only=True):
     """The text of an entry as it may be edited; version: a token that changes with the entry."""
 
     ref: str
@@ -369,8 +353,7 @@ class EditableText:
     version: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Amendment:
+class Amendment(Struct, frozen=True, kw_only=True):
     """What a correction came to.
 
     Attributes:
@@ -388,8 +371,7 @@ class Amendment:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """One thing that is wrong, as `doctor` shows it.
 
     Attributes:
@@ -407,32 +389,28 @@ Finding: TypeAlias = Problem | str
 """A problem, or a note: a sentence on what is neither right nor wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class HealthReport:
+class HealthReport(Struct, frozen=True):
     """What `doctor` found, each with the part it was found in: weights, settings, folders, ..."""
 
     problems: list[tuple[str, Problem]] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class HealthRepairs:
+class HealthRepairs(Struct, frozen=True):
     """What `doctor --repair` did, and what it could not do, each with its part."""
 
     done: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, Problem]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainLink:
+class ChainLink(Struct, frozen=True, kw_only=True):
     """The other end of a superseding: its ref, and when it was; None where it is gone."""
 
     ref: str
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(Struct, frozen=True, kw_only=True):
     """One entry a search returns.
 
     Attributes:
@@ -456,8 +434,7 @@ class Hit:
     replaced_by: ChainLink | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """What a search returns: hits, best first, and sentences on what a reader must know.
 
     Attributes:
@@ -470,28 +447,25 @@ class Found:
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
     chance: float | None = None
-    vector: Vector | None = field(default=None, compare=False, repr=False)
+    vector: Vector | None = None
     identity: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """What a tool gives back: the same facts as text for a model and as data for a program."""
 
     text: str
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(Struct, frozen=True, kw_only=True):
     """A stored text that a language model is to work on; origin says in a line what it is."""
 
     origin: str
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """What a language model is asked: our instructions, and apart from them what others wrote.
 
     Attributes:
@@ -505,8 +479,7 @@ class Question:
     is_private: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class Completion(Struct, frozen=True, kw_only=True):
     """What a language model answered; text is never blank.
 
     Attributes:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 _PORT = re.compile(r"(?::[0-9]{0,5})?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostNames:
+class HostNames(Struct, frozen=True, kw_only=True):
     """The names that a Host header may give this server.
 
     Args:

@@ -13,9 +13,11 @@ import re
 import secrets
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
@@ -46,8 +48,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 State = Literal["valid", "expired", "revoked"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class Token(Struct, frozen=True, kw_only=True):
     """The record of a token.
 
     Args:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid
@@ -62,8 +63,7 @@ class MemoryIndex:
             self._owners.clear()
 
 
-@dataclass(slots=True)
-class _IndexedDoc:
+class _IndexedDoc(Struct):
     """One doc with what was derived from it.
 
     Args:

@@ -6,11 +6,11 @@ Never files anything, and never lets an index that fails take the others along.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import DatesRefs, NamesPreviousEncoder, Tallying

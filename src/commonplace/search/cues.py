@@ -6,8 +6,9 @@ Never looks at entries, and holds no number: `policy` weighs what is found here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.text import STOP_WORDS
 
@@ -69,8 +70,7 @@ OWN_AUTHOR = "user"
 """The author of what the owner of a conversation said, as against what an assistant did."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cues:
+class Cues(Struct, frozen=True):
     """What a question says beyond its words.
 
     Args:

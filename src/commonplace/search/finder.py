@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Corrupted, Invalid
 from commonplace.core.text import excerpt
@@ -37,8 +39,7 @@ _ENCODING_AT_ONCE = 4
 _WARMING = "a question that nobody asked"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchQuestion:
+class SearchQuestion(Struct, frozen=True, kw_only=True):
     """A question to one index: its text, what it may look at, and how it is judged.
 
     Args:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,8 +24,7 @@ Above: TypeAlias = "Callable[[Sequence[str]], Mapping[str, frozenset[str]]]"
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(slots=True)
-class Shown:
+class Shown(Struct):
     """A doc to be shown.
 
     Args:

@@ -6,9 +6,11 @@ Never computes; `rank` and `finder` do, and no other file holds a ranking number
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.values import Weighing
 
@@ -108,8 +110,7 @@ It is how long the entries of a killed process wait; twice the work is all that 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """Where the cosines of an encoder lie: of texts that have nothing in common, and of the same.
 
     Every number of a policy that is compared with a cosine holds on the scale from 0 to 1.
@@ -155,8 +156,7 @@ WEIGHING = Weighing(
 on which the label of a weak match alone rests, "Weak matches" there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreferredKind:
+class PreferredKind(Struct, frozen=True, kw_only=True):
     """A kind of entry that an intent prefers.
 
     Args:
@@ -170,8 +170,7 @@ class PreferredKind:
     fades: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """How one kind of search judges.
 
     Args:
@@ -306,8 +305,7 @@ NOTEBOOK_VECTORS = 8192
 """Vectors of entries' parts that a process keeps, 12 MB: most entries are asked about again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoQuestionWeights:
+class TwoQuestionWeights(Struct, frozen=True, kw_only=True):
     """How the notebook's search weighs its two questions, and how much newness counts.
 
     Args:

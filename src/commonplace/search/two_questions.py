@@ -9,9 +9,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import text_hash
@@ -32,8 +34,7 @@ _ASIDE = 4
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedTexts:
+class ComparedTexts(Struct, frozen=True, kw_only=True):
     """The two texts of an entry that are compared with the two questions.
 
     Args:
@@ -47,8 +48,7 @@ class ComparedTexts:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoQuestions:
+class TwoQuestions(Struct, frozen=True, kw_only=True):
     """Two questions at once; one of them may be blank, and does not count then.
 
     Args:
@@ -73,8 +73,7 @@ class TwoQuestions:
     now: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoQuestionHit:
+class TwoQuestionHit(Struct, frozen=True, kw_only=True):
     """One entry that was found, with its cosines.
 
     Args:
@@ -103,16 +102,14 @@ class TwoQuestionHit:
     replaced_by: ChainLink | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoQuestionFound:
+class TwoQuestionFound(Struct, frozen=True, kw_only=True):
     """Hits, best first, and sentences on what a reader must know."""
 
     hits: tuple[TwoQuestionHit, ...]
     notes: tuple[str, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
-class _Candidate:
+class _Candidate(Struct, kw_only=True):
     """An entry that a question brought up.
 
     Args:

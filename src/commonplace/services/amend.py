@@ -5,8 +5,9 @@ Never knows a journal but by its port, and opens only the one that a ref names.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.refs import look_up
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 _Written = TypeVar("_Written")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AmendService:
+class AmendService(Struct, frozen=True, kw_only=True):
     """Corrects the entries of one owner's journals.
 
     Attributes:

@@ -5,8 +5,9 @@ Nothing is shortened without a sign of it; which entries stand in it, the journa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced
@@ -20,8 +21,7 @@ MOST_TOKENS = 100_000
 _SHORTEST = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class Context(Struct, frozen=True, kw_only=True):
     """What a prompt should hold, whole within its budget; empty where nothing is kept.
 
     Attributes:

@@ -6,9 +6,10 @@ Never joins anything by itself: only the user can tell whether two clones are on
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.files import locked, remove_file, replace_file
@@ -31,8 +32,7 @@ _MOST_ASKED = 40
 """Of how many other repositories git is asked; each takes 5 ms."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectState:
+class ProjectState(Struct, frozen=True, kw_only=True):
     """A project and what belongs to it.
 
     Attributes:
@@ -52,8 +52,7 @@ class ProjectState:
     clones: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectService:
+class ProjectService(Struct, frozen=True, kw_only=True):
     """The project that work is done in.
 
     Attributes:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from commonplace.core.text import fold_name, text_hash
 from commonplace.core.values import (

@@ -6,11 +6,12 @@ Never imported by the product itself.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.core.ports import DatesRefs, Tallying
@@ -62,8 +63,7 @@ TOGETHER = replace(
 """Docs of one session lend each other context."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """One candidate with its figures; None where there is none.
 
     Attributes:

@@ -6,9 +6,10 @@ Never imported by the product itself.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.values import Drop, Put, Since
@@ -40,8 +41,7 @@ _HOSTILE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class JournalTrial:
+class JournalTrial(Struct, frozen=True, kw_only=True):
     """A journal as these laws try it: empty, in a folder of the test's own.
 
     Attributes:
@@ -62,8 +62,7 @@ class JournalTrial:
     delete: Callable[[str], object] | None = None
 
 
-@dataclass
-class _Follower:
+class _Follower(Struct):
     """Follows a source as an index does: a mark, and the docs it was handed."""
 
     source: Source

@@ -6,8 +6,10 @@ Pure: never asks a journal or a clock, and never drops a hit without saying so.
 from __future__ import annotations
 
 from bisect import bisect
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import fenced, visible, visible_line
@@ -37,8 +39,7 @@ _LENGTHS = (800, 400, 200, 100, 50)
 _SOURCES_SHOWN = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerFrame:
+class AnswerFrame(Struct, frozen=True, kw_only=True):
     """What stands around the hits of an answer, and what is said of each.
 
     Attributes:
@@ -60,8 +61,7 @@ class AnswerFrame:
     has_more: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Renderer:
+class Renderer(Struct, frozen=True, kw_only=True):
     """Renders hits and pages for one owner.
 
     Attributes:

@@ -5,8 +5,9 @@ Decides by the table of journals and by what a tool says of itself; runs nothing
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from commonplace.journals.table import CLASSIC, DEFAULT, JOURNALS, PARTS, RECALL_TOOLS
 from commonplace.tools.toolset import Toolset

@@ -9,10 +9,12 @@ import inspect
 import json
 import math
 import re
-from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.core.redact import noting_secrets
@@ -34,8 +36,7 @@ SAMPLER = "sampler"
 """The parameter in which a door hands in the client's own model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arg:
+class Arg(Struct, frozen=True):
     """What an argument means to a model, and the range it must lie in (both ends included)."""
 
     text: str
@@ -43,8 +44,7 @@ class Arg:
     most: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effects:
+class Effects(Struct, frozen=True, kw_only=True):
     """What calling a tool does to the world, as hosts ask before they allow it."""
 
     writes: bool = False
@@ -52,8 +52,7 @@ class Effects:
     repeatable: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tool:
+class Tool(Struct, frozen=True, kw_only=True, dict=True):
     """One function offered to a model: its name, title and docstring are what the model reads.
 
     Every parameter is `Annotated[type, Arg(...)]` and has a default unless it is required; where
@@ -276,8 +275,7 @@ def _object(value: Any) -> Any:
         return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(Struct, frozen=True, kw_only=True):
     """A page that a host may fetch by its address; `read` makes its text at each call."""
 
     uri: str
@@ -287,8 +285,7 @@ class Resource:
     read: Callable[[], str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """A text that a host offers its user to begin with; `write` makes it at each call."""
 
     name: str
@@ -297,8 +294,7 @@ class Prompt:
     write: Callable[[], str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Toolset:
+class Toolset(Struct, frozen=True, kw_only=True):
     """The tools of one journal, with its resources and prompts, offered or left out as a whole.
 
     Attributes:

@@ -18,7 +18,17 @@ from tests.patience import PATIENCE_S
 from commonplace.doors.hooks.forms import EVENTS
 from commonplace.doors.hooks.hook import DEADLINE_S
 
-HEAVY = ("click", "dataclasses", "pathlib", "hashlib", "logging", "numpy", "mcp", "subprocess")
+HEAVY = (
+    "click",
+    "dataclasses",
+    "msgspec",
+    "pathlib",
+    "hashlib",
+    "logging",
+    "numpy",
+    "mcp",
+    "subprocess",
+)
 """What costs a hook's process more than all of its work."""
 
 

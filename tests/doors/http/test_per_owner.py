@@ -6,7 +6,6 @@ import json
 import shutil
 import threading
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import anyio
 import pytest
 from mcp import Client
 from mcp_types import CreateMessageResult, TextContent
+from msgspec.structs import replace
 from tests.doors.http.test_isolation import READS, WRITES
 from tests.doors.http_world import home
 from tests.patience import PATIENCE_S

@@ -7,13 +7,13 @@ import json
 import os
 import sqlite3
 import threading
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
+from msgspec import Struct, field
 from tests.doors.raw_server import RawServer, call_of, server_command
 from tests.patience import PATIENCE_S
 from tests.proof.faults import Faults
@@ -266,8 +266,7 @@ def filed(tmp_path) -> set[str]:
 # arguments. Whether a real model would choose it is not measured here.
 
 
-@dataclass
-class ScriptedModel:
+class ScriptedModel(Struct):
     """Picks a tool by the situation its description tells of, and calls it with what it takes."""
 
     session: Client

@@ -6,12 +6,12 @@ import json
 import os
 import sys
 import tomllib
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.doors.cli import main

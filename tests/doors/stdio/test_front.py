@@ -239,7 +239,9 @@ def test_a_handshake_imports_next_to_nothing(tmp_path):
     assert len(done.stdout.splitlines()) == 5
     imported = set(done.stderr.decode().split())
     heavy = "mcp pydantic asyncio anyio click argparse threading subprocess hashlib pathlib typing"
-    heavy += " logging dataclasses importlib.metadata tomllib zoneinfo inspect contextlib socket"
+    heavy += (
+        " logging dataclasses msgspec importlib.metadata tomllib zoneinfo inspect contextlib socket"
+    )
     assert not imported & set(heavy.split())
     assert len(imported) < 40, imported
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from commonplace.core.values import Interval
 from commonplace.index.scoring.doc_table import COLUMNS, DocTable, doc_table_of

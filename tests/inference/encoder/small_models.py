@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnx
+from msgspec.structs import replace
 from onnx import TensorProto, helper, numpy_helper
 
 from commonplace.inference.encoder.hashes import Hashes

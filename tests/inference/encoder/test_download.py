@@ -9,9 +9,9 @@ import socket
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.inference.encoder.small_models import PREFIXED, pinned, write_published
 from tests.patience import PATIENCE_S
 
@@ -328,7 +328,7 @@ def test_what_has_no_published_hash_is_trusted_as_it_came(hub, published, tmp_pa
 def test_two_processes_fetch_once(hub, profile, tmp_path):
     """Both end with the weights; the hub is asked for each file once."""
     code = (
-        "import sys; from dataclasses import replace; from pathlib import Path;"
+        "import sys; from msgspec.structs import replace; from pathlib import Path;"
         "from commonplace.inference.encoder.profiles import E5_SMALL, WeightFile;"
         "from commonplace.inference.encoder.download import fetch;"
         "model, tokenizer, home, endpoint = sys.argv[1:];"

@@ -6,12 +6,12 @@ import importlib.util
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from msgspec.structs import replace
 from tests.inference.encoder.small_models import (
     PREFIXED,
     embedding_table,

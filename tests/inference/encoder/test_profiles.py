@@ -6,9 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.inference.encoder.small_models import PREFIXED, minilm_weights, pinned, write_published
 
 from commonplace.core.errors import Invalid

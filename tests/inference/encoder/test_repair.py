@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.inference.encoder.small_models import PREFIXED, pinned, write_published
 
 from commonplace.inference.encoder.download import copy_weights

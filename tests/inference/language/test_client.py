@@ -9,10 +9,10 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from commonplace.core.clock import period, period_key
 from commonplace.core.rollups import Figures, Item, Material, Point

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import threading
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from commonplace.journals.chronicle.log_config import find_log_config
 from commonplace.journals.chronicle.logs import render_log, write_log
@@ -22,8 +22,7 @@ CHICAGO = ZoneInfo("America/Chicago")
 AT = datetime(2025, 11, 29, 14, 30, tzinfo=UTC)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """An entry as logs ask for it."""
 
     id: str = "0d8f3b1c-7a52-4f0e-9f5e-1c2d3e4f5a6b"

@@ -8,11 +8,11 @@ import runpy
 import sqlite3
 import time
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.values import Doc, Drop, Put, Since

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.core.ids import key_id, new_id

@@ -7,13 +7,13 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
 from datetime import UTC, timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from msgspec import Struct, field
 from tests.core.zones import APIA, LORD_HOWE, LOS_ANGELES
 from tests.journals.timeline.test_feed import Fed
 from tests.journals.timeline.world import at
@@ -73,8 +73,7 @@ def sentence(number, version):
 LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
-@dataclass
-class Kept:
+class Kept(Struct):
     """An entry as it is at last. words: all that it ever said."""
 
     number: int

@@ -10,10 +10,10 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Unavailable

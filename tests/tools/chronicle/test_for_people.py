@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.tools.chronicle_world import NOW, ChronicleWorld, messages
 
 from commonplace.core.errors import Conflict, Invalid
@@ -133,7 +133,7 @@ def test_an_import_twice_is_an_import_once(tmp_path_factory, entries):
             world.chronicle.add_event(message, at=NOW.replace(second=second))
         events = world.chronicle.list_events(limit=100).events
         numbered = [
-            dataclasses.replace(event, id=str(number) if is_number else event.id)
+            replace(event, id=str(number) if is_number else event.id)
             for number, (event, (_, _, is_number)) in enumerate(zip(events, entries, strict=True))
         ]
         assert world.chronicle.import_events(numbered) == 0

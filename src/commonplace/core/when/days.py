@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from commonplace.core.clock import day_of, days_of, start_of_day, to_local
 from commonplace.core.errors import Invalid
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeContext:
+class TimeContext(Struct, frozen=True, kw_only=True):
     """From where a phrase is read; no bare name begins after `latest`. Instants are aware UTC."""
 
     now: datetime
@@ -33,8 +33,7 @@ class TimeContext:
         return day_of(self.now, self.zone)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """The span [start, end) that a phrase names, and what else it can stand for.
 
     Attributes:

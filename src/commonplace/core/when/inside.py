@@ -29,8 +29,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.core.when.days import MONTHS
@@ -88,8 +90,7 @@ LONGEST_QUESTION = 100
 _LONGEST_TIME = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundWhen:
+class FoundWhen(Struct, frozen=True, kw_only=True):
     """A question and the time read out of it.
 
     Attributes:
@@ -134,8 +135,7 @@ def find_when(text: str, *, now: datetime, zone: tzinfo) -> FoundWhen:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Token:
+class _Token(Struct, frozen=True, kw_only=True):
     """A word in lower case, without what closes or owns; what did so; whether it is quoted."""
 
     word: str
@@ -171,8 +171,7 @@ def _closes(token: _Token) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Phrase:
+class _Phrase(Struct, frozen=True, kw_only=True):
     """The tokens [first, after) of a question, looked at as a time.
 
     Attributes:

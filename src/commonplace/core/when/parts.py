@@ -6,9 +6,10 @@ Knows no clock times and no ranges of other names; never matches a part of a phr
 from __future__ import annotations
 
 from calendar import monthrange
-from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from commonplace.core.clock import add_months
 from commonplace.core.errors import Invalid

@@ -64,9 +64,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from commonplace.core.clock import within_calendar
 from commonplace.core.errors import Invalid

@@ -6,9 +6,10 @@ Knows no ranges (`core.when` combines readings); never matches a part of a phras
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from typing import cast
+
+from msgspec.structs import replace
 
 from commonplace.core.clock import (
     Unit,

@@ -8,10 +8,10 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import asdict
 
 from commonplace.core.values import Answer, HealthRepairs
 from commonplace.doors import entry_point

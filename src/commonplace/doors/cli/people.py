@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from commonplace.core.clock import render_interval, to_local
 from commonplace.core.fence import visible
@@ -39,8 +39,7 @@ _GOING_ON = {"cursor": "--cursor", "next_start": "--start", "next_first": "--fir
 """What a list is gone on with where it was cut: the fact that says so, and the option."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListLook:
+class ListLook(Struct, frozen=True, kw_only=True):
     """How a list is shown.
 
     Attributes:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.files import make_folder, remove_leftovers, replace_file

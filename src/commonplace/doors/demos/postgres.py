@@ -16,12 +16,12 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import uuid4
 
 import psycopg
+from msgspec import Struct
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
@@ -161,8 +161,7 @@ class PostgresServer:
             raise Unavailable(f"{program} ended with {done.returncode}: {self.log()[-400:]}")
 
 
-@dataclass(frozen=True)
-class OwnDatabase:
+class OwnDatabase(Struct, frozen=True):
     """A database made for one purpose: its addresses as administrator, application and worker."""
 
     admin_url: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from commonplace.config.settings import user_file
 from commonplace.core.errors import CommonplaceError

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import Denied, Invalid
 from commonplace.doors.host_names import LOOPBACK_NAMES, HostNames, host_name
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 _LAST_PORT = 65535
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListenAddress:
+class ListenAddress(Struct, frozen=True, kw_only=True):
     """An address to listen on.
 
     Args:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.doors.http.page import page_headers, render_page, wants_page
@@ -58,8 +58,7 @@ _IS_READ = "commonplace.is_read"
 """In the scope of a request whose body came whole."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class Caller(Struct, frozen=True, kw_only=True):
     """The client of a request, as its token names it.
 
     Args:
@@ -75,8 +74,7 @@ class Caller:
     may_write: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(Struct, frozen=True, kw_only=True):
     """What a server offers its callers.
 
     Args:

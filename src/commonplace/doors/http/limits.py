@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.doors.protocol import RateLimitExceeded
 
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
 _OWNERS = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """How much a server admits; a busy client of one person stays well below all of it.
 
     Args:
@@ -61,8 +62,7 @@ class Limits:
         return replace(self, at_once=self.replies)
 
 
-@dataclass(slots=True)
-class _Usage:
+class _Usage(Struct):
     tokens: float
     at: float
     calls: int = 0

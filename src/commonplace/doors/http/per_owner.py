@@ -7,8 +7,9 @@ runs without one. An error that leaves here never names a path on the server.
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Internal
 from commonplace.services.session import current_session

@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
 import anyio.lowlevel
+from msgspec import Struct
 
 from commonplace.doors.protocol import MODERN, SESSION, STREAM, WORK
 from commonplace.services.session import Session
@@ -138,8 +138,7 @@ class Callers:
             self._open.pop(caller).end()
 
 
-@dataclass(slots=True)
-class _OpenSession:
+class _OpenSession(Struct):
     """A session, and how many of its requests are in flight or running, streams included."""
 
     session: Session

@@ -5,9 +5,10 @@ Decides who may use what at most; imports the server and the SDK after every che
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from commonplace.app import App, Apps
 from commonplace.core.clock import utc_now

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid
 from commonplace.core.files import (
@@ -31,8 +33,7 @@ _BOM = b"\xef\xbb\xbf"
 _STAMP = re.compile(r"\.backup-\d{8}T\d{12}Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """A planned change of a client's file.
 
     Args:

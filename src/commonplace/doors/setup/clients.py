@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from commonplace.config.table import SETTINGS
 from commonplace.core.programs import find_program
@@ -23,8 +24,7 @@ SERVER = "commonplace"
 """Our name among a client's servers, and of our plugins."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class Machine(Struct, frozen=True, kw_only=True):
     """A machine, as far as it decides where clients keep their files.
 
     Args:
@@ -51,8 +51,7 @@ class Machine:
         return self.folder("XDG_CONFIG_HOME", ".config").joinpath(*names)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Client(Struct, frozen=True, kw_only=True):
     """One MCP client.
 
     Args:

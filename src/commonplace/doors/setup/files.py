@@ -7,8 +7,10 @@ backup where something else could be lost.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.config.toml_edit import cut_toml_table, render_toml_value, set_toml_value
 from commonplace.core.errors import Conflict
@@ -52,8 +54,7 @@ class SetupPart(Protocol):
         """The text without the part, which is in it; None for no file. Raises: Invalid."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonServer:
+class JsonServer(Struct, frozen=True, kw_only=True):
     """Our server among a client's, in JSON.
 
     Args:
@@ -94,8 +95,7 @@ class JsonServer:
         return cut_json_value(text, self._path, name=name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonHook:
+class JsonHook(Struct, frozen=True, kw_only=True):
     """One hook in a client's file.
 
     Args:
@@ -161,8 +161,7 @@ class JsonHook:
         return cut_json_value(text, where[:3] if is_alone else where, name=name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TomlServer:
+class TomlServer(Struct, frozen=True, kw_only=True):
     """Our server among a client's, in TOML.
 
     Args:
@@ -209,8 +208,7 @@ class TomlServer:
         return cut_toml_table(text, (self.client.table, SERVER), name=name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnFile:
+class OwnFile(Struct, frozen=True, kw_only=True):
     """A file that is ours from its first line to its last.
 
     Args:
@@ -238,8 +236,7 @@ class OwnFile:
         return
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientFile:
+class ClientFile(Struct, frozen=True, kw_only=True):
     """A file of a client, and what of ours goes into it.
 
     Args:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +19,7 @@ TIMEOUT_S = 10
 """When a client gives up on a hook; the hook itself ends after two seconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookTable:
+class HookTable(Struct, frozen=True, kw_only=True):
     """The hooks of one client.
 
     Args:

@@ -6,8 +6,9 @@ Never holds a fact of its own: hooks come from `hooks`, skills from `packaged`, 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from commonplace.doors.setup.clients import SERVER, own_variables
 from commonplace.doors.setup.hooks import PLUGIN_PROGRAM, render_plugin_hooks
@@ -20,8 +21,7 @@ _TITLE = "Commonplace"
 _ABOUT_HOOKS = "A brief at the start of a session, and a copy of what was said."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectFacts:
+class ProjectFacts(Struct, frozen=True, kw_only=True):
     """What the plugins say of the project, as `pyproject.toml` has it.
 
     Args:

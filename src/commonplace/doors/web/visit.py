@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from commonplace.core.fence import visible
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
 
 
-@dataclass(slots=True, kw_only=True)
-class Visitor:
+class Visitor(Struct, kw_only=True):
     """Who is looking: a browser that was let in.
 
     Args:
@@ -34,8 +34,7 @@ class Visitor:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class Visit(Struct, frozen=True, kw_only=True):
     """One request for a page.
 
     Args:
@@ -80,8 +79,7 @@ class Visit:
         return tuple(each for each in self.query.get(name, ()) if each.strip())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebPage:
+class WebPage(Struct, frozen=True, kw_only=True):
     """A page of HTML.
 
     Args:
@@ -97,8 +95,7 @@ class WebPage:
     status: int = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Redirect:
+class Redirect(Struct, frozen=True, kw_only=True):
     """The page to go to after something was changed.
 
     Args:
@@ -110,8 +107,7 @@ class Redirect:
     notes: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Download:
+class Download(Struct, frozen=True, kw_only=True):
     """A file to keep.
 
     Args:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.clock import micros
 from commonplace.core.text import fold_name
@@ -43,8 +44,7 @@ FIRST, LAST = -(1 << 62), 1 << 62
 _SECOND_US = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CachedDocs:
+class CachedDocs(Struct, frozen=True, eq=False):
     """The docs of one user as of one change.
 
     Args:
@@ -179,8 +179,7 @@ def docs_by_then(tx: OwnerTransaction, cached: CachedDocs, where: Filter) -> Cac
     return replace(cached, table=table, frequencies={})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FilteredDocs:
+class FilteredDocs(Struct, frozen=True, eq=False):
     """The docs a search may look at, their span, and whether no doc at all is left out."""
 
     table: DocTable

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct, field
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid
@@ -66,8 +67,7 @@ class _Moved(NamedTuple):
     row: dict[str, Any]
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(Struct):
     """What one call changes.
 
     Args:

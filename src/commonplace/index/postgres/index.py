@@ -8,8 +8,9 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.values import (
@@ -75,8 +76,7 @@ SERIES = "index"
 _PREVIOUS_AT_ONCE = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Common:
+class _Common(Struct, frozen=True, kw_only=True):
     """What the indexes of all owners share; see `PostgresIndex`."""
 
     database: Postgres

@@ -5,10 +5,10 @@ Never looks into an index that two users share: it would lose the rows of a user
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from psycopg import sql
 
 from commonplace.index.postgres.transaction import Floats, Longs, OwnerTransaction, statements
@@ -34,8 +34,7 @@ _EF_LEAST, _EF_MOST = 250, 1000
 _SENT = np.dtype([("doc", ">i8"), ("figure", ">f8")])
 
 
-@dataclass(frozen=True, slots=True)
-class Vectors:
+class Vectors(Struct, frozen=True):
     """The vectors of one model that a user has.
 
     Args:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from commonplace.index.scoring.score import Cosines
 
@@ -26,8 +26,7 @@ CACHED_BYTES = 64_000_000
 """Bytes of vectors that a process keeps, those of the users last asked about: 400 users of 100."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CachedVectors:
+class CachedVectors(Struct, frozen=True, eq=False):
     """All vectors of one user and model as of one change.
 
     Args:

@@ -5,11 +5,11 @@ Never reads a database and never weighs words or vectors; it knows only which do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from commonplace.core.clock import bounds_us
 
@@ -38,8 +38,7 @@ class Lending(NamedTuple):
     weights: Figures
 
 
-@dataclass(frozen=True, eq=False)
-class DocTable:
+class DocTable(Struct, frozen=True, eq=False, dict=True):
     """Docs as columns of one length, in the order of (time, ref); a row's number is its place.
 
     Args:

@@ -5,11 +5,11 @@ Never reads a database: a doc table, postings and cosines come in, columns of fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from commonplace.core.values import Candidates
 
@@ -75,8 +75,7 @@ class Nearness(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Cosines:
+class Cosines(Struct, frozen=True, eq=False):
     """Cosines of chunks with a query.
 
     Args:
@@ -125,8 +124,7 @@ def top(figures: Figures, limit: int) -> Ids:
 NO_COSINES = Cosines(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Measured:
+class Measured(Struct, frozen=True, kw_only=True, eq=False):
     """What an index knows of the docs that a search may look at, before any of them is weighed.
 
     Args:

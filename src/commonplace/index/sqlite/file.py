@@ -11,9 +11,10 @@ import shutil
 import sqlite3
 import threading
 import zlib
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Corrupted, Unavailable
 from commonplace.core.files import locked, make_folder
@@ -67,8 +68,7 @@ def _schema() -> list[str]:
     return split_statements(read_sql("commonplace.index.sqlite", "schema.sql"))
 
 
-@dataclass
-class Opened:
+class Opened(Struct, dict=True):
     """One opening of the file: its connections, and what is remembered while it lasts.
 
     Args:

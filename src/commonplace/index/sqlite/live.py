@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import zlib
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Corrupted
 from commonplace.db.sqlite import REPAIR_HINT
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
 _FLOAT_BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """All vectors of one encoder as one transaction sees them."""
 
     parts: tuple[Rows, ...]

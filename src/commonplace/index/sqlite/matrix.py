@@ -10,10 +10,10 @@ import hashlib
 import os
 import struct
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from commonplace.index.sqlite.positions import Reached
 
@@ -42,8 +42,7 @@ _BLOCK = 4096
 _BLOCK_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """Vectors in rows, with the docs they belong to.
 
     Args:

@@ -6,10 +6,10 @@ Never looks at words or vectors.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from commonplace.core.clock import micros
 from commonplace.core.text import fold_name
@@ -31,8 +31,7 @@ _FIRST, _LAST = -(1 << 62), 1 << 62
 _SECOND_US = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class RowFilter:
+class RowFilter(Struct, frozen=True):
     """The docs a search may look at.
 
     Args:

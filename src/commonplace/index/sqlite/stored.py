@@ -10,10 +10,10 @@ import hashlib
 import json
 import logging
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import locked, make_folder
@@ -378,8 +378,7 @@ class Stored:
         return Cosines(numbers[1], np.einsum("ij,j->i", vectors, near.query))
 
 
-@dataclass(frozen=True, eq=False)
-class _StoredNearness:
+class _StoredNearness(Struct, frozen=True, eq=False):
     """How near docs are to one question; see `index.scoring.score.Nearness`."""
 
     stored: Stored

@@ -14,8 +14,9 @@ import ssl
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.files import make_folder, translated
@@ -113,8 +114,7 @@ def copy_weights(
         return _fetched(profile, home, origin="a folder")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Place(Struct, frozen=True, kw_only=True):
     """Where one file ends up, and where it grows until it is whole."""
 
     file: WeightFile

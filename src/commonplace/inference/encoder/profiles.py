@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import nearest
@@ -18,8 +19,7 @@ from commonplace.inference.encoder.hashes import Hashes
 Stamp: TypeAlias = tuple[tuple[str, int, int], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightFile:
+class WeightFile(Struct, frozen=True, kw_only=True):
     """One published file of a model.
 
     Where its hash is not known the file is trusted on first use: the hash it is first loaded with
@@ -35,8 +35,7 @@ class WeightFile:
     size: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(Struct, frozen=True, kw_only=True):
     """How one published model is fetched, loaded and asked.
 
     Attributes:
@@ -143,8 +142,7 @@ PROFILES = {
 DEFAULT_PROFILE = MINILM.name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class Weights(Struct, frozen=True, kw_only=True):
     """A profile's files on this machine, whole and with the right hashes.
 
     Attributes:
@@ -169,8 +167,7 @@ class Weights:
         return f"{profile.name}:{profile.dimensions}:{profile.pooling}:l2:{self.sha256[:8]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class Missing(Struct, frozen=True, kw_only=True):
     """Why a profile's weights cannot be used, as one sentence that names the next step.
 
     place: the folder that was searched, which the sentence does not name; None where all were.

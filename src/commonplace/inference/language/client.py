@@ -15,8 +15,9 @@ import re
 import threading
 import time
 import urllib.parse
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
@@ -66,8 +67,7 @@ _LOOPBACK_6 = ipaddress.IPv6Address("::1")
 _OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True, kw_only=True):
     """Where a model is asked, and how.
 
     Attributes:
@@ -78,7 +78,7 @@ class Endpoint:
     url: str
     shape: Shape
     model: str
-    key: str = field(default="", repr=False)
+    key: str = ""
     key_variable: str = ""
     timeout_s: float = 120.0
     share_private: bool = False
@@ -87,6 +87,10 @@ class Endpoint:
     def host(self) -> str:
         """Its host and port, for people."""
         return host_of(self.url)
+
+    def __repr__(self) -> str:
+        """Without the key, and without what its address may hold of a password."""
+        return f"Endpoint(model={self.model!r}, host={self.host!r})"
 
 
 def host_of(url: str) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
 from importlib import resources
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.clock import local_date, render_date, to_local
 from commonplace.core.errors import Invalid
@@ -71,8 +73,7 @@ _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
+class Price(Struct, frozen=True, kw_only=True):
     """What a million tokens cost in US dollars, those read and those written."""
 
     tokens_in: float

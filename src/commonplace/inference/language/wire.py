@@ -6,8 +6,9 @@ Pure: makes bodies and headers, reads answers. Never sends anything, and never s
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from commonplace.core.errors import Unavailable
 
@@ -29,8 +30,7 @@ _THOUGHT = re.compile(r"\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,60}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """An answer as the server gave it: text may be blank, and nothing of it is to be trusted.
 
     tokens: None where the server gives none. size: bytes of all that the model wrote, its thoughts

@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import Invalid, NotFound
@@ -40,8 +41,7 @@ _LONGEST_ID = 200
 _SAME_TIME_NS = 2_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """One entry of chronicle.
 
     Attributes:
@@ -89,8 +89,7 @@ class Event:
         return to_instant(self.at) + self.nanos
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventDraft:
+class EventDraft(Struct, frozen=True, kw_only=True):
     """An entry that is to be written; its parts are checked.
 
     written: When it is written down, in nanoseconds as `instant`.
@@ -106,8 +105,7 @@ class EventDraft:
     written: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class Changes(Struct, frozen=True, kw_only=True):
     """What is to become of an entry; None leaves a part as it is."""
 
     message: str | None = None
@@ -129,8 +127,7 @@ def changed(event: Event, changes: Changes) -> EventDraft:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TagCount:
+class TagCount(Struct, frozen=True, kw_only=True):
     """A tag in its most frequent spelling, how many entries bear it, and all its spellings."""
 
     tag: str
@@ -145,8 +142,7 @@ class Mention(NamedTuple):
     instant: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TagFilter:
+class TagFilter(Struct, frozen=True, kw_only=True):
     """Which entries by their tags: any of some, all of some, none of some; empty asks nothing."""
 
     any_of: frozenset[str] = frozenset()
@@ -166,8 +162,7 @@ class TagFilter:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventQuery:
+class EventQuery(Struct, frozen=True, kw_only=True):
     """Which entries a listing asks for.
 
     Attributes:
@@ -182,8 +177,7 @@ class EventQuery:
     directory: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnlessSaid:
+class UnlessSaid(Struct, frozen=True, kw_only=True):
     """What makes a new entry needless: one of those asked for that says the same."""
 
     question: EventQuery

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from commonplace.core.clock import from_local
 from commonplace.core.errors import Invalid
@@ -33,8 +34,7 @@ _ITEM = re.compile(r"- \*\*(ID|Tags|Host|User|Directory)\*\*: (.*)", re.DOTALL)
 _HINT = "Export again, or correct that entry in the file."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedEvent:
+class ImportedEvent(Struct, frozen=True, kw_only=True):
     """An entry of an export.
 
     Attributes:

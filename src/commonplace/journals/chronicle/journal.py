@@ -10,8 +10,10 @@ import binascii
 import re
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid, NotFound, already_superseded
 from commonplace.core.ids import key_id
@@ -85,8 +87,7 @@ _PLACE = re.compile(r"(-?[0-9]{1,21})\.(-?[0-9]{1,19})", re.ASCII)
 _KEYS = uuid.UUID("5b0c7ff0-6a68-5d1f-8f6e-2f4d8a7c9e13")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Author:
+class Author(Struct, frozen=True, kw_only=True):
     """Who logs: the machine, the user and the folder, each `unknown` where it is not known."""
 
     hostname: str = UNKNOWN
@@ -100,8 +101,7 @@ def _as_written(author: Author) -> Author:
     return Author(hostname=hostname, username=username, directory=directory)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventAdded:
+class EventAdded(Struct, frozen=True, kw_only=True):
     """An entry that is there now.
 
     Attributes:
@@ -112,8 +112,7 @@ class EventAdded:
     repeated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Addition:
+class Addition(Struct, frozen=True, kw_only=True):
     """Something that can be taken back: an entry that was added, or all that an import added.
 
     Attributes:
@@ -125,8 +124,7 @@ class Addition:
     edited: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventPage:
+class EventPage(Struct, frozen=True, kw_only=True):
     """Some entries, newest first.
 
     Attributes:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import heapq
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
@@ -79,8 +80,7 @@ class TimedRow(NamedTuple):
     row: Row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True):
     """What a database is.
 
     Attributes:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import translated
@@ -25,8 +26,7 @@ FORMATS = ("markdown", "json", "text")
 NOT_WRITTEN = "No project log was written"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogConfig:
+class LogConfig(Struct, frozen=True, kw_only=True):
     """What a `.chronicle` asks for.
 
     Attributes:

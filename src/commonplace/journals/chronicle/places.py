@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.files import translated
@@ -25,8 +26,7 @@ _CONFIG = "config.json"
 _LARGEST_CONFIG = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChroniclePlace:
+class ChroniclePlace(Struct, frozen=True, kw_only=True):
     """Where the entries are: a database's file, or the folder of a tree; there or not."""
 
     path: Path

@@ -9,8 +9,10 @@ import contextlib
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import make_folder, replace_file
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
 _LARGEST = 65_536
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrustRequest:
+class TrustRequest(Struct, frozen=True, kw_only=True):
     """A `.chronicle` that was seen.
 
     Attributes:

@@ -9,9 +9,10 @@ import contextlib
 import glob
 import os
 import sqlite3
-from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.files import sync_folder, translated
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.layouts import Generation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Upgraded:
+class Upgraded(Struct, frozen=True, kw_only=True):
     """What an upgrade did.
 
     Attributes:

@@ -9,8 +9,9 @@ import contextlib
 import math
 import os
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct, field
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.git.run import LONG_TIMEOUT_S, TIMEOUT_S, explain_failure
@@ -35,8 +36,7 @@ EMPTY_TREES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitDraft:
+class CommitDraft(Struct, frozen=True, kw_only=True):
     """A commit to be made on a parent.
 
     Attributes:

@@ -6,9 +6,10 @@ Never keeps a history in memory, and never runs a diff or a signature check of a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import IO, TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import Unavailable
 from commonplace.journals.git.run import LONG_TIMEOUT_S
@@ -27,8 +28,7 @@ _ZONE = re.compile(rb" (?P<sign>[+-])(?P<hours>[0-9]{2})(?P<minutes>[0-9]{2})\Z"
 _LAST = 253_402_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TouchedPath:
+class TouchedPath(Struct, frozen=True, kw_only=True):
     """A path that a commit changed.
 
     Attributes:
@@ -44,8 +44,7 @@ class TouchedPath:
     blob: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(Struct, frozen=True, kw_only=True):
     """One commit.
 
     Attributes:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.journals.git.commit import BranchMoved
 from commonplace.journals.git.run import explain_failure
@@ -24,8 +25,7 @@ _BACK = re.compile(r"reset: moving to HEAD|rebase \(abort\): .*")
 _LAST_LINES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class RefUpdate:
+class RefUpdate(Struct, frozen=True):
     """A ref to be moved.
 
     Attributes:

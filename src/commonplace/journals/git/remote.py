@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import (
     CommonplaceError,
@@ -36,8 +37,7 @@ _LOCK = re.compile(r"Unable to create '(?P<path>[^'\n]{1,400}\.lock)'")
 _ASK_S = 120.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
+class Remote(Struct, frozen=True, kw_only=True):
     """A remote as the repository names it, and the branch there that is ours.
 
     Attributes:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.files import locked, make_folder, translated, write_new
@@ -53,8 +54,7 @@ _UNFINISHED = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class Head(Struct, frozen=True, kw_only=True):
     """Where a repository stands.
 
     Attributes:
@@ -66,8 +66,7 @@ class Head:
     commit: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitObject:
+class GitObject(Struct, frozen=True, kw_only=True):
     """What lies under a path of a tree: the object's name, its type and its bytes."""
 
     name: str

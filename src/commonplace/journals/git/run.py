@@ -12,9 +12,10 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from functools import cache
 from typing import IO, TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Denied, NotFound, Unavailable
 from commonplace.core.programs import find_program
@@ -102,8 +103,7 @@ _NO_GIT = "Install git 2.36 or newer, and see that it is on the PATH."
 _LOCK = re.compile(r"Unable to create '(?P<path>[^'\n]{1,400}\.lock)'")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitResult:
+class GitResult(Struct, frozen=True, kw_only=True):
     """How a call of git ended: its exit status and what it wrote."""
 
     status: int

@@ -5,8 +5,9 @@ Never reads a file's content, and never guesses at a rename.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.journals.git.commit import EMPTY_TREES
 
@@ -19,8 +20,7 @@ FOLDER = "040000"
 _FILES = (REGULAR, "100755")
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(Struct, frozen=True):
     """What lies under a path of a tree: a file, a link or another repository, by its mode."""
 
     mode: str
@@ -32,8 +32,7 @@ class TreeEntry:
         return self.mode in _FILES
 
 
-@dataclass(frozen=True, slots=True)
-class TreeChange:
+class TreeChange(Struct, frozen=True):
     """What lay under a path, and what lies there; None for nothing."""
 
     before: TreeEntry | None

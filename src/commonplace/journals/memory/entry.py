@@ -9,9 +9,10 @@ import json
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, assert_never
+
+from msgspec.structs import replace
 
 from commonplace.core.clock import local_date, within_calendar
 from commonplace.core.errors import Conflict, Invalid, NotFound

@@ -6,8 +6,9 @@ Never reads a disk: how a record is checked, merged and indexed stands in `entry
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from commonplace.journals.memory.text import normalised
 
@@ -44,8 +45,7 @@ class _Addressed:
         return ref_of(self.kind, self.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatMessage(_Addressed):
+class ChatMessage(Struct, _Addressed, frozen=True, kw_only=True):
     """What was said in a chat; never altered."""
 
     id: str
@@ -57,8 +57,7 @@ class ChatMessage(_Addressed):
     written: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalEntry(_Addressed):
+class JournalEntry(Struct, _Addressed, frozen=True, kw_only=True):
     """An entry of a user's journal; a draft is kept and never found."""
 
     id: str
@@ -77,8 +76,7 @@ class JournalEntry(_Addressed):
         return "\n\n".join(part for part in (self.title, self.body) if part.strip())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Todo(_Addressed):
+class Todo(Struct, _Addressed, frozen=True, kw_only=True):
     """Something to do; it is found by its title, done or not."""
 
     id: str
@@ -96,8 +94,7 @@ class Todo(_Addressed):
         return self.title
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gratitude(_Addressed):
+class Gratitude(Struct, _Addressed, frozen=True, kw_only=True):
     """What a user is grateful for."""
 
     id: str
@@ -109,8 +106,7 @@ class Gratitude(_Addressed):
     written: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preferences(_Addressed):
+class Preferences(Struct, _Addressed, frozen=True, kw_only=True):
     """What a user prefers.
 
     Attributes:
@@ -141,8 +137,7 @@ class Preferences(_Addressed):
 Record: TypeAlias = ChatMessage | JournalEntry | Todo | Gratitude | Preferences
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordDraft:
+class RecordDraft(Struct, frozen=True, kw_only=True):
     """What is to be kept.
 
     Attributes:
@@ -163,8 +158,7 @@ class RecordDraft:
     expected: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
+class Saved(Struct, frozen=True, kw_only=True):
     """A record that is kept.
 
     Attributes:
@@ -178,16 +172,14 @@ class Saved:
     is_new: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Records:
+class Records(Struct, frozen=True, kw_only=True):
     """Records newest first, and where the next ones begin; cursor is empty at the end."""
 
     records: tuple[Record, ...]
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindTally:
+class KindTally(Struct, frozen=True, kw_only=True):
     """How many records of a kind a user has, drafts among them, and the time of the newest."""
 
     kind: Kind
@@ -196,8 +188,7 @@ class KindTally:
     newest: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """One call of a tool, as the log keeps it: no text that anybody wrote is in it.
 
     Attributes:

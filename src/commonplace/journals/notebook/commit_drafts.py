@@ -6,8 +6,10 @@ Never alters an entry of others; its author and its time stay with it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.journals.git.commit import CommitDraft
 from commonplace.journals.git.history import raw_message, zone_of
@@ -29,8 +31,7 @@ _SECTION_LINE = re.compile(rb"^Section:[^\n]*$", re.MULTILINE | re.IGNORECASE)
 _UNNAMEABLE = str.maketrans("<>\n\r\0", "     ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
+class Signature(Struct, frozen=True, kw_only=True):
     """Who commits, and when.
 
     Attributes:

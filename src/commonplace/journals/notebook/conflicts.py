@@ -6,8 +6,10 @@ Never forgets a text before the branch holds what became of it.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.text import opening
@@ -38,8 +40,7 @@ OPEN = "refs/commonplace/conflicts"
 _BASE, _OURS = "base.md", "ours.md"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OverviewClash:
+class OverviewClash(Struct, frozen=True, kw_only=True):
     """An overview of ours that waits beside the one on the branch.
 
     Attributes:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import first_words, well_formed
@@ -44,8 +45,7 @@ _OLD_CONTEXT = re.compile(r"\Awork_context:[ \t]*(?P<context>[^\n]*)(?:\n|\Z)")
 _HEADING = re.compile(r"^[#>*\-\s]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SectionFile:
+class SectionFile(Struct, frozen=True, kw_only=True):
     """What a section's file holds.
 
     Attributes:
@@ -64,8 +64,7 @@ class SectionFile:
         return version_of(self.overview)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitMessage:
+class CommitMessage(Struct, frozen=True, kw_only=True):
     """What a commit message says.
 
     Attributes:
@@ -88,8 +87,7 @@ class CommitMessage:
     written: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotebookEntry:
+class NotebookEntry(Struct, frozen=True, kw_only=True):
     """One entry of one section.
 
     Attributes:

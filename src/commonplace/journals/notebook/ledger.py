@@ -9,11 +9,12 @@ import contextlib
 import hashlib
 import os
 import threading
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct, field
 
 from commonplace.core.errors import Corrupted, Unavailable
 from commonplace.core.files import make_folder
@@ -40,8 +41,7 @@ def _sql() -> Mapping[str, str]:
     return read_queries("commonplace.journals.notebook", "ledger.sql")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryLine:
+class EntryLine(Struct, frozen=True, kw_only=True):
     """An entry in a list: where it is now, its id for good, its commit now, its first line."""
 
     id: str
@@ -56,30 +56,26 @@ class EntryLine:
         return ref_of(self.section, self.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SectionTally:
+class SectionTally(Struct, frozen=True, kw_only=True):
     """How many entries a section has, and when the newest was."""
 
     count: int
     newest: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class _Move:
+class _Move(Struct, frozen=True):
     old: str
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Merge:
+class _Merge(Struct, frozen=True):
     """A commit that brings two histories together; no entry."""
 
 
 _Row: TypeAlias = "_Move | _Merge | dict[str, object]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+class _Step(Struct, frozen=True, kw_only=True):
     """What of a history is gone, then what has come.
 
     Attributes:

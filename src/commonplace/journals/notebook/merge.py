@@ -6,9 +6,10 @@ Pure. Never loses a line of either side, and never chooses where both changed th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +20,7 @@ _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 END = "<!-- both versions agree from here on -->"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class Merged(Struct, frozen=True, kw_only=True):
     """What came of a merge.
 
     Attributes:

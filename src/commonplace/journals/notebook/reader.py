@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.text import opening
@@ -48,8 +49,7 @@ _HASH_PREFIX = re.compile(r"[0-9a-f]{4,64}")
 _ENTRY_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Struct, frozen=True, kw_only=True):
     """A section as it is now.
 
     Attributes:

@@ -13,9 +13,11 @@ import shutil
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import locked, make_folder
@@ -72,8 +74,7 @@ _FOLDER = "commonplace-sync"
 _HALF_MADE = re.compile(r".*/next/(?:to|bare|base/[^/]+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncReport:
+class SyncReport(Struct, frozen=True, kw_only=True):
     """The outcome of a sync.
 
     Attributes:
@@ -101,8 +102,7 @@ class SyncReport:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SyncInput:
+class _SyncInput(Struct, frozen=True, kw_only=True):
     """What a sync begins with: the branch here, the branch there, our refs."""
 
     head: Head
@@ -111,8 +111,7 @@ class _SyncInput:
     refs: Mapping[str, str]
 
 
-@dataclass(slots=True, kw_only=True)
-class _SyncResult:
+class _SyncResult(Struct, kw_only=True):
     """What a sync has made.
 
     Attributes:

@@ -5,8 +5,9 @@ Pure; reads nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.ledger import SectionTally
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TocNode:
+class TocNode(Struct, frozen=True, kw_only=True):
     """A section, or a folder without a file of its own (a group), with what lies below it.
 
     Attributes:

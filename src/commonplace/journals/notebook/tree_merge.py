@@ -5,8 +5,10 @@ Never moves a branch, and never loses a line of an overview that neither side to
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.git.commit import commit_chains
@@ -41,8 +43,7 @@ _AT_ONCE = 200
 _DEEPEST = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreeWay:
+class ThreeWay(Struct, frozen=True, kw_only=True):
     """The commits of two histories.
 
     Attributes:
@@ -54,8 +55,7 @@ class ThreeWay:
     theirs: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clash:
+class Clash(Struct, frozen=True, kw_only=True):
     """An overview that both sides changed in one place.
 
     Attributes:
@@ -67,16 +67,14 @@ class Clash:
     ours: str
 
 
-@dataclass(frozen=True, slots=True)
-class MergedOverview:
+class MergedOverview(Struct, frozen=True):
     """An overview that was merged, whose count is still to be put below it."""
 
     mode: str
     overview: str
 
 
-@dataclass(slots=True, kw_only=True)
-class MergedTree:
+class MergedTree(Struct, kw_only=True):
     """What came of a merge.
 
     Attributes:
@@ -91,8 +89,7 @@ class MergedTree:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """A section's file in the base and on both sides, by whatever name; None where it is not."""
 
     base: TreeEntry | None = None

@@ -12,8 +12,10 @@ import json
 import os
 import stat
 import unicodedata
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import translated
@@ -43,8 +45,7 @@ _LASTING = _NO_SUCH_NAME | {errno.EISDIR, errno.ENOTDIR}
 _LARGE = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class _LastMove:
+class _LastMove(Struct, frozen=True):
     """What is remembered of the last move of a branch, and from where it was.
 
     Attributes:

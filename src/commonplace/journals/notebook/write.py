@@ -5,8 +5,10 @@ Never writes over an overview that was not read, and never over what a person ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.git.commit import (
@@ -74,8 +76,7 @@ class OverviewConflict(Conflict):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenEntry:
+class WrittenEntry(Struct, frozen=True, kw_only=True):
     """An entry that is on the branch.
 
     Attributes:
@@ -93,8 +94,7 @@ class WrittenEntry:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryRequest:
+class EntryRequest(Struct, frozen=True, kw_only=True):
     """A write, checked.
 
     Attributes:

@@ -5,8 +5,9 @@ Never reads or writes a file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.text import text_hash, well_formed
 from commonplace.journals.private.format import EARLIEST, LATEST, render_file, written_line
@@ -27,8 +28,7 @@ _TAGS = "tags"
 _LONGEST_KEY = 2000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
+class Copy(Struct, frozen=True, kw_only=True):
     """An entry of another program.
 
     Attributes:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from array import array
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.text import well_formed
 
@@ -25,8 +26,7 @@ _JS_SMALLEST_PLAIN = 1e-6
 _JS_LARGEST_PLAIN = 1e21
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embedding:
+class Embedding(Struct, frozen=True, kw_only=True):
     """What an `.embedding` file holds.
 
     Attributes:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.text import fold_name, well_formed
 from commonplace.journals.private.markdown import (
@@ -66,8 +67,7 @@ _JS_FRONTMATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _JS_HEADING = re.compile("(?:\\A|(?<=[\n\r\u2028\u2029]))## ([^\n\r\u2028\u2029]+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivateEntry:
+class PrivateEntry(Struct, frozen=True, kw_only=True):
     """One private entry, as read from its file.
 
     Attributes:
@@ -102,8 +102,7 @@ class PrivateEntry:
         return self.scope.partition("@")[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
+class Parsed(Struct, frozen=True, kw_only=True):
     """The text of an entry taken apart.
 
     Attributes:

@@ -11,10 +11,11 @@ import os
 import re
 import stat
 import unicodedata
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.files import is_leftover, translated
@@ -56,8 +57,7 @@ _LIST_HINT = "Use a ref or a path that a search or a list has shown."
 _BENEATH = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryPlace:
+class EntryPlace(Struct, frozen=True, kw_only=True):
     """Where one entry lies: a root, and the file's path below it with `/` and `.md`."""
 
     root: Root
@@ -90,8 +90,7 @@ class Day(NamedTuple):
     mtime_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class Listing(Struct, frozen=True, kw_only=True):
     """What lies in a day folder.
 
     Attributes:

@@ -9,9 +9,10 @@ import contextlib
 import hashlib
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from commonplace.core.errors import Denied
 from commonplace.core.files import translated
@@ -21,8 +22,7 @@ FOLDER = ".private-journal"
 Kind: TypeAlias = Literal["project", "user", "both"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class Root(Struct, frozen=True, kw_only=True):
     """One folder of day folders.
 
     Attributes:
@@ -68,8 +68,7 @@ class Root:
         return os.path.realpath(self.path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roots:
+class Roots(Struct, frozen=True, kw_only=True):
     """The folders one owner writes to.
 
     Attributes:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
 from commonplace.core.files import (
@@ -68,8 +69,7 @@ LARGEST_WRITE = 10 * 1024 * 1024
 _NAMES_TRIED = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThoughtsWritten:
+class ThoughtsWritten(Struct, frozen=True, kw_only=True):
     """What a write made.
 
     Attributes:

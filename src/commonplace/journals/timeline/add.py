@@ -6,8 +6,9 @@ Never begins or ends a transaction: the caller's holds all of it, or none.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from commonplace.core.clock import render_time
 from commonplace.core.ids import check_key, key_id, new_id
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.due_periods import DuePeriods
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddedEntry:
+class AddedEntry(Struct, frozen=True, kw_only=True):
     """An entry that is recorded.
 
     Attributes:

@@ -5,10 +5,11 @@ Never rolls up: a mark is written in the transaction of its change, and removed 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from commonplace.core.clock import parse_time, period, periods_in, render_time
 from commonplace.core.values import Interval
@@ -42,8 +43,7 @@ GRACE: Mapping[Level, timedelta] = {
 01:00, as the design has it. Larger ones wait longer, so that what they are made from is there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeriodSpan:
+class PeriodSpan(Struct, frozen=True, kw_only=True):
     """A period of a level, as one zone cuts it."""
 
     level: Level
@@ -77,16 +77,14 @@ class PeriodSpan:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Zones:
+class Zones(Struct, frozen=True):
     """The zone that cuts an owner's periods now, and the names of those that did before."""
 
     current: tzinfo
     others: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DuePeriod:
+class DuePeriod(Struct, frozen=True):
     """A period that must be rolled up, and since which change.
 
     Attributes:
@@ -137,8 +135,7 @@ def is_open(span: PeriodSpan, now: datetime, grace: timedelta) -> bool:
     return now < span.end + GRACE[span.level] + grace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeriodsAt:
+class PeriodsAt(Struct, frozen=True, kw_only=True):
     """The periods that hold an hour, that hour first.
 
     Attributes:

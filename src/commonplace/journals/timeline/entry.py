@@ -10,9 +10,10 @@ import json
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from commonplace.core.clock import local_date, period_key, render_date, render_time
 from commonplace.core.errors import Conflict, Invalid
@@ -58,8 +59,7 @@ _TICK = timedelta(microseconds=1)
 KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineEntry:
+class TimelineEntry(Struct, frozen=True, kw_only=True):
     """One entry.
 
     Attributes:
@@ -145,8 +145,7 @@ class TimelineEntry:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineDraft:
+class TimelineDraft(Struct, frozen=True, kw_only=True):
     """An entry to be added.
 
     Attributes:

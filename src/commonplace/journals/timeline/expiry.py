@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError
@@ -45,8 +46,7 @@ _AT_ONCE = 500
 _LOOSE_SHARE = 4
 
 
-@dataclass(slots=True, kw_only=True)
-class RetentionResult:
+class RetentionResult(Struct, kw_only=True):
     """What was archived and deleted, by level.
 
     Attributes:
@@ -58,8 +58,7 @@ class RetentionResult:
     kept: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Past:
+class _Past(Struct, frozen=True):
     """An entry whose time is past."""
 
     seq: int

@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import logging
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
@@ -47,8 +48,7 @@ _LONGEST_SAID = 2000
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _FeedChanges:
+class _FeedChanges(Struct):
     """What a run changed.
 
     Attributes:

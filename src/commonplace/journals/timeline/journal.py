@@ -9,10 +9,12 @@ import heapq
 import json
 import os
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, already_superseded
@@ -69,8 +71,7 @@ LONGEST: tuple[timedelta, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deleted:
+class Deleted(Struct, frozen=True, kw_only=True):
     """An entry that is gone.
 
     Attributes:
@@ -81,8 +82,7 @@ class Deleted:
     rollups: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class Listed(Struct, frozen=True, kw_only=True):
     """Entries newest first, and where the next ones begin; cursor is empty at the end."""
 
     entries: tuple[TimelineEntry, ...]

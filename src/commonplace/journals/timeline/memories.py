@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from commonplace.core.clock import render_time
 from commonplace.core.errors import Invalid
@@ -44,8 +45,7 @@ _THREADS = ("thread_id", "user_id", "owner")
 _KNOWN = {*_TEXTS, *_TYPES, *_TIMES, *_THREADS, "id", "metadata"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryLine:
+class MemoryLine(Struct, frozen=True, kw_only=True):
     """One memory as another system had it.
 
     Attributes:
@@ -62,8 +62,7 @@ class MemoryLine:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedMemories:
+class ImportedMemories(Struct, frozen=True, kw_only=True):
     """What an import came to.
 
     Attributes:

@@ -6,9 +6,10 @@ Pure; deletes nothing. Off is the default: text is cheap, and what is gone is go
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
@@ -41,8 +42,7 @@ _UNITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     """How long each level is kept, by its name; a level that is not named is never deleted."""
 
     keep: Mapping[str, timedelta]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from commonplace.core.clock import render_time
 from commonplace.core.errors import Denied, Invalid, Unavailable
@@ -52,16 +53,14 @@ MOST_IN_A_ROW = 3
 """After so many periods that got no summary, one after the other, it is the model's fault."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LevelSummariser:
+class LevelSummariser(Struct, frozen=True, kw_only=True):
     """A summariser, and the levels it is asked for."""
 
     summariser: Summariser
     levels: tuple[Level, ...]
 
 
-@dataclass(slots=True, kw_only=True)
-class Reworded:
+class Reworded(Struct, kw_only=True):
     """What a run did.
 
     Attributes:
@@ -77,8 +76,7 @@ class Reworded:
     poisoned: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True, kw_only=True)
-class _RunState:
+class _RunState(Struct, kw_only=True):
     """How far a run may go.
 
     Attributes:

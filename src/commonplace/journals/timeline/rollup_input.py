@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.clock import parse_time, period_key, render_time
 from commonplace.core.rollups import Figures, Item, Material, Point, ranked
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
 _NAMES_KEPT = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FedEntry:
+class FedEntry(Struct, frozen=True, kw_only=True):
     """An entry of another journal, as a rollup reads it: linked by its ref, never copied."""
 
     text: str
@@ -47,8 +48,7 @@ class Feed(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """One thing a period is made from.
 
     Attributes:
@@ -65,8 +65,7 @@ class Part:
     span: PeriodSpan | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class RollupInput:
+class RollupInput(Struct, frozen=True, kw_only=True, dict=True):
     """A period's material as it lies in rows.
 
     Attributes:

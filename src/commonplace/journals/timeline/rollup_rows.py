@@ -6,9 +6,10 @@ Never summarises; what is stored was made with no transaction open, and only if 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from commonplace.core.clock import parse_time, period_key, render_time
 from commonplace.core.rollups import Summary

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Unavailable
@@ -59,8 +61,7 @@ _AT_ONCE = 200
 _TRIES = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DueLevel:
+class DueLevel(Struct, frozen=True, kw_only=True):
     """How many periods of a level are due, and when the oldest began."""
 
     level: Level

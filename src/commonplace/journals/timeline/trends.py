@@ -5,8 +5,9 @@ Only reads; a period that is not rolled up yet is counted from what it is made o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from commonplace.core.clock import parse_time, period_key
 from commonplace.core.errors import Invalid
@@ -28,8 +29,7 @@ MOST_PERIODS = 1000
 _SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trend:
+class Trend(Struct, frozen=True, kw_only=True):
     """One period: what was counted in it.
 
     Attributes:
@@ -43,8 +43,7 @@ class Trend:
     expired: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trends:
+class Trends(Struct, frozen=True, kw_only=True):
     """Periods of one level, oldest first, those without an entry too; and all of them together."""
 
     level: Level

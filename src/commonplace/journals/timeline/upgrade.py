@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct, field
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.db.sqlite import transaction
@@ -35,8 +36,7 @@ _UUID7 = 7
 _HOUR = timedelta(hours=1)
 
 
-@dataclass(slots=True)
-class _ExpiredEntry:
+class _ExpiredEntry(Struct):
     """What is to be known of one expired entry."""
 
     seq: int

@@ -5,8 +5,9 @@ Never writes truth, never waits for a model, and never opens an index for an ent
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from commonplace.search.filing.port import Deferred
 

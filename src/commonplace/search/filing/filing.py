@@ -11,10 +11,11 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import Erasing, Forgetting, KeepsVectors, Leasing
@@ -55,8 +56,7 @@ _RETRY_S = (1.0, 30.0)
 _PLACES_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Filed:
+class Filed(Struct, frozen=True):
     """The entry can be found, by words and by meaning."""
 
     @property
@@ -65,8 +65,7 @@ class Filed:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(Struct, frozen=True):
     """The entry is written, and not all of it can be found yet.
 
     Args:
@@ -89,8 +88,7 @@ class Pending:
         return (*notes, _CUT) if self.cut else notes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behind:
+class Behind(Struct, frozen=True, kw_only=True):
     """A journal of which not all is in the index, and why, as one sentence."""
 
     journal: str

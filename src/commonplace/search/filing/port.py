@@ -5,8 +5,9 @@ Never opens anything: a protocol, and the answer of those who leave the index to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from commonplace.search.filing.filing import Filed, Pending
 
 
-@dataclass(frozen=True, slots=True)
-class Deferred:
+class Deferred(Struct, frozen=True):
     """The entry is filed by the next search, in this process or another; its vector may follow."""
 
     @property

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.ports import ErasingSource

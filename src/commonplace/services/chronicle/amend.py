@@ -5,8 +5,9 @@ Never makes a text for a model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.values import Amendment, EditableText
 from commonplace.services.amend import left_notes
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from commonplace.services.chronicle.service import ChronicleService
 
 
-@dataclass(frozen=True, slots=True)
-class ChronicleAmender:
+class ChronicleAmender(Struct, frozen=True):
     """Corrects entries of the log; see `core.ports.AmendsRefs`."""
 
     service: ChronicleService

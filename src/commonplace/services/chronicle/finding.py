@@ -5,10 +5,12 @@ Never renders, and holds no ranking number: the policy says what is the same thi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.values import Filter, Found, Interval
 
@@ -46,8 +48,7 @@ class SameEvent(NamedTuple):
     hit: Hit | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SameEvents:
+class SameEvents(Struct, frozen=True, kw_only=True):
     """The entries about the same thing.
 
     Attributes:
@@ -71,8 +72,7 @@ class SameEvents:
         return self.worded + self.near
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChronicleFinder:
+class ChronicleFinder(Struct, frozen=True, kw_only=True):
     """Searches over chronicle's entries: by the index, or by every word in chronicle itself."""
 
     chronicle: Chronicle

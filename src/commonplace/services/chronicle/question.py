@@ -6,8 +6,9 @@ Reads no time itself: `core.when.inside` does, and leaves what only may be one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.core.when.inside import FoundWhen, find_when
@@ -46,8 +47,7 @@ _FILLING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedWhen:
+class AskedWhen(Struct, frozen=True, kw_only=True):
     """A question taken apart.
 
     Attributes:

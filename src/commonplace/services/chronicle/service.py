@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
@@ -47,8 +48,7 @@ _EXPORT_PAGE = 10_000
 _READ_AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventLogged:
+class EventLogged(Struct, frozen=True, kw_only=True):
     """An entry that is there now. repeated: it was before; notes: what its author must know."""
 
     event: Event
@@ -56,8 +56,7 @@ class EventLogged:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventsFound:
+class EventsFound(Struct, frozen=True, kw_only=True):
     """A page of a search, best first; cursor: asks for the next one, empty after the last."""
 
     entries: Sequence[EventHit]
@@ -66,8 +65,7 @@ class EventsFound:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhenFound:
+class WhenFound(Struct, frozen=True, kw_only=True):
     """What answers a question for when something was.
 
     Attributes:
@@ -84,8 +82,7 @@ class WhenFound:
     outside_time: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventsImported:
+class EventsImported(Struct, frozen=True, kw_only=True):
     """What an import came to: how many entries it added, and how many were there already."""
 
     added: int
@@ -93,8 +90,7 @@ class EventsImported:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChronicleService:
+class ChronicleService(Struct, frozen=True, kw_only=True):
     """Chronicle of one owner and one folder, with its index.
 
     Attributes:

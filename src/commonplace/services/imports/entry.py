@@ -5,9 +5,10 @@ Never reads a file: readers make these, journals take them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from commonplace.core.text import opening, text_hash
 
@@ -21,8 +22,7 @@ _MILLISECONDS = 1e11
 _SHOWN = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignEntry:
+class ForeignEntry(Struct, frozen=True, kw_only=True):
     """An entry of another program.
 
     Attributes:
@@ -46,8 +46,7 @@ class ForeignEntry:
     is_dated: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotTaken:
+class NotTaken(Struct, frozen=True, kw_only=True):
     """Something that is not brought in.
 
     Attributes:

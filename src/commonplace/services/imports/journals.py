@@ -6,8 +6,10 @@ Never writes an entry twice, and never over what was changed or deleted here sin
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.core.ids import key_id
@@ -44,8 +46,7 @@ IMPORTED_HASH = "imported_hash"
 _TYPE = "memory_type"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class Refused(Struct, frozen=True, kw_only=True):
     """Why an entry cannot be written, in words that are the same for all of its kind."""
 
     why: str

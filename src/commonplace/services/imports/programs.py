@@ -5,9 +5,10 @@ Never reads a file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from commonplace.services.imports.entry import ForeignReader
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 Into: TypeAlias = Literal["private", "timeline"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class Program(Struct, frozen=True, kw_only=True):
     """A program whose entries can be brought in.
 
     Attributes:

@@ -6,9 +6,10 @@ Never changes an original. What is stopped or killed goes on where it was, at th
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.services.imports.entry import ForeignEntry, NotTaken
@@ -31,16 +32,14 @@ _PLACES = 3
 _MOST_REASONS = 100
 
 
-@dataclass(slots=True, kw_only=True)
-class Reason:
+class Reason(Struct, kw_only=True):
     """Something that was left out: how often, and where first."""
 
     count: int = 0
     where: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True, kw_only=True)
-class ProgramImport:
+class ProgramImport(Struct, kw_only=True):
     """What an import took of a program, or would take.
 
     Attributes:

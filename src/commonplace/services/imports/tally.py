@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import locked, make_folder, replace_file
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportCount:
+class ImportCount(Struct, frozen=True, kw_only=True):
     """How many entries of a program a journal was given, and when last (ISO 8601)."""
 
     program: str

@@ -6,8 +6,9 @@ preferences are one record of names and values, and no text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.memory.entry import (
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 _IS_KEPT = "A message is never altered: the new text is a message of its own."
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryAmender:
+class MemoryAmender(Struct, frozen=True):
     """Corrects records of a user's memory; see `core.ports.AmendsRefs`."""
 
     service: MemoryService

@@ -6,9 +6,10 @@ Never encodes, and keeps nothing: what could not be done is for the next worker 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Lost
 from commonplace.core.values import Put
@@ -30,8 +31,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A line of the outbox and what the index is to hold of it."""
 
     noted: OutboxLine

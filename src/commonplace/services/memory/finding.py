@@ -6,9 +6,11 @@ Decides nothing about ranking: `search` does, with the numbers of its policy.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.ports import CountsTokens
@@ -54,8 +56,7 @@ READ_FAILED = "DB_READ_FAILED"
 NONE_OPEN = "No to-do is open."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryNumbers:
+class MemoryNumbers(Struct, frozen=True, kw_only=True):
     """What settings say of a search: hits, the least cosine, what newness adds."""
 
     top_k: int
@@ -63,8 +64,7 @@ class MemoryNumbers:
     recency: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryQuestion:
+class MemoryQuestion(Struct, frozen=True, kw_only=True):
     """What is asked.
 
     Attributes:
@@ -90,8 +90,7 @@ class MemoryQuestion:
     before: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryHit:
+class MemoryHit(Struct, frozen=True, kw_only=True):
     """A record that was found, as it is now.
 
     Attributes:
@@ -129,8 +128,7 @@ class MemoryHit:
         return self.entry.text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryFound:
+class MemoryFound(Struct, frozen=True, kw_only=True):
     """What a search found, best first.
 
     Attributes:

@@ -6,8 +6,10 @@ Says nothing in words: it keeps records, files what was kept, and finds; others 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.clock import find_zone
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, already_superseded
@@ -58,8 +60,7 @@ _ZONE_SHOWN = 60
 _REMAINS = "Bytes of it remain on the disk while other processes read; a later call erases them."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemorySaved:
+class MemorySaved(Struct, frozen=True, kw_only=True):
     """A record that is kept.
 
     Attributes:
@@ -70,8 +71,7 @@ class MemorySaved:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryStats:
+class MemoryStats(Struct, frozen=True, kw_only=True):
     """How much of each kind is kept, how much can be found, and how much waits for a vector."""
 
     kinds: tuple[KindTally, ...]

@@ -5,8 +5,9 @@ Never rewrites the history: what was understood before stays in it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import Conflict, Denied, Invalid
 from commonplace.core.text import text_hash
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 _IS_KEPT = "An entry of the notebook is a commit and stays: the new text is an entry of its own."
 
 
-@dataclass(frozen=True, slots=True)
-class NotebookAmender:
+class NotebookAmender(Struct, frozen=True):
     """Corrects entries and overviews; see `core.ports.AmendsRefs`."""
 
     service: NotebookService

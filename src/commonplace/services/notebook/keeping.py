@@ -5,8 +5,10 @@ Never offered to a model and never renders; keeps the index true after each chan
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.ids import key_id
@@ -30,8 +32,7 @@ Progress: TypeAlias = "Callable[[int, int], None] | None"
 _FILING_S = 30.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadyNotebook:
+class ReadyNotebook(Struct, frozen=True, kw_only=True):
     """A notebook that is there. adopted: its repository was there before."""
 
     folder: Path
@@ -39,8 +40,7 @@ class ReadyNotebook:
     sections: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettledOverview:
+class SettledOverview(Struct, frozen=True, kw_only=True):
     """A section whose overview was settled. left: the sections that still wait."""
 
     section: str
@@ -49,8 +49,7 @@ class SettledOverview:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonImport:
+class JsonImport(Struct, frozen=True, kw_only=True):
     """What an import came to. repeated: entries imported before; notes: what was left out."""
 
     added: int

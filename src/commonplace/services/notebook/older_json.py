@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
 _DEEPEST = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OldEntry:
+class OldEntry(Struct, frozen=True, kw_only=True):
     """One entry of the older JSON. overview: the section's, with its last entry alone."""
 
     section: str

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.files import make_folder
@@ -82,8 +83,7 @@ class Reads:
                     self._characters -= len(text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotebookService:
+class NotebookService(Struct, frozen=True, kw_only=True):
     """One owner's notebook with its filing, its search and its settings.
 
     Attributes:

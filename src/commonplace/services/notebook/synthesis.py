@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass, replace
 from importlib import resources
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.redact import Screen
@@ -47,8 +49,7 @@ _WRAPPED = re.compile(r"\s*(`{3,})(?:markdown|md)?[ \t]*\n(?P<inside>.*)\n\1\s*"
 END_OF_LEFT_OUT = "<!-- end of what the model left out -->"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OverviewPair:
+class OverviewPair(Struct, frozen=True, kw_only=True):
     """Two versions of a section's overview; base: what both began from, where that is known."""
 
     section: str
@@ -58,8 +59,7 @@ class OverviewPair:
     work_context: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Synthesis:
+class Synthesis(Struct, frozen=True, kw_only=True):
     """One text of two, and who made it.
 
     Attributes:

@@ -5,8 +5,9 @@ Never makes a text for a model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.values import Amendment, EditableText
 from commonplace.services.amend import left_notes
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from commonplace.services.private.service import PrivateService
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateAmender:
+class PrivateAmender(Struct, frozen=True):
     """Corrects private entries, in other projects of the owner too; see `core.ports.AmendsRefs`."""
 
     service: PrivateService

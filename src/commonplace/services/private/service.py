@@ -6,10 +6,11 @@ Never makes a text for a model, and never decides anything about files or rankin
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.values import Filter, Interval, Put
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 _LATEST = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivateWritten:
+class PrivateWritten(Struct, frozen=True, kw_only=True):
     """What a write came to.
 
     Attributes:
@@ -45,8 +45,7 @@ class PrivateWritten:
     filed: Filed | Pending
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivateFound:
+class PrivateFound(Struct, frozen=True, kw_only=True):
     """What a search found, best first.
 
     Attributes:
@@ -59,8 +58,7 @@ class PrivateFound:
     before: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivateListed:
+class PrivateListed(Struct, frozen=True, kw_only=True):
     """Entries, newest first, and the time they lie in. named: whether a phrase named that time."""
 
     entries: tuple[PrivateEntry, ...]
@@ -68,8 +66,7 @@ class PrivateListed:
     named: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivateService:
+class PrivateService(Struct, frozen=True, kw_only=True):
     """The private journal of one owner and one project, with its index.
 
     Attributes:

@@ -5,8 +5,9 @@ Never answers with a weak match, and never with more of the private journal than
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.brief_item import BriefItem
 from commonplace.core.errors import CommonplaceError
@@ -31,8 +32,7 @@ _POOL = 10
 _PRIVATE = "private"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptReach:
+class PromptReach(Struct, frozen=True, kw_only=True):
     """Where a prompt is looked for.
 
     Attributes:
@@ -45,8 +45,7 @@ class PromptReach:
     private: Mapping[str, frozenset[str] | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptService:
+class PromptService(Struct, frozen=True, kw_only=True):
     """What answers the prompts of one owner in one project.
 
     Attributes:

@@ -5,9 +5,11 @@ Never makes a text for a model, and never knows a journal but by its port.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Denied, NotFound, Unavailable
 from commonplace.core.ports import OpensPaths
@@ -33,8 +35,7 @@ if TYPE_CHECKING:
     from commonplace.services.transcripts.safety import Safety
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallQuestion:
+class RecallQuestion(Struct, frozen=True, kw_only=True):
     """A question as understood: what is searched, what is left of it without its time, the time.
 
     Attributes:
@@ -62,8 +63,7 @@ class RecallQuestion:
         return replace(within, interval=self.interval or Interval())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntriesRecalled:
+class EntriesRecalled(Struct, frozen=True, kw_only=True):
     """What answers a question to all journals.
 
     Attributes:
@@ -83,8 +83,7 @@ class EntriesRecalled:
     missing: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntriesOfTime:
+class EntriesOfTime(Struct, frozen=True, kw_only=True):
     """What was written in a time, newest first; interval: None for any time.
 
     Attributes:
@@ -98,8 +97,7 @@ class EntriesOfTime:
     notes: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallService:
+class RecallService(Struct, frozen=True, kw_only=True):
     """All journals of one owner, with the index over them.
 
     Attributes:

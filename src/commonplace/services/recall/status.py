@@ -6,8 +6,9 @@ Never loads a model, and never lets one broken part hide the others.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import Tallying
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from commonplace.services.transcripts.safety import Safety
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalStatus:
+class JournalStatus(Struct, frozen=True, kw_only=True):
     """How a journal stands in the index; counts are None where the index cannot be read.
 
     Attributes:
@@ -41,8 +41,7 @@ class JournalStatus:
     trouble: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallStatus:
+class RecallStatus(Struct, frozen=True, kw_only=True):
     """The state of all journals, the index and the encoder.
 
     Attributes:

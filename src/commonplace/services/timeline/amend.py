@@ -5,8 +5,9 @@ Never makes a text for a model; a rollup is never corrected, it follows what it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.timeline.entry import JOURNAL, ref_of, version_of
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from commonplace.services.timeline.service import TimelineService
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineAmender:
+class TimelineAmender(Struct, frozen=True):
     """Corrects entries of the timeline; see `core.ports.AmendsRefs`."""
 
     service: TimelineService

@@ -6,10 +6,12 @@ Decides nothing about ranking: `search` does, with the numbers of its policy.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.core.values import ChainLink, Filter, Interval
@@ -54,8 +56,7 @@ _OF_A_TIME = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineHit:
+class TimelineHit(Struct, frozen=True, kw_only=True):
     """An entry that was found; its figures are those of `Hit`, and none where it was listed.
 
     Attributes:
@@ -93,8 +94,7 @@ class TimelineHit:
         return self.entry.text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineFound:
+class TimelineFound(Struct, frozen=True, kw_only=True):
     """What a search found, best first. interval: the time it kept to, phrase: as it was asked."""
 
     hits: tuple[TimelineHit, ...]
@@ -103,8 +103,7 @@ class TimelineFound:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineSearch:
+class TimelineSearch(Struct, frozen=True, kw_only=True):
     """Searches one owner's timeline. stores: whether a summary that is due is made and kept."""
 
     rollups: Rollups

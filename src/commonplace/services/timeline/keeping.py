@@ -6,8 +6,9 @@ Never offered to a model and never in words: `tools.timeline.for_people` renders
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
@@ -43,8 +44,7 @@ _PERIODS_SHOWN = 62
 _DAYS: dict[Level, int] = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownPeriod:
+class ShownPeriod(Struct, frozen=True, kw_only=True):
     """A period, the way down from it, and the refs of the rollups that it went into."""
 
     rollup: TimelineEntry
@@ -52,16 +52,14 @@ class ShownPeriod:
     above: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrendsOf:
+class TrendsOf(Struct, frozen=True, kw_only=True):
     """The trends of a time; interval: as it was asked for, None for all there is."""
 
     interval: Interval | None
     trends: Trends
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryTally:
+class EntryTally(Struct, frozen=True, kw_only=True):
     """How many entries of a type and a status there are; the time of the first and the last."""
 
     entry_type: str
@@ -71,16 +69,14 @@ class EntryTally:
     last: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelState:
+class ModelState(Struct, frozen=True, kw_only=True):
     """Whether a model puts rollups into words; error: why the one that is set cannot."""
 
     is_set: bool
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineStatus:
+class TimelineStatus(Struct, frozen=True, kw_only=True):
     """What is kept of one owner's timeline, what is due, what retention and models would do."""
 
     owner: str
@@ -91,8 +87,7 @@ class TimelineStatus:
     model: ModelState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolledUp:
+class RolledUp(Struct, frozen=True, kw_only=True):
     """What a run made: rollups, texts by a model (None without one), and what retention did."""
 
     made: int
@@ -101,8 +96,7 @@ class RolledUp:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DryRun:
+class DryRun(Struct, frozen=True, kw_only=True):
     """What a run would do now."""
 
     due: tuple[DueLevel, ...]
@@ -110,8 +104,7 @@ class DryRun:
     model: ModelState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rebuilt:
+class Rebuilt(Struct, frozen=True, kw_only=True):
     """A time whose rollups were made again, and how many they are."""
 
     interval: Interval

@@ -6,8 +6,9 @@ Values in, values out: `tools.timeline` puts them into words.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import nearest, opening
@@ -48,8 +49,7 @@ _AT_ONCE_S = 0.5
 _AFTER_DELETING_S = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedEntry:
+class RecordedEntry(Struct, frozen=True, kw_only=True):
     """An entry that is recorded.
 
     Attributes:

@@ -6,8 +6,10 @@ Only reads; what is not rolled up yet stands in its place all the same.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.clock import period, period_key
 from commonplace.core.text import body_of, first_words
@@ -34,8 +36,7 @@ MOST_SHOWN = 2_000
 _PAGE = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeriodNode:
+class PeriodNode(Struct, frozen=True, kw_only=True):
     """One step: a period, or an entry in an hour (level None).
 
     Attributes:

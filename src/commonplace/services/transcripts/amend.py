@@ -5,8 +5,9 @@ Never makes a text for a model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
+
+from msgspec import Struct
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.text import opening, text_hash
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from commonplace.services.transcripts.service import TranscriptService
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptAmender:
+class TranscriptAmender(Struct, frozen=True):
     """Deletes messages and sessions; see `core.ports.AmendsRefs`."""
 
     service: TranscriptService

@@ -6,8 +6,9 @@ Never changes an original, and never imports a message twice, however often it i
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.files import translated
@@ -33,8 +34,7 @@ Progress: TypeAlias = "Callable[[str, int, int], None]"
 """Called with (what a client is called, bytes read, bytes in all)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Original:
+class Original(Struct, frozen=True, kw_only=True):
     """A file of a client's that may hold what is not imported. size: how large it was."""
 
     client: str
@@ -42,8 +42,7 @@ class Original:
     size: int
 
 
-@dataclass(slots=True, kw_only=True)
-class ClientImport:
+class ClientImport(Struct, kw_only=True):
     """What an import takes of one client, or would take.
 
     Args:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.journals.transcripts.clients import LINE_CLIENTS, document_client, line_client
 from commonplace.journals.transcripts.copying import copied_from, is_whole
@@ -31,8 +32,7 @@ _DAY_S = 86_400.0
 _LARGEST = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Safety:
+class Safety(Struct, frozen=True, kw_only=True):
     """How the sessions of this machine's clients stand.
 
     Attributes:

@@ -5,10 +5,11 @@ Values in, values out; never makes a text for a model. What is deleted leaves th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, timedelta
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import first_words, opening
@@ -31,16 +32,14 @@ _AROUND = 3
 """Messages shown before the one that was named."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedSession:
+class ListedSession(Struct, frozen=True, kw_only=True):
     """A session in a list; title: how the user began it."""
 
     session: SessionSummary
     title: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionsListed:
+class SessionsListed(Struct, frozen=True, kw_only=True):
     """A page of sessions, the one that went on last first; has_more: whether there are older."""
 
     sessions: Sequence[ListedSession]
@@ -48,8 +47,7 @@ class SessionsListed:
     has_more: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRead:
+class SessionRead(Struct, frozen=True, kw_only=True):
     """A part of a session; next_first: the number to go on from, 0 after the last message."""
 
     session: SessionSummary
@@ -57,8 +55,7 @@ class SessionRead:
     next_first: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranscriptsDeleted:
+class TranscriptsDeleted(Struct, frozen=True, kw_only=True):
     """What was deleted: the refs that were named, how many messages, what the caller must know."""
 
     refs: Sequence[str]
@@ -66,8 +63,7 @@ class TranscriptsDeleted:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranscriptService:
+class TranscriptService(Struct, frozen=True, kw_only=True):
     """The transcripts of one owner, with the index over them.
 
     Attributes:

@@ -5,8 +5,9 @@ Decides nothing about files or ranking: it asks the service and renders.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer

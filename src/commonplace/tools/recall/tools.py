@@ -5,9 +5,10 @@ Decides nothing: it checks names, asks the service, and words what that found.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
+
+from msgspec.structs import replace
 
 from commonplace.core.clock import render_interval
 from commonplace.core.text import opening

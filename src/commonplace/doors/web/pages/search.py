@@ -5,9 +5,10 @@ All that a search depends on stands in its address, so the same link asks the sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.core.clock import render_interval, to_local
 from commonplace.core.errors import Invalid
@@ -28,8 +29,7 @@ EXCERPT = 420
 LIMITS = (10, 25, 50, 100)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Form:
+class _Form(Struct, frozen=True, kw_only=True):
     """What is asked, as the form and the address say it."""
 
     q: str

@@ -5,9 +5,10 @@ Never sees a text: across users its role is shown the outbox alone.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Denied
 from commonplace.db.postgres.text_lists import Texts
