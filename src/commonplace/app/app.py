@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from commonplace.services.imports.tally import ImportTally
     from commonplace.services.projects import ProjectService
     from commonplace.services.recall.prompt import PromptReach, PromptService
+    from commonplace.services.timeline.keeping import TimelineKeeping
     from commonplace.tools.toolset import Toolset
 
 SWEEP_WAITS_S = 2.0
@@ -145,6 +146,16 @@ class App(OwnerContext):
             zone=self.settings.timezone,
             home=str(self.user_home or ""),
             environ=environ,
+        )
+
+    def timeline_keeping(self) -> TimelineKeeping:
+        """The timeline's verbs for people, which no model is offered."""
+        from commonplace.services.timeline.keeping import TimelineKeeping
+
+        return TimelineKeeping(
+            service=self.timeline.service,
+            rewording=lambda: self.languages.rewording(self.timeline.rollups),
+            others=lambda: self.recall.service().journals,
         )
 
     def prompts(self) -> PromptService:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
-    from commonplace.core.values import Candidates, Doc, Interval, Vector
+    from commonplace.core.values import Candidates, Doc, Interval, Numbers, Vector
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.near_duplicates import Shown
     from commonplace.search.policy import Policy
@@ -236,9 +236,20 @@ class Finder:
         """
         return _healed(lambda: self._newest(where, limit))
 
-    def _newest(self, where: Filter, limit: int) -> Found:
-        notes = self._filing.refresh(numbers.FILING_WAIT_S)
-        found = self._index.candidates(
+    def times(self, where: Filter) -> Numbers:
+        """When each doc that a filter lets in was, microseconds since the epoch, oldest first.
+
+        An index that proves damaged is built again first. Raises: Unavailable.
+        """
+        self._filing.refresh(numbers.FILING_WAIT_S)
+        try:
+            return self._newest_of(where, self._index.counts("").docs).at_us
+        except Corrupted as exc:
+            log_failure("A count met a damaged index", exc)
+            return self._newest_of(where, self._index.counts("").docs).at_us
+
+    def _newest_of(self, where: Filter, limit: int) -> Candidates:
+        return self._index.candidates(
             Asked(
                 words="",
                 vector=lambda: None,
@@ -249,6 +260,10 @@ class Finder:
                 newest=True,
             )
         )
+
+    def _newest(self, where: Filter, limit: int) -> Found:
+        notes = self._filing.refresh(numbers.FILING_WAIT_S)
+        found = self._newest_of(where, limit)
         keys = found.keys.tolist()[::-1]
         docs = found.read(keys)
         hits = [

@@ -11,7 +11,6 @@ from commonplace.core.errors import Invalid
 from commonplace.doors.cli.calls import file_everything, opened
 from commonplace.doors.cli.frame import common_options, show
 from commonplace.doors.cli.progress import show_counting
-from commonplace.doors.cli.timeline import keeping
 from commonplace.tools.answers import add_notes
 from commonplace.tools.timeline.for_people import (
     dry_run_answer,
@@ -42,7 +41,7 @@ def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json:
             hint="Give --due, --dry-run, --rebuild PERIOD or --status.",
         )
     with opened() as app:
-        keeper = keeping(app)
+        keeper = app.timeline_keeping()
         if status:
             show(status_answer(keeper.status()), as_json)
         elif dry_run:

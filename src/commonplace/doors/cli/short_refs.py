@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
     from commonplace.config.table import Settings
-    from commonplace.core.values import Filter, Hit
+    from commonplace.core.values import Filter
     from commonplace.services.recall.service import EntriesOfTime
 
 _Found = TypeVar("_Found")
@@ -178,17 +178,8 @@ def newest_entries(app: App, when: str, within: Filter, limit: int) -> EntriesOf
         limit: How many at the most.
     """
     service = app.recall.service()
-    found = service.list_by_time(when, within=within, limit=limit)
-    if within.journals:
-        return found
-    hits: list[Hit] = []
-    page, start = found, 0
-    while True:
-        hits += [hit for hit in page.hits if not hit.doc.covers]
-        if len(hits) >= limit or not page.has_more:
-            return replace(found, hits=hits[:limit])
-        start += limit
-        page = service.list_by_time(when, within=within, limit=limit, start=start)
+    kept = within if within.journals else service.written(within)
+    return service.list_by_time(when, within=kept, limit=limit)
 
 
 def _beginning_with(named: str, leads: Sequence[str], refs: Iterable[str]) -> list[str]:

@@ -49,20 +49,9 @@ from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
     from commonplace.app import App
-    from commonplace.services.timeline.keeping import ShownPeriod, TimelineKeeping
+    from commonplace.services.timeline.keeping import ShownPeriod
 
 call = partial(call_tool, "timeline")
-
-
-def keeping(app: App) -> TimelineKeeping:
-    """The verbs that no model is offered."""
-    from commonplace.services.timeline.keeping import TimelineKeeping
-
-    return TimelineKeeping(
-        service=app.timeline.service,
-        rewording=lambda: app.languages.rewording(app.timeline.rollups),
-        others=lambda: app.recall.service().journals,
-    )
 
 
 def file_timeline(app: App) -> None:
@@ -210,7 +199,7 @@ def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> No
     it today.
     """
     with opened() as app:
-        keeper = keeping(app)
+        keeper = app.timeline_keeping()
 
         def read(named: str) -> ShownPeriod | Page:
             return keeper.show(text=named, depth=depth)
@@ -261,7 +250,7 @@ def trends(period: str | None, as_json: bool, **given: Any) -> None:
     """Count entries, active hours, projects and tags over time; counted, never guessed."""
     with opened() as app:
         phrases = {name: phrase or "" for name, phrase in given.items()}
-        keeper = keeping(app)
+        keeper = app.timeline_keeping()
         show(trends_answer(keeper.trends(period=period or "", **phrases), keeper.zone), as_json)
 
 
@@ -279,7 +268,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
     with opened() as app:
         ref = whole_ref(app, ref, within=Filter(journals=("timeline",), kinds=(RAW, PROFILE)))
         confirm(f"Delete {ref} for good?", yes=yes)
-        keeper = keeping(app)
+        keeper = app.timeline_keeping()
         show(deleted_answer(*look_up(ref, lambda each: keeper.delete(ref=each))), as_json)
 
 
@@ -297,7 +286,9 @@ def import_memories(source: str, thread: str, as_json: bool) -> None:
     name = "stdin" if source == "-" else source
     with opened() as app:
         with show_counting("Importing memories") as progress:
-            done = keeping(app).import_memories(text=text, thread=thread, progress=progress)
+            done = app.timeline_keeping().import_memories(
+                text=text, thread=thread, progress=progress
+            )
         file_everything(app)
         show(imported_answer(done, name), as_json)
 

@@ -6,6 +6,7 @@ mailto and entries of ours.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ MOST = 200_000
 """Characters that are rendered; a longer text is shown as it is written, since its markup may be
 made to take long."""
 
+_SIGNS = re.compile(r"\*\*|__|^#{1,6} +|^> ?|`", re.MULTILINE)
 _SCHEMES = ("http://", "https://", "mailto:")
 
 
@@ -34,9 +36,16 @@ def to_html(text: str) -> Markup:
     return Markup(_parser().render(text))  # noqa: S704  the parser escapes, and raw HTML is off
 
 
+def to_words(text: str) -> str:
+    """The words of a Markdown text on one line, for a list: without its commonest signs."""
+    return " ".join(_SIGNS.sub("", text).split())
+
+
 @cache
 def _parser() -> MarkdownIt:
-    made = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20})
+    made = MarkdownIt(
+        "commonmark", {"html": False, "linkify": False, "breaks": True, "maxNesting": 20}
+    )
     made.enable(["table", "strikethrough"])
     made.disable(["html_block", "html_inline"])
     made.validateLink = _may_link  # type: ignore[method-assign]  # as its documentation has it

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from commonplace.core.text import asked_spans
 from commonplace.doors.web.charts import shares
-from commonplace.doors.web.markdown import to_html
+from commonplace.doors.web.markdown import to_html, to_words
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -37,6 +37,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters["markdown"] = to_html
+    made.filters["words"] = to_words
     made.filters["time"] = time_of
     made.filters["day"] = day_of
     made.filters["marked"] = marked

@@ -31,6 +31,8 @@ _PAGES = "commonplace.doors.web.pages"
 
 PAGES: tuple[PageRow, ...] = (
     PageRow("home", "/", f"{_PAGES}.home:home", "Home"),
+    PageRow("calendar", "/calendar", f"{_PAGES}.calendar:today", "Calendar"),
+    PageRow("period", "/calendar/{key}", f"{_PAGES}.calendar:period"),
     PageRow("search", "/search", f"{_PAGES}.search:search", "Search"),
     PageRow("entry", "/entry", f"{_PAGES}.entry:entry"),
     PageRow("edit", "/entry/edit", f"{_PAGES}.entry:edit"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from commonplace.core.clock import bounds_us
 from commonplace.core.errors import Denied, NotFound, Unavailable
 from commonplace.core.ports import OpensPaths
 from commonplace.core.refs import look_up
@@ -208,6 +209,12 @@ class RecallService(Struct, frozen=True, kw_only=True):
         if when.strip():
             with naming("when"):
                 interval = parse_when(when, now=self.clock(), zone=self.zone)
+        return self.list_in(interval, within=within, limit=limit, start=start)
+
+    def list_in(
+        self, interval: Interval | None, *, within: Filter, limit: int, start: int = 0
+    ) -> EntriesOfTime:
+        """As `list_by_time`, in a time that is read already; None for any. Raises: Unavailable."""
         # One more than is shown says whether there are more.
         found = self.finder.newest(
             replace(within, interval=interval or Interval()), start + limit + 1
@@ -218,6 +225,33 @@ class RecallService(Struct, frozen=True, kw_only=True):
             has_more=len(found.hits) > start + limit,
             notes=found.notes,
         )
+
+    def written(self, within: Filter) -> Filter:
+        """A filter that keeps to what was written, and lets in no summary of it.
+
+        A summary bears the end of its period, so it would stand before all that it repeats.
+        """
+        from commonplace.journals.timeline.entry import ROLLUP_TYPES
+
+        summaries = frozenset(ROLLUP_TYPES.values())
+        kinds = within.kinds or [x for each in self.journals.values() for x in each.kinds]
+        return replace(within, kinds=tuple(x for x in kinds if x not in summaries))
+
+    def count_in(self, periods: Sequence[Interval], *, within: Filter) -> list[int]:
+        """How many entries lie in each of some periods. Raises: Unavailable.
+
+        Args:
+            periods: One behind the other, each with both ends.
+            within: The entries that count, of any time.
+        """
+        if not periods:
+            return []
+        span = Interval(start=periods[0].start, end=periods[-1].end)
+        times = self.finder.times(replace(within, interval=span))
+        bounds = [bounds_us(each) for each in periods]
+        firsts = times.searchsorted([start for start, _ in bounds])
+        lasts = times.searchsorted([end for _, end in bounds])
+        return [int(count) for count in lasts - firsts]
 
     def open_ref(self, ref: str) -> Page:
         """The entry under a ref of any journal, or under a path, with what stands beside it.

@@ -1,0 +1,220 @@
+"""Calendar: a year, month, week, day or hour, with its summary, and the way to each entry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import (
+    day_of,
+    find_period_key,
+    period_key,
+    periods_in,
+    start_of_day,
+    to_local,
+)
+from commonplace.core.clock import period as period_at
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.rollups import ranked
+from commonplace.core.text import opening
+from commonplace.core.values import Filter, Interval
+from commonplace.doors.web.visit import Redirect, WebPage
+from commonplace.services.timeline.keeping import ShownPeriod
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date, tzinfo
+
+    from commonplace.core.clock import Level
+    from commonplace.doors.web.visit import Visit
+
+LISTED = 100
+"""Entries of a day or an hour that are listed; the rest a page further."""
+
+STEPS: Mapping[Level, Level] = {"year": "month", "month": "day", "week": "day", "day": "hour"}
+"""What each level is divided into."""
+
+_HEAT = 4
+_TICK = timedelta(microseconds=1)
+_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A part of a period: its key, what it is called, its entries, how many that is among others.
+
+    Args:
+        heat: 0 for none, to 4 for as many as the fullest part has.
+    """
+
+    key: str
+    name: str
+    count: int
+    heat: int
+
+
+def today(visit: Visit) -> Redirect:
+    """The month that goes on; or the day of a date that was typed."""
+    typed = visit.value("on")
+    if typed:
+        return Redirect(to=visit.url("period", key=typed))
+    return Redirect(to=visit.url("period", key=period_key(visit.now, "month", visit.zone)))
+
+
+def period(visit: Visit) -> WebPage:
+    """One period."""
+    zone, key = visit.zone, visit.parts["key"]
+    found = find_period_key(key, zone)
+    if found is None:
+        raise Invalid(
+            f"No such time: {opening(key, 60)!r}.",
+            hint="Use 2026, 2026-11, 2026-W47, 2026-11-23 or 2026-11-23T10.",
+        )
+    level, interval = found
+    assert interval.start is not None
+    assert interval.end is not None
+    key = period_key(interval.start, level, zone)
+    journals = visit.values("journal")
+    service = visit.app.recall.service()
+    within = service.written(Filter(journals=journals))
+    cells = _cells(visit, level, interval, within)
+    values: dict[str, Any] = {
+        "current": "calendar",
+        "key": key,
+        "level": level,
+        "name": name_of(interval, level, zone),
+        "before": period_key(interval.start - _TICK, level, zone),
+        "after": period_key(interval.end, level, zone),
+        "above": _above(interval, level, zone),
+        "journals": [each.name for each in visit.app.journals],
+        "chosen": journals,
+        "total": sum(cell.count for cell in cells),
+        "cells": cells,
+        "weeks": _weeks(visit, interval, cells) if level == "month" else None,
+        "listed": None,
+        "start": 0,
+        "size": LISTED,
+        "summary": _summary(visit, key),
+    }
+    if level in {"day", "hour"}:
+        start = _number(visit.value("start", "0"))
+        values["start"] = start
+        values["listed"] = service.list_in(interval, within=within, limit=LISTED, start=start)
+    return WebPage(template="calendar.html", title=values["name"], values=values)
+
+
+def name_of(interval: Interval, level: Level, zone: tzinfo) -> str:
+    """A period as people say it: `November 2026`, `Week 47 of 2026`, `Mon 23 Nov 2026`."""
+    assert interval.start is not None
+    day = day_of(interval.start, zone)
+    match level:
+        case "year":
+            return f"{day.year}"
+        case "month":
+            return f"{day:%B} {day.year}"
+        case "week":
+            year, week, _ = day.isocalendar()
+            return f"Week {week} of {year}"
+        case "day":
+            return f"{day:%A}, {day.day} {day:%B} {day.year}"
+        case "hour":
+            local = to_local(interval.start, zone)
+            return f"{day:%a} {day.day} {day:%b} {day.year}, {local:%H:%M}"
+
+
+def heat_of(count: int, most: int) -> int:
+    """How full a part is beside the fullest: 0 for none, then 1 to 4."""
+    return 0 if not count else max(1, round(_HEAT * (count / most) ** 0.5))
+
+
+def count_cells(
+    visit: Visit, parts: Sequence[Interval], level: Level, within: Filter
+) -> list[Cell]:
+    """Parts of a time with the number of their entries."""
+    counts = visit.app.recall.service().count_in(parts, within=within)
+    most = max(counts, default=0)
+    return [
+        Cell(
+            key=period_key(each.start, level, visit.zone),
+            name=name_of(each, level, visit.zone),
+            count=count,
+            heat=heat_of(count, most),
+        )
+        for each, count in zip(parts, counts, strict=True)
+        if each.start is not None
+    ]
+
+
+def _cells(visit: Visit, level: Level, interval: Interval, within: Filter) -> list[Cell]:
+    step = STEPS.get(level)
+    if step is None:
+        return count_cells(visit, [interval], level, within)
+    return count_cells(visit, list(periods_in(interval, step, visit.zone)), step, within)
+
+
+def _weeks(
+    visit: Visit, month: Interval, cells: Sequence[Cell]
+) -> list[tuple[str, list[Cell | None]]]:
+    """The days of a month as rows of a calendar: the key of each week, then Monday to Sunday."""
+    assert month.start is not None
+    first: date = day_of(month.start, visit.zone)
+    days: list[Cell | None] = [None] * first.weekday() + [*cells]
+    days += [None] * (-len(days) % 7)
+    rows = []
+    for row in range(0, len(days), 7):
+        monday = first + timedelta(days=row - first.weekday())
+        key = period_key(start_of_day(monday, visit.zone), "week", visit.zone)
+        rows.append((key, days[row : row + 7]))
+    return rows
+
+
+def _above(interval: Interval, level: Level, zone: tzinfo) -> list[tuple[str, str]]:
+    """What a period lies in, the widest first: its key and its name."""
+    assert interval.start is not None
+    wider: Mapping[Level, tuple[Level, ...]] = {
+        "hour": ("year", "month", "week", "day"),
+        "day": ("year", "month", "week"),
+        "week": ("year", "month"),
+        "month": ("year",),
+    }
+    found = []
+    for each in wider.get(level, ()):
+        span = period_at(interval.start, each, zone)
+        assert span.start is not None
+        found.append((period_key(span.start, each, zone), name_of(span, each, zone)))
+    return found
+
+
+def _summary(visit: Visit, key: str) -> Mapping[str, Any] | None:
+    """What the timeline says of a period, what it was made from and what it went into."""
+    app = visit.app
+    if not app.timeline.journal.exists:
+        return None
+    try:
+        shown = app.timeline_keeping().show(text=key, depth=1)
+    except CommonplaceError as exc:
+        return {"problem": str(exc)}
+    if not isinstance(shown, ShownPeriod) or not shown.rollup.content:
+        return None
+    rollup = shown.rollup
+    figures = rollup.metadata.get("figures")
+    figures = figures if isinstance(figures, dict) else {}
+    return {
+        "problem": "",
+        "text": visit.shown(rollup.content),
+        "ref": "" if rollup.partial else rollup.ref,
+        "at": rollup.updated,
+        "is_partial": rollup.partial,
+        "is_stale": rollup.stale,
+        "down": shown.node.down,
+        "above": shown.above,
+        "projects": ranked(figures.get("projects") or {}, _NAMED),
+        "tags": ranked(figures.get("tags") or {}, _NAMED),
+    }
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > len("10000"):
+        raise Invalid(f"Invalid start: {opening(text, 20)!r}.", hint="Use 0 to 99999.")
+    return int(text)

@@ -1,0 +1,110 @@
+"""The calendar and the first page: how many entries each time has, and the way to each of them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.doors.web.web_world import words_of
+
+
+@pytest.fixture
+def filled(world):
+    """Three entries of April 2026, one of today."""
+    for at in ("2026-04-10 09:00", "2026-04-10 09:30", "2026-04-12 23:59"):
+        world.call("chronicle", "add_entry", message=f"worked at {at}", at=at)
+    world.call("private", "process_thoughts", project_notes="a note of today")
+    return world
+
+
+def period(world, key, **query):
+    return words_of(world.browser().get(f"/calendar/{key}", params=query))
+
+
+def test_the_calendar_opens_at_this_month(browser):
+    """And a typed date at its day."""
+    assert browser.get("/calendar").headers["location"] == "/calendar/2026-11"
+    typed = browser.get("/calendar", params={"on": "2026-04-10"})
+    assert typed.headers["location"] == "/calendar/2026-04-10"
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "count"),
+    [
+        ("2026", "2026", "4 entries."),
+        ("2026-04", "April 2026", "3 entries."),
+        ("2026-W15", "Week 15 of 2026", "3 entries."),
+        ("2026-04-10", "Friday, 10 April 2026", "2 entries."),
+        ("2026-04-10T09", "Fri 10 Apr 2026, 09:00", "2 entries."),
+        ("2026-05", "May 2026", "Nothing was written."),
+    ],
+)
+def test_each_level_counts_its_entries(filled, key, name, count):
+    """From a year to an hour."""
+    words = period(filled, key)
+    assert name in words
+    assert count in words
+
+
+def test_a_month_is_a_table_of_weeks(filled):
+    """April 2026 begins on a Wednesday; a day says its number and its entries."""
+    page = filled.browser().get("/calendar/2026-04").text
+    assert 'aria-label="Friday, 10 April 2026: 2">10 <small>2</small>' in page
+    assert re.search(r"W14</a></th>\s*<td></td>\s*<td></td>\s*<td", page)
+
+
+def test_a_day_lists_its_entries(filled):
+    """The newest first, each with a link."""
+    words = period(filled, "2026-04-10")
+    assert words.index("worked at 2026-04-10 09:30") < words.index("worked at 2026-04-10 09:00")
+
+
+def test_one_journal_alone(filled):
+    """The others neither count nor are listed."""
+    assert "Nothing was written in private." in period(filled, "2026-04", journal="private")
+    assert "3 entries in chronicle." in period(filled, "2026-04", journal="chronicle")
+
+
+def test_a_summary_with_both_ways(world):
+    """What it was made from, and what it went into; summaries are not counted as entries."""
+    for minute in ("05", "25"):
+        world.call(
+            "timeline", "timeline_add", content=f"tests, {minute}", at=f"2026-10-06 10:{minute}"
+        )
+    world.app.timeline_keeping().roll_up()
+    words = period(world, "2026-10-06")
+    assert "2 entries." in words
+    assert "nothing below it has changed since" in words
+    assert "went into timeline:rollup_monthly_202610" in words
+    assert "made from 2026-10-06T10" in words
+    world.call("timeline", "timeline_add", content="late", at="2026-10-06 11:00")
+    assert "3 entries." in period(world, "2026-10-06")
+
+
+@pytest.mark.parametrize(
+    "key", ["2026-13", "2026-02-30", "now", "26", "2026-W54", "0000", "9999", "2026-11-23T99", "é"]
+)
+def test_times_in_no_calendar(browser, key):
+    """Say so; none is an error of the server."""
+    assert browser.get(f"/calendar/{key}").status_code in {200, 400}
+
+
+def test_the_first_page(filled):
+    """A year at a glance, whose days lead to the calendar, and the last entries."""
+    page = filled.browser().get("/")
+    assert "4 entries." in words_of(page)
+    assert "a note of today" in words_of(page)
+    assert 'href="/calendar/2026-04-10"' in page.text
+    assert "<title>Friday, 10 April 2026: 2</title>" in page.text
+
+
+def test_the_first_page_of_one_journal(filled):
+    """Its toggle leads back to all."""
+    page = filled.browser().get("/", params={"journal": "private"})
+    assert "1 entry in private." in words_of(page)
+    assert "worked at" not in words_of(page)
+
+
+def test_the_first_page_of_an_empty_home(browser):
+    """Says how to begin."""
+    assert "Nothing was written yet." in words_of(browser.get("/"))
