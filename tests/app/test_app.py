@@ -16,7 +16,6 @@ from tests.patience import PATIENCE_S
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError
-from commonplace.doors.cli.timeline import keeping as timeline_keeping
 from commonplace.tools.chronicle.for_people import ChronicleKeeping
 from commonplace.tools.private.for_people import edit_entry
 from commonplace.tools.timeline.for_people import shown_answer
@@ -225,7 +224,7 @@ def test_the_way_down_shows_what_was_written(opened):
     """Of a private entry neither its front matter nor its headings."""
     app = opened(timeline_feed="private", timezone="UTC")
     app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
-    told = shown_answer(timeline_keeping(app).show(text="today"), UTC).text
+    told = shown_answer(app.timeline_keeping().show(text="today"), UTC).text
     assert "  Relieved that the orchard report is done.  private:user/" in told
     assert "title:" not in told
 

@@ -11,7 +11,6 @@ import pytest
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.doors.cli.chronicle import keeping as chronicle_keeping
-from commonplace.doors.cli.timeline import keeping as timeline_keeping
 from commonplace.memory import Memory
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.private.for_people import delete_entry
@@ -36,7 +35,7 @@ class Home:
         slot = ReadySlot(HashingEncoder())
         self.app = App(self.settings, user_home=self.home, clock=self.clock, encoder=slot)
         self.memory = Memory("me", settings=self.settings, clock=self.clock, encoder=slot)
-        self.timeline = timeline_keeping(self.app)
+        self.timeline = self.app.timeline_keeping()
 
     def close(self):
         self.app.close()

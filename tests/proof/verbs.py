@@ -19,7 +19,6 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.values import Interval
 from commonplace.doors.cli import chronicle as chronicle_commands
-from commonplace.doors.cli import timeline as timeline_commands
 from commonplace.doors.doctor.checks import Doctor
 from commonplace.journals.memory.records import ref_of
 from commonplace.testing import HashingEncoder, ReadySlot
@@ -86,7 +85,7 @@ def timeline_edit(app, ref, text):
 
 
 def timeline_delete(app, ref):
-    timeline_commands.keeping(app).delete(ref=ref)
+    app.timeline_keeping().delete(ref=ref)
 
 
 def memory_save(app, text):
