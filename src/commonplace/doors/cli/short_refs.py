@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.files import make_folder, remove_leftovers, replace_file

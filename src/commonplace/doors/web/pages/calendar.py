@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from commonplace.core.clock import (
     day_of,
@@ -40,8 +41,7 @@ _TICK = timedelta(microseconds=1)
 _NAMED = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Struct, frozen=True, kw_only=True):
     """A part of a period: its key, what it is called, its entries, how many that is among others.
 
     Args:
