@@ -15,7 +15,7 @@ The herring boats were in. @sea
 
 [x] is no time, so it goes on.
 
-[2024-05-04 10:00:00 PM] Bread *
+[2024-05-04 10:00:00 PM] *Bread *
 Baked twice.
 
 [2024-05-04 10:00:30 PM] Bread

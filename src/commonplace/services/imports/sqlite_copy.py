@@ -100,6 +100,13 @@ def has_table(database: sqlite3.Connection, path: str, table: str) -> bool:
         return bool(list(database.execute(f"PRAGMA table_info({table})")))
 
 
+def count_of(database: sqlite3.Connection, path: str, table: str) -> int:
+    """How many rows a table has. Raises: Invalid for a damaged database."""
+    with _explained(path):
+        (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608  a name of ours
+    return int(count)
+
+
 @contextmanager
 def _opened(copy: str, path: str, how: str) -> Iterator[sqlite3.Connection]:
     with _explained(path):

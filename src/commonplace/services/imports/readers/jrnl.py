@@ -142,8 +142,9 @@ def _texts(file: IO[bytes], path: str, zone: tzinfo, names: _Names) -> Iterator[
 
 def _entry(at: datetime, text: str, where: str, names: _Names) -> ForeignEntry:
     title, feed, body = text.partition("\n")
-    is_starred = title.rstrip().endswith(" *")
-    text = f"{title.rstrip()[:-2].rstrip() if is_starred else title.rstrip()}{feed}{body}".strip()
+    # As jrnl itself takes them away: it writes a star behind one that the user put before.
+    is_starred = title.rstrip().endswith("*")
+    text = f"{title.strip(' *') if is_starred else title.rstrip()}{feed}{body}".strip()
     return ForeignEntry(
         id=names.of(at, text),
         text=text,

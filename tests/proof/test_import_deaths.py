@@ -1,0 +1,43 @@
+"""Death at any moment of an import: the next one goes on, and nothing is there twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+DIARY = "".join(f"[2024-05-0{n} 09:30] Day {n}\nAt the harbour.\n\n" for n in (1, 2, 3))
+
+
+def imported(path, into, **more):
+    """What an import into a journal says of itself."""
+    words = ["import", "jrnl", str(path), "--into", into, "--json"]
+    return subprocess.run(
+        [sys.executable, "-m", "commonplace", *words], capture_output=True, text=True, **more
+    )
+
+
+@pytest.mark.parametrize("into", ["private", "timeline"])
+@pytest.mark.parametrize("stride", [41, pytest.param(3, marks=pytest.mark.long)])
+def test_a_death_at_each_step_of_an_import(world, faults, tmp_path, into, stride):
+    """Killed before each step in turn, each time with a diary of other days."""
+    step, nth, dead = "none yet", 1 - stride, 0
+    while step:
+        nth += stride
+        diary = tmp_path / "journal.txt"
+        diary.write_text(DIARY.replace("2024", str(1980 + nth % 200)))
+        faults.plan(nth, "kill")
+        imported(diary, into, env={**os.environ, **faults.env})
+        step = faults.lift()
+        dead += bool(step)
+        after, again = (json.loads(imported(diary, into).stdout) for _ in range(2))
+        assert after["new"] + after["there"] == 3, step
+        assert (again["new"], again["there"], again["updated"]) == (0, 3, 0)
+        if into == "private":
+            days = [p for p in world.entries() if p.parent.name.startswith(str(1980 + nth % 200))]
+            assert len(days) == 3, step
+    assert dead
+    assert world.problems() == []
