@@ -94,7 +94,7 @@ def test_facts_go_into_the_timeline(graph):
     done = run("import", "server-memory", str(graph))
     assert re.fullmatch(
         r"server-memory: imported 1 entry into timeline, \d{4}-\d\d-\d\d\.\n\n"
-        r"Note: Without a time of their own: 1 entry; they stand at that of the file\.\n",
+        r"Note: Without a time of their own: 1 entry, at that of the file or of now\.\n",
         done.stdout,
     )
     opened = facts("open", ref_of("tea"))
@@ -171,3 +171,32 @@ def test_a_wrong_call_is_refused(diary, tmp_path):
     done = run("import", "jrnl", str(tmp_path / "none.txt"))
     assert done.exit_code == 3
     assert "Name its journal file" in done.output
+
+
+@pytest.mark.parametrize("into", ["private", "timeline"])
+def test_of_two_with_one_id_the_first_comes_in(tmp_path, into):
+    """However often it is asked: neither takes the place of the other."""
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps([{"id": "a", "memory": "Tea"}, {"id": "a", "memory": "Coffee"}]))
+    for new in (1, 0):
+        done = facts("import", "mem0", str(path), "--into", into)
+        assert (done["new"], done["updated"]) == (new, 0)
+        assert done["items"][0]["why"] == "another with the same id came before it"
+
+
+def test_hostile_values_hinder_no_other_entry(tmp_path):
+    """Nested beyond measure, too long, no JSON, no text for UTF-8."""
+    deep: dict[str, object] = {}
+    for _ in range(900):
+        deep = {"x": deep}
+    more = [deep, {"x": "y" * 100_000}, {"x": float("inf")}, {"imported_from": "me", "tags": 5}]
+    memories = [{"id": f"{n}", "memory": "Tea", "metadata": x} for n, x in enumerate(more)]
+    memories += [{"id": "s", "memory": "a\0b\ud800"}, {"id": "k" * 5000, "memory": "Tea"}]
+    memories += [{"id": "l", "memory": "x" * 2_000_000}]
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(memories))
+    assert facts("import", "mem0", str(path))["new"] == 3
+    assert facts("import", "mem0", str(path))["there"] == 3
+    done = run("import", "mem0", str(tmp_path))
+    assert done.exit_code == 2
+    assert "is not a file. Name a file." in done.output

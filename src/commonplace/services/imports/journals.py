@@ -84,6 +84,8 @@ def screened(entry: ForeignEntry, screen: Screen) -> ForeignEntry | Refused:
         )
     except Invalid:
         return Refused(why="a secret is in it, and secrets.at_write is refuse")
+    except RecursionError:
+        return Refused(why="what belongs to it is nested too deep")
 
 
 class IntoTimeline:
@@ -154,7 +156,7 @@ class IntoTimeline:
         try:
             render_metadata(metadata)
         except Invalid:
-            return Refused(why="what belongs to it is longer than 64 KB")
+            return Refused(why="what belongs to it is longer than 64 KB, or no JSON")
         try:
             at = check_time(entry.at or self._clock())
         except Invalid:

@@ -36,11 +36,11 @@ def regular_file(path: str) -> Iterator[IO[bytes]]:
     flags = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with translated(path):
         number = os.open(path, os.O_RDONLY | flags)
-    with os.fdopen(number, "rb") as file:
-        if not stat.S_ISREG(os.fstat(number).st_mode):
-            raise Invalid("The path {place} is not a file.", hint="Name a file.", place=path)
-        with translated(path):
-            yield file
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise Invalid("The path {place} is not a file.", hint="Name a file.", place=path)
+    with os.fdopen(number, "rb") as file, translated(path):
+        yield file
 
 
 class JsonPieces:

@@ -221,6 +221,7 @@ class ForeignImport:
 
     def _entries(self, done: ProgramImport, since: datetime | None) -> Iterator[ForeignEntry]:
         reader = PROGRAMS[done.program].reader
+        seen: set[int] = set()  # hashes: a million ids as they are would take three times as much
         for path in done.paths:
             found = reader.read(path, zone=self._zone)
             while (each := _next(found, path, done)) is not None:
@@ -228,7 +229,11 @@ class ForeignImport:
                     done.leave_out(each.why, each.where, each.count)
                 elif since is not None and each.at is not None and each.at < since:
                     done.leave_out("older than --since", "")
+                elif (known := hash(each.id)) in seen:
+                    # Else each run would put one in the place of the other, and back.
+                    done.leave_out("another with the same id came before it", each.where)
                 else:
+                    seen.add(known)
                     yield each
 
 

@@ -57,7 +57,7 @@ def _notes(done: ProgramImport) -> list[str]:
         notes.append(f"There already: {entries(done.there)}.")
     if done.undated:
         notes.append(
-            f"Without a time of their own: {entries(done.undated)}; they stand at that of the file."
+            f"Without a time of their own: {entries(done.undated)}, at that of the file or of now."
         )
     if done.changed_count:
         notes.append(
