@@ -151,9 +151,9 @@ class WebApplication:
             return
         await self._inside(scope, receive, guarded)
 
-    def url(self, name: str, **given: Any) -> str:
+    def url(self, page: str, /, **given: Any) -> str:
         """The address of a page: what its path names, then the rest as its query."""
-        path = row_of(name).path
+        path = row_of(page).path
         for part in [key for key in given if f"{{{key}" in path]:
             value = str(given.pop(part))
             path = path.replace(f"{{{part}}}", value).replace(f"{{{part}:path}}", value)

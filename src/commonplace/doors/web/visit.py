@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible
+from commonplace.core.text import opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.app import App
+
+
+_DIGITS = 12
 
 
 class Visitor(Struct, kw_only=True):
@@ -73,6 +78,13 @@ class Visit(Struct, frozen=True, kw_only=True):
             if given.get(name):
                 return given[name][-1].strip()
         return default
+
+    def number(self, name: str, *, most: int) -> int:
+        """A number of the query, 0 where it is not given. Raises: Invalid for what is none."""
+        text = self.value(name, "0")
+        if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or int(text) > most:
+            raise Invalid(f"Invalid {name}: {opening(text, 20)!r}.", hint=f"Use 0 to {most}.")
+        return int(text)
 
     def values(self, name: str) -> tuple[str, ...]:
         """Every value of a name in the query that is not empty."""

@@ -98,7 +98,7 @@ def period(visit: Visit) -> WebPage:
         "summary": _summary(visit, key),
     }
     if level in {"day", "hour"}:
-        start = _number(visit.value("start", "0"))
+        start = visit.number("start", most=100_000)
         values["start"] = start
         values["listed"] = service.list_in(interval, within=within, limit=LISTED, start=start)
     return WebPage(template="calendar.html", title=values["name"], values=values)
@@ -212,9 +212,3 @@ def _summary(visit: Visit, key: str) -> Mapping[str, Any] | None:
         "projects": ranked(figures.get("projects") or {}, _NAMED),
         "tags": ranked(figures.get("tags") or {}, _NAMED),
     }
-
-
-def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > len("10000"):
-        raise Invalid(f"Invalid start: {opening(text, 20)!r}.", hint="Use 0 to 99999.")
-    return int(text)

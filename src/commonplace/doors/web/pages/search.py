@@ -92,11 +92,6 @@ def search(visit: Visit) -> WebPage:
 
 
 def _read(visit: Visit) -> _Form:
-    number = visit.value("n", str(LIMITS[0]))
-    if not number.isascii() or not number.isdigit() or not 1 <= int(number[:6]) <= LIMITS[-1]:
-        raise Invalid(
-            f"Invalid number of hits: {opening(number, 20)!r}.", hint=f"Use 1 to {LIMITS[-1]}."
-        )
     return _Form(
         q=visit.value("q"),
         when=visit.value("when"),
@@ -106,7 +101,7 @@ def _read(visit: Visit) -> _Form:
         kinds=visit.values("kind"),
         tags=visit.values("tag"),
         scopes=visit.values("scope"),
-        limit=int(number),
+        limit=visit.number("n", most=LIMITS[-1]) or LIMITS[0],
     )
 
 

@@ -1,0 +1,81 @@
+"""Settings and health: each setting with its origin, what each journal holds, what is wrong."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from commonplace.config.settings import render_setting
+from commonplace.config.table import SETTINGS
+from commonplace.doors import entry_point
+from commonplace.doors.web.visit import Redirect, WebPage
+from commonplace.services.recall.status import read_status
+
+if TYPE_CHECKING:
+    from commonplace.doors.web.visit import Visit
+
+_HIDDEN = "(set, not shown)"
+
+
+def health(visit: Visit) -> WebPage:
+    """What each journal holds, the encoder, the index, the disk, the clients, the settings."""
+    app = visit.app
+    status = read_status(app.recall.service())
+    usage = shutil.disk_usage(app.settings.home if app.settings.home.exists() else "/")
+    is_whole = not app.shared.serves_owners
+    clients = []
+    if is_whole and app.user_home is not None:
+        clients = entry_point("list_clients")(home=app.user_home).facts["clients"]
+    return WebPage(
+        template="health.html",
+        title="Health and settings",
+        values={
+            "current": "health",
+            "status": status,
+            "free": usage.free,
+            "clients": clients,
+            "is_whole": is_whole,
+            "home": app.settings.home,
+            "settings": _settings(visit) if is_whole else [],
+        },
+    )
+
+
+def examine(visit: Visit) -> WebPage:
+    """What `commonplace doctor` finds."""
+    report = entry_point("doctor")(visit.app).examine()
+    return WebPage(
+        template="doctor.html",
+        title="Doctor",
+        values={"current": "health", "report": report, "done": None},
+    )
+
+
+def repair(visit: Visit) -> Redirect:
+    """Repair what can be repaired."""
+    repairs = entry_point("doctor")(visit.app).repair()
+    said = [f"Repaired, {part}: {done}" for part, done in repairs.done]
+    failed = [f"{part}: {problem.what} {problem.hint}" for part, problem in repairs.failed]
+    return Redirect(
+        to=visit.url("examine"), notes=[*said, *failed] or ["There was nothing to repair."]
+    )
+
+
+def _settings(visit: Visit) -> list[tuple[str, str, str, str]]:
+    """Each setting: its key, its value, where that comes from, what it is."""
+    read = visit.app.settings
+    found = []
+    for row in SETTINGS:
+        value = row.read(read)
+        hidden = row.is_secret and value not in (None, (), "")
+        shown = _HIDDEN if hidden else render_setting(value)
+        found.append((row.key, visit.shown(_said(shown)), read.origins[row.key], row.help))
+    return found
+
+
+def _said(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)

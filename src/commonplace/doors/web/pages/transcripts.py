@@ -1,0 +1,95 @@
+"""Transcripts: sessions by day, and one session as the conversation it was."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import local_date, parse_time, render_date
+from commonplace.doors.web.visit import WebPage
+from commonplace.journals.transcripts.message import ref_of
+
+if TYPE_CHECKING:
+    from commonplace.doors.web.visit import Visit
+
+LISTED = 50
+"""Sessions on one page."""
+
+SHOWN = 100
+"""Messages on one page."""
+
+LONGEST = 20_000
+"""Characters of a message; the rest is on the page of the message."""
+
+
+def sessions(visit: Visit) -> WebPage:
+    """The sessions, the one that went on last first, by day."""
+    start = visit.number("start", most=1_000_000)
+    project, client = visit.value("project"), visit.value("client")
+    values: dict[str, Any] = {
+        "current": "transcripts",
+        "start": start,
+        "size": LISTED,
+        "project": project,
+        "client": client,
+        "when": visit.value("when"),
+        "days": [],
+        "has_more": False,
+    }
+    if visit.app.transcripts.is_there():
+        listed = visit.app.transcripts.service().list_sessions(
+            when=visit.value("when"), project=project, client=client, limit=LISTED, start=start
+        )
+        rows: list[dict[str, Any]] = [
+            {
+                "ref": each.session.ref,
+                "client": each.session.client,
+                "project": PurePath(each.session.cwd).name,
+                "cwd": each.session.cwd,
+                "at": parse_time(each.session.last_at),
+                "messages": each.session.messages,
+                "title": visit.shown(each.title),
+            }
+            for each in listed.sessions
+        ]
+        by_day = groupby(rows, lambda row: render_date(local_date(row["at"], visit.zone)))
+        values["days"] = [(day, list(of_day)) for day, of_day in by_day]
+        values["has_more"] = listed.has_more
+    return WebPage(template="sessions.html", title="Transcripts", values=values)
+
+
+def session(visit: Visit) -> WebPage:
+    """One session as a conversation."""
+    first = visit.number("first", most=10_000_000)
+    read = visit.app.transcripts.service().read_session(
+        visit.value("ref"), first=first, limit=SHOWN
+    )
+    messages = []
+    for each in read.messages:
+        text = visit.shown(each.text)
+        messages.append(
+            {
+                "ref": ref_of(read.session.client, read.session.name, each.n),
+                "role": each.author,
+                "at": parse_time(each.at),
+                "text": text[:LONGEST],
+                "is_cut": len(text) > LONGEST,
+                "tools": each.tools,
+                "n": each.n,
+            }
+        )
+    begin = read.messages[0].n if read.messages else 1
+    began = parse_time(read.session.first_at)
+    return WebPage(
+        template="session.html",
+        title=f"Session of {render_date(local_date(began, visit.zone))}",
+        values={
+            "current": "transcripts",
+            "session": read.session,
+            "first_at": began,
+            "messages": messages,
+            "earlier": max(1, begin - SHOWN) if begin > 1 else 0,
+            "later": read.next_first,
+        },
+    )

@@ -1,0 +1,102 @@
+"""The notebook's pages: its tree, a section with its history, and a clash that is settled there."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from tests.doors.web.test_entry import form_of
+from tests.doors.web.web_world import WebWorld, words_of
+
+from commonplace.services.notebook.keeping import NotebookKeeping
+
+
+@pytest.fixture
+def notebook(words_only, monkeypatch, tmp_path):
+    """Opens the notebook of somebody by name; they share one bare remote."""
+    bare = tmp_path / "meeting.git"
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(bare)], check=True)
+    made = []
+
+    def become(name):
+        monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(tmp_path / name))
+        monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / f"{name}-own"))
+        world = WebWorld()
+        made.append(world)
+        if not (tmp_path / name).exists():
+            NotebookKeeping(world.app.notebook.service).init()
+            add = ["git", "-C", str(tmp_path / name), "remote", "add", "origin", str(bare)]
+            subprocess.run(add, check=True)
+        return world
+
+    yield become
+    for world in made:
+        world.close()
+
+
+def write(world, section, entry, **given):
+    return world.call("notebook", "journal_write", path=section, entry=entry, **given)
+
+
+def sync(world):
+    return NotebookKeeping(world.app.notebook.service).sync(remote="origin")
+
+
+def test_an_empty_notebook(browser):
+    """Says how to begin."""
+    assert "There is no notebook yet." in words_of(browser.get("/notebook"))
+
+
+def test_sections_as_a_tree(notebook):
+    """A folder without an overview of its own is a group."""
+    world = notebook("ann")
+    write(world, "api/errors", "Errors have six codes.")
+    write(world, "api/limits", "Fifty calls a second.")
+    words = words_of(world.browser().get("/notebook"))
+    assert words.startswith("Notebook api errors 1 entry")
+    assert "errors 1 entry, last Mon 23 Nov 2026" in words
+
+
+def test_a_section_and_its_history(notebook):
+    """Each entry with what it changed in the overview."""
+    world = notebook("ann")
+    first = write(world, "api", "begun", overview="The port is 8000.")
+    write(world, "api", "moved", overview="The port is 9000.", base_version=first.facts["version"])
+    page = world.browser().get("/notebook/section", params={"name": "api"})
+    assert "The port is 9000." in words_of(page)
+    assert "<del>- The port is 8000.</del>" in page.text
+    assert "<ins>+ The port is 9000.</ins>" in page.text
+    assert words_of(page).index("moved") < words_of(page).index("begun")
+
+
+@pytest.mark.parametrize("name", ["", "nope", "../x", "a" * 5000, "\0"])
+def test_sections_that_are_not_there(notebook, name):
+    """Say so."""
+    world = notebook("ann")
+    write(world, "api", "begun")
+    browser = world.browser()
+    for path in ("/notebook/section", "/notebook/clash"):
+        assert browser.get(path, params={"name": name}).status_code in {400, 404}
+
+
+def test_a_clash_is_settled(notebook):
+    """Both texts stand side by side; what is saved holds from then on."""
+    ann = notebook("ann")
+    version = write(ann, "a", "x", overview="It is red.").facts["version"]
+    sync(ann)
+    bob = notebook("bob")
+    sync(bob)
+    write(bob, "a", "Bob", overview="It is blue.", base_version=version)
+    sync(bob)
+    ann = notebook("ann")
+    write(ann, "a", "Ann", overview="It is green.", base_version=version)
+    sync(ann)
+    browser = ann.browser()
+    assert "To settle" in words_of(browser.get("/notebook"))
+    page = browser.get("/notebook/clash", params={"name": "a"})
+    assert "It is green." in words_of(page)
+    assert "It is blue." in words_of(page)
+    done = browser.post("/notebook/settle", data={**form_of(page), "text": "It is teal."})
+    assert "Settled a." in words_of(browser.get(done.headers["location"]))
+    assert "To settle" not in words_of(browser.get("/notebook"))
+    assert ann.app.notebook.service().reading().read_section("a").overview == "It is teal."
