@@ -240,6 +240,16 @@ SUPERSEDED_FACTOR = 0.3
 """What another entry took the place of counts for so much: below what holds and fits a third as
 well, above what hardly fits."""
 
+REPLACING_LENGTH = 600
+"""Characters of a new entry in which it must say what changed; an old one is compared as far."""
+
+REPLACING_LOOKED_AT = 20
+"""Entries by words and by meaning among which the one is looked for that a new one may replace."""
+
+REPLACING_LEAST = 0.6
+"""Least likeness of subject at which it is proposed: over 135 pairs, tuned on every other one.
+Why: docs/decisions/0072-a-write-proposes-what-it-may-replace.md."""
+
 DEMOTED_AT_ONCE = 8
 """Times that a search looks once more whether what moved up is superseded too."""
 

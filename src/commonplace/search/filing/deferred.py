@@ -33,19 +33,20 @@ class DeferredFiling:
         self._open_filing = open_filing
         self._is_open = False
 
-    def file(self, _changes: Sequence[Change]) -> Deferred:
-        """Leave changes to the next search, which finds them by the journal's mark."""
-        return Deferred()
+    def file(self, changes: Sequence[Change]) -> Filed | Pending | Deferred:
+        """Leave changes to the next search, which finds them by the journal's mark.
+
+        What says that something changed is filed at once: it may take the place of an entry.
+        """
+        from commonplace.search.replacing import may_replace
+
+        if may_replace(changes) is None:
+            return Deferred()
+        return _passing(self._filing.file(changes))
 
     def file_edited(self, changes: Sequence[Change]) -> Filed | Pending | Deferred:
         """File the words of what was edited; never raises into the write."""
-        from commonplace.search.filing.filing import Pending
-
-        filed = self._filing.file_edited(changes)
-        # That a vector is missing is no news: the next search makes it.
-        if isinstance(filed, Pending) and filed.by_words:
-            return replace(filed, passing=True)
-        return filed
+        return _passing(self._filing.file_edited(changes))
 
     def refile(self, changes: Sequence[Put]) -> Filed | Pending | Deferred:
         """File the words of entries that were edited; their old text leaves as a deleted one's."""
@@ -65,3 +66,12 @@ class DeferredFiling:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._filing, name)
+
+
+def _passing(filed: Filed | Pending | Deferred) -> Filed | Pending | Deferred:
+    """The same, but that a vector is missing is no news: the next search makes it."""
+    from commonplace.search.filing.filing import Pending
+
+    if isinstance(filed, Pending) and filed.by_words:
+        return replace(filed, passing=True)
+    return filed

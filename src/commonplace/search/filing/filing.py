@@ -16,6 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import Erasing, Forgetting, KeepsVectors, Leasing
@@ -39,6 +40,7 @@ from commonplace.search.filing.source_indexer import (
     explain,
     log_failure,
 )
+from commonplace.search.replacing import may_replace, proposal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,12 +59,18 @@ _PLACES_S = 1.0
 
 
 class Filed(Struct, frozen=True):
-    """The entry can be found, by words and by meaning."""
+    """The entry can be found, by words and by meaning.
+
+    Args:
+        proposal: The line that names the entry whose place it may take; empty for none.
+    """
+
+    proposal: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Nothing must be known."""
-        return ()
+        """What the writer may settle."""
+        return (self.proposal,) if self.proposal else ()
 
 
 class Pending(Struct, frozen=True):
@@ -73,18 +81,21 @@ class Pending(Struct, frozen=True):
         passing: It will be found in a moment, so the writer need not know.
         by_words: Whether words find it already.
         cut: Whether words alone will find its end.
+        proposal: As in `Filed`.
     """
 
     why: str
     passing: bool = False
     by_words: bool = True
     cut: bool = False
+    proposal: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the writer must know."""
         yet = "Not found by meaning yet" if self.by_words else "Written, and no search finds it yet"
-        notes = () if self.passing else (f"{yet}: {self.why}",)
+        notes = (self.proposal,) if self.proposal else ()
+        notes = notes if self.passing else (*notes, f"{yet}: {self.why}")
         return (*notes, _CUT) if self.cut else notes
 
 
@@ -174,7 +185,22 @@ class Filing:
         )
 
     def file(self, changes: Sequence[Change]) -> Filed | Pending:
-        """File what was just written, so that it is found at once; never raises into the write."""
+        """File what was just written, so that it is found at once; never raises into the write.
+
+        With it, whose place the new entry may take, where it says that something changed.
+        """
+        filed = self.file_edited(changes)
+        fresh = may_replace(changes)
+        if fresh is None:
+            return filed
+        try:
+            return replace(filed, proposal=proposal(self._index, self._encoder.get(), fresh))
+        except Exception as exc:  # noqa: BLE001  the write stands, whatever might be said of it
+            log_failure("What an entry may replace was not looked for", exc)
+            return filed
+
+    def file_edited(self, changes: Sequence[Change]) -> Filed | Pending:
+        """File what was edited, as `file` does, and propose nothing."""
         self._may_erase = True
         by_words = False
         try:
@@ -197,10 +223,6 @@ class Filing:
             why = self._log_failure("An entry is written and waits to be filed", exc)
             return self._pending(why, by_words=by_words)
         return Filed()
-
-    def file_edited(self, changes: Sequence[Change]) -> Filed | Pending:
-        """File what was edited, as `file` does; never raises into the write."""
-        return self.file(changes)
 
     def _log_failure(self, what: str, exc: Exception) -> str:
         """Log what went wrong; returns it as a sentence for an answer."""
@@ -236,7 +258,7 @@ class Filing:
     def refile(self, changes: Sequence[Put]) -> Filed | Pending:
         """File entries that were edited; their old text leaves as a deleted entry's does."""
         left = self.forget([change.doc.ref for change in changes])
-        filed = self.file(changes)
+        filed = self.file_edited(changes)
         return left if isinstance(left, Pending) else filed
 
     def start(self) -> None:
