@@ -155,3 +155,28 @@ def test_a_summary_tells_what_was_put_right_once_and_as_it_is_now(world, app):
         assert "quokka" not in summary.content
         assert summary.metadata["entries"] == 1
     assert {x.ref for x in app.recall.service().open_ref(hour.ref).sources} == {old, new}
+
+
+@pytest.mark.parametrize("what", ["quokka API", "when did I last touch the quokka API"])
+def test_when_something_was_says_what_was_replaced(world, app, what):
+    """Whether the best were asked for or the last; of a chain the newest is named."""
+    old, new = moved(world, app, "chronicle")
+    world.clock.advance(86_400)
+    last = superseding(app, "chronicle", new, "The quokka API moved on: port 9100.")
+    answer = ask(app, "find_when_i", what=what)
+    assert f"Replaces {old} of 21 November 2026." in answer.text
+    by_ref = {entry["ref"]: entry for entry in answer.facts["entries"]}
+    assert by_ref[old]["replaced_by"]["ref"] == last
+    assert by_ref[new]["replaced_by"]["ref"] == last
+    assert "replaced_by" not in by_ref[last]
+
+
+def test_what_is_remembered_unasked_may_supersede(world, app):
+    """As any other write: both stay and name each other, and done twice it is one entry."""
+    old = write(app, "chronicle", "The quokka API listens on port 8000.")
+    asked = {"activity": "moved the quokka API", "context": "a clash", "supersedes": old}
+    new = ask(app, "remember_this", **asked).facts["ref"]
+    assert ask(app, "remember_this", **asked).facts["ref"] == new
+    page = ask(app, "open_ref", ref=new)
+    assert page.facts["supersedes"] == old
+    assert "moved the quokka API (a clash)" in page.facts["text"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.values import Filter, Found, Interval
+from commonplace.core.values import ChainLink, Filter, Found, Interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +38,13 @@ class EventHit(NamedTuple):
 
     event: Event
     hit: Hit
+
+
+class EventChain(NamedTuple):
+    """What an entry replaced, and what holds in its place; None for none, as `Hit` has them."""
+
+    replaces: ChainLink | None
+    replaced_by: ChainLink | None
 
 
 class SameEvent(NamedTuple):
@@ -157,6 +164,23 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
         hits = each_hit(found)
         events = self.chronicle.read_events([hit.doc.ref for hit in hits])
         return [EventHit(events[hit.doc.ref], hit) for hit in hits if hit.doc.ref in events]
+
+    def chain_of(self, event: Event) -> EventChain:
+        """What an entry replaced and the newest that took its place, as chronicle has it now.
+
+        Raises: Unavailable.
+        """
+        replaces = replaced_by = None
+        if former := event.supersedes:
+            there = self.chronicle.read_events([former]).get(former)
+            replaces = ChainLink(ref=former, at=there.at if there else None)
+        passed, newest = {event.id}, event
+        while (after := self.chronicle.find_successor(newest)) and after.id not in passed:
+            passed.add(after.id)
+            newest = after
+        if newest is not event:
+            replaced_by = ChainLink(ref=newest.ref, at=newest.at)
+        return EventChain(replaces, replaced_by)
 
     def find_same(self, question: AskedWhen, *, limit: int) -> SameEvents:
         """Every entry about what is asked: it bears all the words, or is near in meaning.

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.journal import Event
     from commonplace.services.chronicle.finding import SameEvent
     from commonplace.services.chronicle.service import ChronicleService, EventLogged, WhenFound
+    from commonplace.tools.answers import Chained
 
 NOTHING = "No entries found matching criteria."
 
@@ -193,13 +194,20 @@ class ChronicleTools:
         *,
         activity: Annotated[str, Arg("What the user accomplished, decided or learned.")],
         context: Annotated[str, Arg("Why it matters.")] = "",
+        supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
     ) -> Answer:
         """Chronicle: log, unasked, what the user just accomplished, decided or learned.
 
         Use it whenever you notice something worth tracking. Tags are suggested from the words, the
         user's own tags and the project. Sent twice within ten minutes, it is logged once.
         """
-        return self._logged(self._service().remember(activity, context))
+        service = self._service()
+        if supersedes.strip() and activity.strip():
+            why = f" ({context.strip()})" if context.strip() else ""
+            message = f"{activity.strip()}{why}"
+            done = service.add(message, tags=(), at="", idempotency_key=None, supersedes=supersedes)
+            return self._logged(done)
+        return self._logged(service.remember(activity, context))
 
     def what_was_i_doing(
         self,
@@ -260,6 +268,7 @@ class ChronicleTools:
             notes=notes,
             extra={**_matching(found), "counted": counted},
             explained=explained if explain else [],
+            hits=[service.searches.chain_of(event) for event in events],
             shows_age=True,
         )
 
@@ -289,7 +298,7 @@ class ChronicleTools:
         interval: Interval | None = None,
         notes: Sequence[str] = (),
         explained: Sequence[tuple[str, dict[str, Any]]] = (),
-        hits: Sequence[Hit] = (),
+        hits: Sequence[Chained] = (),
         extra: dict[str, Any] | None = None,
         shows_age: bool = False,
         before: datetime | None = None,
