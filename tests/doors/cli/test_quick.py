@@ -159,3 +159,19 @@ def test_bad_arguments_are_named(words, said):
     """Arguments are checked against the same bounds, with the same words, as a model's."""
     done = run(*words)
     assert (done.exit_code, said in done.stderr) == (2, True)
+
+
+def test_what_changes_much_waits_for_no_model(tmp_path):
+    """A move, a sync and an import file words; the next search makes the vectors."""
+    models = ["onnxruntime", "tokenizers"]
+    run("notebook", "write", "api", "left harbour")
+    assert imported_by(["notebook", "move", "api", "sea"], models) == []
+    remote, book = tmp_path / "remote.git", next(tmp_path.rglob("notebook/.git")).parent
+    subprocess.run(["git", "init", "-q", "--bare", remote], check=True)
+    subprocess.run(["git", "-C", book, "remote", "add", "origin", remote], check=True)
+    assert imported_by(["notebook", "sync"], models) == []
+    run("log", "left the harbour")
+    export = tmp_path / "export.json"
+    export.write_text(run("chronicle", "export", "--format", "json").stdout)
+    assert imported_by(["chronicle", "import", str(export)], models) == []
+    assert {x["journal"] for x in facts("recall", "harbour")["items"]} == {"notebook", "chronicle"}

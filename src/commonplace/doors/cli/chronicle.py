@@ -20,7 +20,6 @@ from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
-    load_encoder,
     opened,
     tool_option,
 )
@@ -334,12 +333,9 @@ def upgrade(as_json: bool) -> None:
 
 
 def _changing_much(title: str, run: Callable[[ChronicleKeeping, Progress], Answer]) -> Answer:
-    """Run what changes many entries, then file them all, each with a bar on a terminal."""
+    """Run what changes many entries, with a bar on a terminal, then file their words."""
     with opened() as app:
-        app.encoder.start()
         keeper = keeping(app)
         with show_counting(title) as progress:
             answer = run(keeper, progress)
-        load_encoder(app)
-        with show_counting("Making vectors") as progress:
-            return keeper.filed(answer, progress=progress)
+        return keeper.filed(answer)

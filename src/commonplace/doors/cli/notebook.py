@@ -18,7 +18,6 @@ from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
-    load_encoder,
     opened,
     tool_option,
 )
@@ -249,7 +248,6 @@ def move(old: str, new: str, below: bool, as_json: bool) -> None:
     all that lies below it.
     """
     with opened() as app:
-        load_encoder(app)
         moves = keeping(app).move(old=old, new=new, below=below)
         show(moved_answer(moves, old=old, new=new), as_json)
 
@@ -265,7 +263,6 @@ def sync(remote: str, accept_loss: bool, as_json: bool) -> None:
     for `resolve`; everything else goes on. A sync that fails leaves all as it was.
     """
     with opened() as app:
-        load_encoder(app)
         synced = keeping(app).sync(remote=remote, accept_loss=accept_loss)
         show(synced_answer(synced), as_json)
 
@@ -306,7 +303,6 @@ def resolve(section: str, take: str | None, source: str | None, as_json: bool) -
         else:
             text = _settled_by_hand(clash.marked)
             kept.enter_context(kept_if_refused(app, text))
-        load_encoder(app)
         show(settled_answer(keeper.resolve(clash=clash, text=text)), as_json)
 
 

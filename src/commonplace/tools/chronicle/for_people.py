@@ -167,13 +167,13 @@ class ChronicleKeeping:
                 lines.append(f"{without} {bear} no readable time: not listed, but kept.")
         return answer_of(lines, facts)
 
-    def filed(self, answer: Answer, *, progress: Progress = None) -> Answer:
+    def filed(self, answer: Answer) -> Answer:
         """File what an import or an upgrade changed; its answer, with a note if that failed.
 
-        Takes as long as encoding does. Never raises: what was written stands.
+        Never raises: what was written stands.
         """
         try:
-            self._service().filing.catch_up(progress)
+            self._service().filing.catch_up()
         except CommonplaceError as exc:
             return add_notes(answer, [f"Not everything is found yet: {exc}"])
         return answer
