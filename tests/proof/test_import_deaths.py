@@ -41,3 +41,17 @@ def test_a_death_at_each_step_of_an_import(world, faults, tmp_path, into, stride
             assert len(days) == 3, step
     assert dead
     assert world.problems() == []
+
+
+@pytest.mark.parametrize("into", ["private", "timeline"])
+def test_two_imports_at_once_take_each_entry_once(world, tmp_path, into):
+    """And count it once between them."""
+    diary = tmp_path / "journal.txt"
+    diary.write_text("".join(f"[2024-05-01 09:{n:02}] Day {n}\n\n" for n in range(40)))
+    words = [sys.executable, "-m", "commonplace", "import", "jrnl", str(diary), "--into", into]
+    both = [subprocess.Popen([*words, "--json"], stdout=subprocess.PIPE) for _ in range(2)]
+    said = [json.loads(each.communicate()[0]) for each in both]
+    assert sum(each["new"] for each in said) == 40
+    assert [each["new"] + each["there"] for each in said] == [40, 40]
+    assert into != "private" or len(world.entries()) == 40
+    assert world.problems() == []

@@ -187,8 +187,8 @@ class PrivateJournal:
         checked = checked_thoughts(self._screen.values(dict(thoughts)))
         return self._writer.write(checked, at, idempotency_key, now=self._clock())
 
-    def write_copy(self, copy: Copy, key: str) -> str:
-        """Write an entry that another program had, once for each key; its ref.
+    def write_copy(self, copy: Copy, key: str) -> ThoughtsWritten:
+        """Write an entry that another program had, once for each key.
 
         Args:
             copy: The entry; what is secret in it is screened already.
@@ -198,7 +198,7 @@ class PrivateJournal:
             Invalid, Denied, Unavailable, Conflict.
         """
         part = partial(copy.render, zone=self.zone)
-        return self._writer.write_copy(part, copy.at, key, now=self._clock()).refs[0]
+        return self._writer.write_copy(part, copy.at, key, now=self._clock())
 
     def find_copy(self, key: str) -> PrivateEntry | Literal["never", "deleted here"]:
         """The entry that `write_copy` wrote with a key. Raises: Invalid, Denied, Unavailable."""

@@ -221,9 +221,9 @@ class IntoPrivate:
         key = key_of(program, given.id)
         there = self._journal.find_copy(key)
         if there == "never":
-            if writes:
-                self._journal.write_copy(copy, key)
-            return "new"
+            # Another import may have written it since.
+            is_there = writes and self._journal.write_copy(copy, key).repeated
+            return "there" if is_there else "new"
         return there if there == "deleted here" else self._compared(there, copy, writes=writes)
 
     def _compared(self, there: PrivateEntry, copy: Copy, *, writes: bool) -> Outcome:
