@@ -512,3 +512,9 @@ def test_a_file_that_is_no_database(database):
         assert done.exit_code in {1, 2}, words
         assert str(database) in done.stderr
     assert database.read_text() == "hello"
+
+
+def test_a_command_names_what_an_entry_may_replace():
+    """Also where nothing was filed yet: each command ends before a background could."""
+    run("log", "The API listens on port 8000.")
+    assert "May replace" in run("log", "The API now listens on port 9000.").output

@@ -38,10 +38,13 @@ class DeferredFiling:
 
         What says that something changed is filed at once: it may take the place of an entry.
         """
+        from commonplace.search import policy
         from commonplace.search.replacing import may_replace
 
         if may_replace(changes) is None:
             return Deferred()
+        # What earlier commands wrote is not filed yet, and may be what it replaces.
+        self._filing.refresh(policy.FILING_WAIT_S)
         return _passing(self._filing.file(changes))
 
     def file_edited(self, changes: Sequence[Change]) -> Filed | Pending | Deferred:
