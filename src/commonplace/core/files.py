@@ -125,6 +125,26 @@ def _put_new(
         undo.pop_all()
 
 
+def temp_beside(path: Path) -> Path:
+    """A free name in the same folder for a file that is to be published under this one.
+
+    What a killed process leaves there, `remove_leftovers` removes.
+    """
+    return path.parent / f".{os.getpid()}-{_machine()}-{os.urandom(8).hex()}.tmp"
+
+
+def publish_new(temp: Path, path: Path) -> None:
+    """Give a finished file its name, durably; the file must be on the disk already.
+
+    Raises: FileExistsError when the name is taken; Unavailable, Denied, NotFound, Invalid.
+    """
+    with translated(path):
+        _link_new(temp, path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temp)
+        sync_folder(path.parent)
+
+
 def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
     """Put new content under a name in one step, keeping the mode of a file that is there.
 
@@ -295,7 +315,7 @@ def _leave(_what: object) -> None:
 
 
 def _write_temp(folder: Path, content: bytes, mode: int, sync: Callable[[int], None]) -> Path:
-    temp = folder / f".{os.getpid()}-{_machine()}-{os.urandom(8).hex()}.tmp"
+    temp = temp_beside(folder / "temp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(temp, flags, mode)

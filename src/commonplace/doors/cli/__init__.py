@@ -34,6 +34,8 @@ COMMANDS = {
         "commonplace.doors.cli.importing:import_sessions",
         "Import sessions, and entries of other programs.",
     ),
+    "backup": Lazy("commonplace.doors.cli.backup:backup", "Copy all journals into one file."),
+    "restore": Lazy("commonplace.doors.cli.backup:restore", "Give back what a backup holds."),
     "rollup": Lazy(
         "commonplace.doors.cli.rollup:rollup",
         "Roll the timeline up: what is due, or a period again.",

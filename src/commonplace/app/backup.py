@@ -1,0 +1,45 @@
+"""Where the parts of a backup lie on this machine, and what of the memory no backup can hold.
+
+Opens no journal.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.config.settings import user_file
+from commonplace.services.backup.manifest import BackupPlace
+
+if TYPE_CHECKING:
+    from commonplace.app.app import App
+
+
+def backup_places(app: App) -> tuple[BackupPlace, ...]:
+    """Where each part lies, or would; what lies in another part is not named twice."""
+    home = Path(os.path.realpath(app.settings.home))
+    named = [
+        BackupPlace(root="private", path=app.private.journal.roots[0].path),
+        BackupPlace(root="chronicle", path=app.chronicle.journal.store.path),
+        BackupPlace(root="notebook", path=app.settings.notebook.path or app.folder / "notebook"),
+        BackupPlace(root="settings", path=user_file()),
+    ]
+    found = [BackupPlace(root="home", path=home)]
+    for each in named:
+        path = Path(os.path.realpath(each.path))
+        if not any(path.is_relative_to(other.path) for other in found):
+            found.append(BackupPlace(root=each.root, path=path))
+    return tuple(found)
+
+
+def left_out_of_backups(app: App) -> list[str]:
+    """What a backup does not hold, a sentence each, with how to keep it."""
+    folders = [root.path for root in app.private.journal.project_roots.each()]
+    left_out = [
+        f"{folder}: a project's private journal lies in the project; copy it yourself."
+        for folder in folders
+    ]
+    if app.settings.database.url:
+        left_out.append("Memories in Postgres: back the database up with pg_dump.")
+    return left_out

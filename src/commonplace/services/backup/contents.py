@@ -1,0 +1,94 @@
+"""Finds what of a folder a backup holds: its files, its databases, its repositories.
+
+Opens nothing, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from commonplace.core.files import is_leftover, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.services.backup.manifest import BackupPlace
+
+TOKENS = ("tokens.json", "token-uses")
+"""Who may connect over HTTP; goes along only where that is asked for."""
+
+KEY = "secret-marks.key"
+
+# What the journals can make again, in our folder; what lies between an owner and it, in between.
+_DERIVED = re.compile(
+    r"models|snapshots|hooks\.log|copies\.jsonl|token-uses"
+    r"|users/[^/]+/(?:index|served/index|ledgers|prompts|transcripts/catalog\.db)"
+)
+_BESIDE_DATABASES = ("-wal", "-shm", "-journal")
+_DATABASE_HEAD = b"SQLite format 3\0"
+
+
+class BackupItem(Struct, frozen=True, kw_only=True):
+    """Something that a backup holds, or (`other`) cannot hold."""
+
+    name: str
+    path: Path
+    kind: Literal["file", "database", "repository", "other"]
+
+
+def list_contents(place: BackupPlace, *, with_tokens: bool = False) -> Iterator[BackupItem]:
+    """What a backup holds of a place, in the order of names; nothing where there is none.
+
+    Raises: Denied, Unavailable.
+    """
+    path = place.path
+    if os.path.isdir(path):
+        yield from _walk(path, place.root, is_home=place.root == "home", with_tokens=with_tokens)
+    elif os.path.exists(path):
+        yield _found(path, place.root)
+
+
+def _walk(folder: Path, name: str, *, is_home: bool, with_tokens: bool) -> Iterator[BackupItem]:
+    if os.path.exists(folder / ".git"):
+        yield BackupItem(name=name, path=folder, kind="repository")
+    with translated(folder), os.scandir(folder) as entries:
+        listed = sorted(entries, key=lambda each: each.name)
+    names = {each.name for each in listed}
+    for each in listed:
+        inner = f"{name}/{each.name}"
+        below = inner.partition("/")[2]
+        if each.name == ".git" or is_leftover(each.name):
+            continue
+        if is_home and _DERIVED.fullmatch(below) and not (with_tokens and below in TOKENS):
+            continue
+        if is_home and below in TOKENS and not with_tokens:
+            continue
+        if each.name.endswith(_BESIDE_DATABASES) and each.name.rpartition("-")[0] in names:
+            continue
+        path = Path(each.path)
+        if each.is_dir(follow_symlinks=False):
+            yield from _walk(path, inner, is_home=is_home, with_tokens=with_tokens)
+        elif each.is_file(follow_symlinks=False) and _is_utf_8(each.name):
+            yield _found(path, inner)
+        elif not stat.S_ISSOCK(each.stat(follow_symlinks=False).st_mode):
+            yield BackupItem(name=inner, path=path, kind="other")
+
+
+def _found(path: Path, name: str) -> BackupItem:
+    with translated(path), open(path, "rb") as file:
+        is_database = file.read(len(_DATABASE_HEAD)) == _DATABASE_HEAD
+    return BackupItem(name=name, path=path, kind="database" if is_database else "file")
+
+
+def _is_utf_8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

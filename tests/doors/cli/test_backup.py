@@ -1,0 +1,303 @@
+"""`commonplace backup` and `restore`: everything comes back, and nothing half."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from click.testing import CliRunner
+
+from commonplace.doors.cli import main
+
+pytestmark = pytest.mark.usefixtures("no_weights")
+
+
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def ok(*words):
+    ran = run(*words)
+    assert ran.exit_code == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A memory with an entry in each journal that a command writes."""
+    ok("log", "the first deploy")
+    ok("private", "write", "Backups are copies.")
+    ok("notebook", "write", "backups", "Once a week, to the other disk.")
+    ok("timeline", "add", "Read about tides.")
+    ok("config", "set", "timezone", "Asia/Tokyo")
+    return tmp_path
+
+
+def answers():
+    return [json.loads(ok("list", "--json"))["items"], ok("recall", "backups")]
+
+
+def move_away(world):
+    shutil.move(world / "home", world / "old")
+    (world / "home").mkdir()
+
+
+def test_a_backup_gives_everything_back(written):
+    """Lists and recall answer in a restored home as they did in the one that was backed up."""
+    notebook = written / "home/.local/share/commonplace/users/me/notebook"
+    (notebook / "uncommitted.md").write_text("not yet\n")
+    before = answers()
+    said = ok("backup", written / "all.zip")
+    assert "Backed up: " in said
+    move_away(written)
+    ok("restore", written / "all.zip")
+    assert answers() == before
+    assert (notebook / "uncommitted.md").read_text() == "not yet\n"
+    assert ok("config", "show").count("Asia/Tokyo") >= 1
+    git = ["git", "-C", str(notebook)]
+    status = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True)
+    assert status.stdout == "?? uncommitted.md\n"
+    assert subprocess.run([*git, "fsck", "--strict"], capture_output=True).returncode == 0
+    ok("log", "after the restore")
+    ok("notebook", "write", "backups", "Also after it.")
+
+
+def test_a_backup_writes_over_nothing(written):
+    """A file of the name stays as it is; nor does a restore touch a home that holds something."""
+    (written / "all.zip").write_text("mine")
+    assert run("backup", written / "all.zip").exit_code == 4
+    assert (written / "all.zip").read_text() == "mine"
+    ok("backup", written / "other.zip")
+    ok("log", "one more")
+    refused = run("restore", written / "other.zip")
+    assert refused.exit_code == 4
+    assert "something already" in refused.stderr
+    assert "one more" in ok("list")
+
+
+def test_tokens_stay_where_they_are_unless_asked_for(written):
+    """Who may connect over HTTP is no part of a backup without --with-tokens."""
+    ok("tokens", "create", "--user", "ana")
+    ok("backup", written / "a.zip")
+    ok("backup", written / "b.zip", "--with-tokens")
+    assert "home/tokens.json" not in zipfile.ZipFile(written / "a.zip").namelist()
+    assert "home/tokens.json" in zipfile.ZipFile(written / "b.zip").namelist()
+
+
+def test_what_can_be_made_again_is_left_out(written):
+    """Neither index nor ledgers go along; the key of the marks of secrets does."""
+    ok("recall", "tides")
+    ok("log", "password=" + "hunter2hunter2")
+    ok("backup", written / "a.zip")
+    names = zipfile.ZipFile(written / "a.zip").namelist()
+    assert not [name for name in names if "/index/" in name or "/ledgers/" in name]
+    assert "home/secret-marks.key" in names
+
+
+WRITER = """
+import sqlite3, sys
+conn = sqlite3.connect(sys.argv[1], timeout=30, isolation_level=None)
+n = 0
+print("begun", flush=True)
+while True:
+    conn.execute("BEGIN IMMEDIATE")
+    conn.execute("INSERT INTO counted VALUES (?, ?)", (sys.argv[2], n))
+    conn.execute("INSERT INTO counted_again VALUES (?, ?)", (sys.argv[2], n))
+    conn.execute("COMMIT")
+    n += 1
+"""
+
+
+def test_a_backup_while_two_processes_write_is_of_one_moment(written):
+    """The copy opens, is sound, and holds a prefix of what each process wrote, whole commits only."""
+    timeline = written / "home/.local/share/commonplace/users/me/journal/journal.db"
+    with sqlite3.connect(timeline) as conn:
+        conn.execute("CREATE TABLE counted (who, n)")
+        conn.execute("CREATE TABLE counted_again (who, n)")
+    conn.close()
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, timeline, who], stdout=subprocess.PIPE)
+        for who in "ab"
+    ]
+    try:
+        for each in writers:
+            each.stdout.readline()
+        for n in range(3):
+            ok("backup", written / f"{n}.zip")
+    finally:
+        for each in writers:
+            each.kill()
+            each.wait()
+            each.stdout.close()
+    for n in range(3):
+        with zipfile.ZipFile(written / f"{n}.zip") as archive:
+            archive.extract("home/users/me/journal/journal.db", written / str(n))
+        copy = sqlite3.connect(written / str(n) / "home/users/me/journal/journal.db")
+        assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        rows = copy.execute("SELECT who, n FROM counted ORDER BY who, n").fetchall()
+        assert rows == copy.execute("SELECT * FROM counted_again ORDER BY who, n").fetchall()
+        for who in "ab":
+            assert [x for w, x in rows if w == who] == list(range(sum(w == who for w, _ in rows)))
+        copy.close()
+
+
+KILLED = """
+import os, signal, sys
+from commonplace.doors.cli import main
+at, calls = int(sys.argv[1]), 0
+def hook(event, args):
+    global calls
+    if event in ("open", "os.rename", "os.link", "os.mkdir", "os.remove", "subprocess.Popen"):
+        if any("tmp" in str(a) or "commonplace-restore" in str(a) for a in args):
+            calls += 1
+            if calls == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(hook)
+main(sys.argv[2:])
+"""
+
+
+def killed(at, *words):
+    """Run a command that kills itself at its nth act on a file of its own; how it ended."""
+    ran = subprocess.run(
+        [sys.executable, "-c", KILLED, str(at), *map(str, words)], capture_output=True
+    )
+    return ran.returncode
+
+
+@pytest.mark.parametrize("at", [1, 2, 4, 8])
+def test_a_backup_that_is_killed_leaves_no_file_of_its_name(written, at):
+    """Whenever it is killed; the next one removes what was left and is whole."""
+    place = written / "to"
+    place.mkdir()
+    target = place / "all.zip"
+    if killed(at, "backup", target) == -signal.SIGKILL:
+        assert not target.exists()
+        ok("backup", target)
+    assert os.listdir(place) == ["all.zip"]
+
+
+@pytest.mark.parametrize("at", [1, 3, 9, 20, 40, 60, 61, 62, 63, 64])
+def test_a_restore_that_is_killed_can_be_done_again(written, at):
+    """What stands under a final name is whole, and the same command again ends the work."""
+    before = answers()
+    ok("backup", written / "all.zip")
+    move_away(written)
+    killed(at, "restore", written / "all.zip")
+    ok("restore", written / "all.zip")
+    assert answers() == before
+    left = list((written / "home").rglob(".commonplace-restore-*"))
+    assert left == []
+
+
+def test_a_full_disk_leaves_nothing(written, monkeypatch):
+    """The error says so, and neither the file nor a part of it is there."""
+
+    def full(_descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    place = written / "to"
+    place.mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        ran = run("backup", place / "all.zip")
+    assert ran.exit_code == 1
+    assert "No space is left" in ran.stderr
+    assert os.listdir(place) == []
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(written, plain_permissions):
+    """So is one that is not there."""
+    (written / "to").mkdir(mode=0o500)
+    with plain_permissions():
+        ran = run("backup", written / "to" / "all.zip")
+    assert ran.exit_code == 1
+    assert str(written / "to") in ran.stderr
+    assert run("backup", written / "nowhere" / "all.zip").exit_code == 3
+
+
+def forged(good, change):
+    """The same backup with its entries changed: a function of names, contents and manifest."""
+    with zipfile.ZipFile(good) as archive:
+        entries = [(i, archive.read(i)) for i in archive.infolist()]
+    manifest = json.loads(entries.pop()[1])
+    bad = good.with_name("bad.zip")
+    with zipfile.ZipFile(bad, "w") as archive:
+        change(entries, manifest)
+        for info, content in entries:
+            archive.writestr(info, content)
+        archive.writestr("manifest.json", json.dumps(manifest))
+    return bad
+
+
+def renamed(to):
+    def change(entries, manifest):
+        manifest["files"][0]["name"] = to
+        entries[0] = (zipfile.ZipInfo(to), entries[0][1])
+
+    return change
+
+
+def newer(_entries, manifest):
+    manifest["format"] = 2
+
+
+def altered(entries, _manifest):
+    entries[0] = (entries[0][0], bytes(len(entries[0][1])))
+
+
+def twice(_entries, manifest):
+    manifest["files"].append(manifest["files"][0])
+
+
+def compressed(entries, _manifest):
+    entries[0][0].compress_type = zipfile.ZIP_DEFLATED
+
+
+def programmed(_entries, manifest):
+    manifest["repositories"][0]["config"].append(["core.fsmonitor", "touch /tmp/x"])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (renamed("home/../../../evil"), "lead outside"),
+        (renamed("/etc/evil"), "lead outside"),
+        (renamed("home/users/me/notebook/.git/hooks/post-commit"), "lead outside"),
+        (renamed("elsewhere/x"), "lead outside"),
+        (newer, "format 2"),
+        (altered, "damaged"),
+        (twice, "twice"),
+        (compressed, "compressed"),
+        (programmed, "git refuses"),
+    ],
+)
+def test_a_hostile_backup_is_refused_before_anything_is_written(written, change, says):
+    """With the reason; the home stays empty."""
+    ok("backup", written / "all.zip")
+    bad = forged(written / "all.zip", change)
+    move_away(written)
+    ran = run("restore", bad)
+    assert ran.exit_code == 2, ran.output
+    assert says in ran.stderr
+    assert not [p for p in (written / "home").rglob("*") if p.is_file()]
+
+
+@pytest.mark.parametrize("part", [0, 0.5, 0.99])
+def test_a_backup_that_was_cut_off_is_refused(written, part):
+    """However much of it is there."""
+    ok("backup", written / "all.zip")
+    content = (written / "all.zip").read_bytes()
+    (written / "all.zip").write_bytes(content[: int(len(content) * part)])
+    move_away(written)
+    ran = run("restore", written / "all.zip")
+    assert ran.exit_code == 2
+    assert "not a whole backup" in ran.stderr
