@@ -55,10 +55,12 @@ def test_a_backup_gives_everything_back(written):
     notebook = written / "home/.local/share/commonplace/users/me/notebook"
     (notebook / "uncommitted.md").write_text("not yet\n")
     before = answers()
-    said = ok("backup", written / "all.zip")
-    assert "Backed up: " in said
+    made = json.loads(ok("backup", written / "all.zip", "--json"))
+    assert made["bytes"] == (written / "all.zip").stat().st_size
     move_away(written)
-    ok("restore", written / "all.zip")
+    restored = json.loads(ok("restore", written / "all.zip", "--json"))
+    assert restored["files"] == made["files"]
+    assert [*restored["places"]] == ["home", "private", "chronicle", "settings"]
     assert answers() == before
     assert (notebook / "uncommitted.md").read_text() == "not yet\n"
     assert ok("config", "show").count("Asia/Tokyo") >= 1

@@ -34,8 +34,13 @@ COMMANDS = {
         "commonplace.doors.cli.importing:import_sessions",
         "Import sessions, and entries of other programs.",
     ),
-    "backup": Lazy("commonplace.doors.cli.backup:backup", "Copy all journals into one file."),
-    "restore": Lazy("commonplace.doors.cli.backup:restore", "Give back what a backup holds."),
+    "backup": Lazy(
+        "commonplace.doors.cli.backup:backup",
+        "Copy all journals into one new FILE, while other programs write.",
+    ),
+    "restore": Lazy(
+        "commonplace.doors.cli.backup:restore", "Give back what `commonplace backup` put into FILE."
+    ),
     "rollup": Lazy(
         "commonplace.doors.cli.rollup:rollup",
         "Roll the timeline up: what is due, or a period again.",

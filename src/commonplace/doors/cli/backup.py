@@ -95,6 +95,9 @@ def restore(file: Path, as_json: bool) -> None:
         rest = (each for each in places if each.root != "settings")
         places = (*rest, BackupPlace(root="settings", path=own))
     made = restore_backup(file, places)
+    names = [each.name for each in made.files] + [git.name for git in made.repositories]
+    held_roots = {name.partition("/")[0] for name in names}
+    places = tuple(each for each in places if each.root in held_roots)
     text = "\n".join(
         [
             f"Restored: {len(made.files)} files of {made.made_at}.",
