@@ -6,6 +6,7 @@ READY := $(VENV)/.ready
 WEIGHTS := $(VENV)/.weights
 OTHER_WEIGHTS := $(VENV)/.other-weights
 CHROMA := $(VENV)/.chroma
+BROWSER := $(VENV)/.browser
 # With uv where there is one, which is faster; else with the pip of the folder.
 UV := $(shell command -v uv 2>/dev/null)
 PIP := $(if $(UV),$(UV) pip,$(BIN)/python -m pip --disable-pip-version-check)
@@ -15,7 +16,7 @@ INTO := $(if $(UV),--python $(BIN)/python)
 CORE := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite index/scoring search \
         journals/private journals/chronicle tools services doors/cli doors/mcp test_public.py)
 
-.PHONY: demo demo-memory test test-core test-npm test-long proof check bench bench-retrieval docs examples picture lock clean
+.PHONY: demo demo-memory test test-core test-npm test-browser test-long proof check bench bench-retrieval docs examples picture lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -P -m commonplace.doors.demos.journals
@@ -101,6 +102,23 @@ $(CHROMA): $(READY) requirements/chroma.txt
 	cp requirements/clients/package.json requirements/clients/package-lock.json .tools/clients/
 	cd .tools/clients && npm ci --silent --no-audit --no-fund
 	touch $@
+
+# Drives the system's own Chromium; playwright's wheel has the driver alone, and axe-core checks pages.
+$(BROWSER): $(READY) requirements/browser.txt
+	$(PIP) install $(INTO) --no-deps --only-binary :all: --require-hashes -r requirements/browser.txt
+	touch $@
+
+.tools/axe/ready: requirements/axe/package-lock.json
+	mkdir -p .tools/axe
+	cp requirements/axe/package.json requirements/axe/package-lock.json .tools/axe/
+	cd .tools/axe && npm ci --silent --no-audit --no-fund
+	touch $@
+
+# Installs Chromium where it may: as root, on Debian and its like.
+test-browser: $(READY) $(WEIGHTS) $(BROWSER) .tools/axe/ready
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
+		|| { echo "Install chromium first: the tests of the pages drive it." >&2; exit 1; }
+	$(BIN)/python -m pytest -m browser -n0 --no-skips
 
 test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
 	$(BIN)/python -m pytest -m npm -n0 --no-skips

@@ -49,7 +49,7 @@ def test_each_level_counts_its_entries(filled, key, name, count):
 def test_a_month_is_a_table_of_weeks(filled):
     """April 2026 begins on a Wednesday; a day says its number and its entries."""
     page = filled.browser().get("/calendar/2026-04").text
-    assert 'aria-label="Friday, 10 April 2026: 2">10 <small>2</small>' in page
+    assert 'title="Friday, 10 April 2026: 2">10 <small>2</small>' in page
     assert re.search(r"W14</a></th>\s*<td></td>\s*<td></td>\s*<td", page)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
 from importlib import import_module
@@ -18,7 +17,13 @@ import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -32,6 +37,7 @@ from commonplace.doors.web.guard import (
     check_host,
     check_origin,
 )
+from commonplace.doors.web.live import LiveMarks
 from commonplace.doors.web.render import STATIC, render
 from commonplace.doors.web.table import PAGES, PageRow, row_of
 from commonplace.doors.web.visit import Download, Redirect, Visit, Visitor, WebPage
@@ -56,6 +62,7 @@ STATUS = {"invalid": 400, "denied": 403, "not_found": 404, "conflict": 409, "una
 
 _ENTER = "/enter"
 _LEAVE = "/leave"
+_LIVE = "/live"
 _STATIC = "/static"
 
 
@@ -100,12 +107,13 @@ class WebApplication:
         self._prefix = prefix
         self._cookie = cookie
         self._visitors = Visitors()
+        self._marks = LiveMarks(apps)
         self._limiter: anyio.CapacityLimiter | None = None
-        self._making = threading.local()
         routes: list[Any] = [
             Mount(_STATIC, StaticFiles(directory=STATIC)),
             Route(_ENTER, self._enter, methods=["GET", "POST"]),
             Route(_LEAVE, self._leave, methods=["POST"]),
+            Route(_LIVE, self._live, methods=["GET"]),
             *(
                 Route(row.path, self._endpoint(row), methods=["POST" if row.writes else "GET"])
                 for row in PAGES
@@ -312,6 +320,13 @@ class WebApplication:
         if visitor is not None and form.get("csrf", [""])[-1] == visitor.csrf:
             self._visitors.remove(request.cookies.get(self._cookie, ""))
         return self._show_entrance(200)
+
+    async def _live(self, request: Request) -> Response:
+        """Tell an open page when something new was written."""
+        visitor = self._visitor(request)
+        if visitor is None:
+            return Response(status_code=401)
+        return StreamingResponse(self._marks.events(visitor.owner), media_type="text/event-stream")
 
 
 def _headers(scope: Mapping[str, Any]) -> dict[str, str]:

@@ -39,3 +39,19 @@ for (const form of document.querySelectorAll("form[data-results]")) {
     waiting = setTimeout(send, 250);
   });
 }
+
+// What stands in #live is shown anew when another program wrote something.
+const live = document.getElementById("live");
+if (live && document.body.dataset.live) {
+  const events = new EventSource(document.body.dataset.live);
+  events.addEventListener("new", async () => {
+    const answer = await fetch(location.href);
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = page.getElementById("live");
+    const now = document.getElementById("live");
+    // Nothing moves under somebody who is in the middle of it.
+    if (fresh && now && !now.contains(document.activeElement)) now.replaceWith(fresh);
+  });
+  addEventListener("pagehide", () => events.close());
+}

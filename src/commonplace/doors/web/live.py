@@ -1,0 +1,81 @@
+"""What tells an open page that something new was written, by whatever process.
+
+Asks each source for its mark once a second while a page is open, once for all pages of an owner:
+that is what a search asks for too, and it reads no entry.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from commonplace.core.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from commonplace.doors.owner_apps import OwnerApps
+
+EVERY_S = 1.0
+PING_EVERY = 15
+"""Rounds after which a line is sent that says nothing: a browser that is gone is noticed by it."""
+
+
+class LiveMarks:
+    """Follows the marks of owners' sources, for any number of open pages.
+
+    Args:
+        apps: The apps of the owners.
+        monotonic: Seconds that only go on.
+        sleep: Waits so many seconds.
+    """
+
+    def __init__(
+        self,
+        apps: OwnerApps,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self._apps = apps
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._seen: dict[str, tuple[float, tuple[str, ...]]] = {}
+        self._one = anyio.Lock()
+
+    async def events(self, owner: str) -> AsyncIterator[bytes]:
+        """Server-sent events: `new` each time something was written, and lines that say nothing."""
+        yield b": open\n\n"
+        before = await self._marks(owner)
+        rounds = 0
+        while True:
+            await self._sleep(EVERY_S)
+            rounds += 1
+            now = await self._marks(owner)
+            if now != before:
+                before = now
+                yield b"event: new\ndata: \n\n"
+            elif rounds % PING_EVERY == 0:
+                yield b": open\n\n"
+
+    async def _marks(self, owner: str) -> tuple[str, ...]:
+        """The marks of an owner's sources, asked for once however many pages want them."""
+        async with self._one:
+            at, marks = self._seen.get(owner, (-EVERY_S, ()))
+            if self._monotonic() - at >= EVERY_S / 2:
+                marks = await anyio.to_thread.run_sync(self._read, owner)
+                self._seen[owner] = (self._monotonic(), marks)
+            return marks
+
+    def _read(self, owner: str) -> tuple[str, ...]:
+        marks = []
+        with self._apps.using(owner) as app:
+            for source in app.sources():
+                try:
+                    marks.append(f"{source.name} {source.mark()}")
+                except CommonplaceError:
+                    marks.append(source.name)  # the page itself says what is wrong
+        return tuple(marks)

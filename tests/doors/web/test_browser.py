@@ -1,0 +1,349 @@
+"""The pages in a real browser: Chromium before the real command, over a real socket."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.journals.transcripts.sessions import said
+from tests.patience import PATIENCE_S
+
+from commonplace.app import App
+from commonplace.config.settings import read_settings
+from commonplace.doors.web.table import PAGES
+
+AXE = Path(__file__).parents[3] / ".tools" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
+
+try:
+    from playwright.sync_api import expect, sync_playwright
+except ModuleNotFoundError:
+    sync_playwright = None
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        sync_playwright is None or not CHROMIUM or not AXE.exists(),
+        reason="`make test-browser` installs what drives Chromium.",
+    ),
+]
+
+LISTED = [row.path for row in PAGES if not row.writes and row.title]
+ASKED = ["/search?q=deployed", "/search?q=deployed&journal=chronicle&since=2026-01-01&n=25"]
+TIMES = ["/calendar/2026", "/calendar/2026-10", "/calendar/2026-W41", "/calendar/2026-10-06"]
+WIDTHS = (360, 768, 1440)
+MS = PATIENCE_S * 1000
+
+
+class Served:
+    """A running `commonplace web`.
+
+    Args:
+        link: What it printed; lets one browser in.
+    """
+
+    def __init__(self, process, link):
+        self.process = process
+        self.link = link
+        self.base = re.match(r"http://[^/]+", link)[0]
+
+    def kill(self):
+        """End it at once, as a crash would."""
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+        self.process.stdout.close()
+
+
+def start(port=0):
+    """Start the command in this home."""
+    words = [sys.executable, "-m", "commonplace", "web", "--no-open", "--json", "--port", str(port)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    text = ""
+    while not text.endswith("}\n"):
+        line = process.stdout.readline()
+        assert line, "The command ended."
+        text += line
+    return Served(process, json.loads(text)["url"])
+
+
+@pytest.fixture
+def serve(words_only):
+    """Starts the command; what was started is stopped at the end."""
+    started = []
+
+    def begin(port=0):
+        served = start(port)
+        started.append(served)
+        return served
+
+    yield begin
+    for served in started:
+        served.kill()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(chromium, served, **given):
+    """A page of a browser that opened the link; what it says to its console fails the test."""
+    context = chromium.new_context(**given)
+    context.set_default_timeout(MS)
+    page = context.new_page()
+    said_there, elsewhere = [], []
+    page.on("console", lambda message: said_there.append(message.text))
+    page.on("pageerror", lambda error: said_there.append(str(error)))
+    page.on(
+        "request",
+        lambda request: (
+            None if request.url.startswith(served.base) else elsewhere.append(request.url)
+        ),
+    )
+    page.goto(served.link)
+    yield page
+    assert said_there == []
+    assert elsewhere == []
+    context.close()
+
+
+@contextmanager
+def journals():
+    """The journals of this home."""
+    app = App(read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home())
+    yield app
+    app.close()
+
+
+def log(app, message, **given):
+    app.toolset("chronicle").tool("add_entry").call({"message": message, **given})
+
+
+def fill(count):
+    """A home with so many entries: a few of every kind, the rest turns of sessions."""
+    with journals() as app:
+        for n in range(min(count, 40)):
+            tags = ["release", "api"][: n % 3]
+            log(app, f"Deployed part {n}", at=f"2026-10-{1 + n % 28:02} 10:00", tags=tags)
+        if count >= 100:
+            write = app.toolset("private").tool("process_thoughts").call
+            write(
+                {
+                    "project_notes": "# A plan\n\n- one\n- two\n\n> Quoted\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+                }
+            )
+            app.toolset("notebook").tool("journal_write").call(
+                {"path": "api/errors", "entry": "Six codes.", "overview": "Errors have codes."}
+            )
+            add = app.toolset("timeline").tool("timeline_add").call
+            for minute in range(10, 20):
+                add({"content": f"tests, part {minute}", "at": f"2026-10-06 10:{minute}"})
+            app.timeline_keeping().roll_up()
+        left = count - 60
+        each = 1000
+        for session in range(max(0, (left + each - 1) // each)):
+            turns = min(each, left - session * each)
+            app.transcripts.store.append(
+                "claude-code",
+                f"s{session:04}",
+                [said(n + 1, f"Turn {n} of {session}: deployed again?") for n in range(turns)],
+            )
+        app.filing.catch_up()
+
+
+def visit(page, served, path):
+    page.goto(served.base + path)
+
+
+def violations(page):
+    """What axe finds, named shortly."""
+    page.evaluate(AXE.read_text("utf-8"))
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")
+    return [f"{x['id']}: {x['nodes'][0]['html'][:200]}" for x in found["violations"]]
+
+
+@pytest.mark.parametrize("count", [0, 1, 100, 100_000])
+def test_every_page_at_every_width_light_and_dark(serve, chromium, count):
+    """Nothing is wider than the window, and axe finds nothing."""
+    fill(count)
+    served = serve()
+    found = []
+    with opened(chromium, served) as page:
+        paths = [*LISTED, *ASKED, *TIMES, "/health/doctor"]
+        if count:
+            visit(page, served, "/search?q=deployed")
+            first = page.locator("a.open").first.get_attribute("href")
+            ref = first.partition("ref=")[2]
+            paths += [first, f"/entry/edit?ref={ref}", f"/entry/delete?ref={ref}"]
+        if count >= 100:
+            paths += ["/notebook/section?name=api/errors"]
+            visit(page, served, "/transcripts")
+            paths.append(page.locator("a.open").first.get_attribute("href"))
+        for path in paths:
+            visit(page, served, path)
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                for width in WIDTHS:
+                    page.set_viewport_size({"width": width, "height": 900})
+                    if page.evaluate("document.documentElement.scrollWidth") > width:
+                        found.append(f"{path} at {width}: wider than the window")
+                found += [f"{path} {scheme} {x}" for x in violations(page)]
+    assert found == []
+
+
+def test_by_keyboard_alone(serve, chromium):
+    """To the search, through its hits, into an entry, and back."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served) as page:
+        page.keyboard.press("Tab")
+        expect(page.locator(":focus")).to_have_text("Skip to the content")
+        page.keyboard.press("Enter")
+        page.keyboard.press("/")
+        expect(page.locator(":focus")).to_have_attribute("name", "q")
+        page.keyboard.type("deployed")
+        page.keyboard.press("Enter")
+        expect(page.locator("ol.hits a.open")).to_have_count(1)
+        hit = page.locator("ol.hits a.open")
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            if hit.evaluate("each => each === document.activeElement"):
+                break
+        page.keyboard.press("Enter")
+        expect(page.locator("article")).to_contain_text("Deployed part 0")
+        page.go_back()
+        expect(page.locator("ol.hits a.open")).to_have_count(1)
+
+
+def test_a_search_as_one_types(serve, chromium):
+    """The hits follow, the address says the same, and the form works without script."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served) as page:
+        visit(page, served, "/search")
+        page.locator("input[name=q]").press_sequentially("deployed part")
+        expect(page.locator("ol.hits a.open")).to_have_count(1)
+        expect(page).to_have_url(re.compile(r"q=deployed\+part"))
+    served = serve()
+    with opened(chromium, served, java_script_enabled=False) as page:
+        visit(page, served, "/search")
+        page.locator("input[name=q]").fill("deployed")
+        page.get_by_role("button", name="Search").click()
+        expect(page.locator("ol.hits a.open")).to_have_count(1)
+
+
+def test_what_was_written_elsewhere_appears(serve, chromium):
+    """On the open first page, without anybody touching it."""
+    served = serve()
+    with opened(chromium, served) as page:
+        expect(page.locator("#live")).to_contain_text("Nothing was written yet.")
+        subprocess.run(
+            [sys.executable, "-m", "commonplace", "log", "Written elsewhere"],
+            check=True,
+            capture_output=True,
+        )
+        expect(page.locator("#live")).to_contain_text("Written elsewhere")
+
+
+def test_what_was_remembered_does_nothing(serve, chromium):
+    """Scripts, links to scripts, images and SVG of others are words; a huge entry is shown."""
+    with journals() as app:
+        for text in (
+            "deployed <script>window.taken = 1</script>",
+            "deployed [click](javascript:window.taken=1) <img src=x onerror=window.taken=1>",
+            "deployed ![p](http://127.0.0.1:9/p.png) <svg onload=window.taken=1><use href='#a'/></svg>",
+            "deployed </textarea><script>window.taken=1</script>",
+            "deployed " + "[" * 300_000,
+        ):
+            log(app, text)
+        app.filing.catch_up()
+    served = serve()
+    with opened(chromium, served) as page:
+        visit(page, served, "/search?q=deployed")
+        links = [each.get_attribute("href") for each in page.locator("a.open").all()]
+        assert links
+        edits = [link.replace("/entry?", "/entry/edit?") for link in links]
+        for path in ["/", *links, *edits]:
+            visit(page, served, path)
+            assert page.evaluate("window.taken === undefined"), path
+            for link in page.locator('a[href^="javascript"]').all():
+                raise AssertionError(link)
+
+
+def test_pages_of_other_sites(serve, chromium):
+    """Neither read nor write: by fetch, form or frame, though the browser was let in."""
+    fill(1)
+    served = serve()
+    seen = {}
+
+    class Evil(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(
+                f"""<iframe id=f src="{served.base}/"></iframe>
+                <form id=g method=post action="{served.base}/leave" target=t>
+                <input name=csrf value=x></form><iframe name=t></iframe>""".encode()
+            )
+
+        def log_message(self, *_):
+            pass
+
+    evil = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Evil)
+    threading.Thread(target=evil.serve_forever, daemon=True).start()
+    context = chromium.new_context()
+    context.set_default_timeout(MS)
+    page = context.new_page()
+    page.goto(served.link)
+    other = context.new_page()
+    other.on("response", lambda answer: seen.setdefault(answer.url, answer.status))
+    # Another name of this machine is another site, to which a strict cookie is not sent.
+    other.goto(f"http://localhost:{evil.server_address[1]}/")
+    read = "fetch(%r, {credentials: 'include', mode: %r}).then(r => r.text(), () => 'refused')"
+    assert other.evaluate(read % (served.base + "/", "cors")) == "refused"
+    other.evaluate(read % (served.base + "/", "no-cors"))
+    wrote = (
+        "fetch(%r, {method: 'POST', mode: 'no-cors', credentials: 'include', body: 'csrf=x'})"
+        ".then(() => 1, () => 1)"
+    )
+    other.evaluate(wrote % (served.base + "/leave"))
+    other.evaluate("document.getElementById('g').submit()")
+    other.wait_for_load_state("networkidle")
+    assert seen[served.base + "/leave"] == 403
+    assert "Deployed" not in (other.frames[1].content() if len(other.frames) > 1 else "")
+    page.reload()
+    expect(page.locator("#live")).to_contain_text("Deployed part 0")
+    context.close()
+    evil.shutdown()
+    evil.server_close()
+
+
+def test_a_server_that_was_killed(serve, chromium):
+    """Started again it lets nobody in but by its new link, and says so."""
+    fill(1)
+    served = serve()
+    context = chromium.new_context()
+    context.set_default_timeout(MS)
+    page = context.new_page()
+    page.goto(served.link)
+    served.kill()
+    port = int(served.base.rpartition(":")[2])
+    again = serve(port)
+    page.reload()
+    expect(page.locator("h1")).to_have_text("Open the link")
+    page.goto(again.link)
+    expect(page.locator("#live")).to_contain_text("Deployed part 0")
+    context.close()

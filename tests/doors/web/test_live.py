@@ -1,0 +1,46 @@
+"""Open pages are told when something was written, by whatever process."""
+
+from __future__ import annotations
+
+import anyio
+
+from commonplace.doors.web.application import OneApp
+from commonplace.doors.web.live import PING_EVERY, LiveMarks
+
+
+def follow(world, count, between):
+    """The first events of a page; `between` is called with the number of each second before it."""
+    seconds = [0.0]
+
+    async def sleep(length):
+        seconds[0] += length
+        between(int(seconds[0]))
+
+    async def run():
+        marks = LiveMarks(OneApp(world.app), monotonic=lambda: seconds[0], sleep=sleep)
+        events = marks.events("me")
+        return [await anext(events) for _ in range(count)]
+
+    return anyio.run(run)
+
+
+def test_what_was_written_is_told_within_a_second(world):
+    """Once for each second in which something was written."""
+
+    def write(second):
+        if second in {2, 3}:
+            world.call("chronicle", "add_entry", message=f"deployed {second}")
+
+    assert follow(world, 3, write)[1:] == [b"event: new\ndata: \n\n"] * 2
+
+
+def test_where_nothing_is_written_little_is_sent(world):
+    """A line that says nothing, so that a browser which is gone is noticed."""
+    seconds = []
+    assert follow(world, 2, seconds.append)[1] == b": open\n\n"
+    assert seconds[-1] == PING_EVERY
+
+
+def test_nobody_else_listens(world):
+    """Without the link nothing is told."""
+    assert world.stranger().get("/live").status_code == 401
