@@ -34,12 +34,6 @@ def main() -> None:
         from commonplace.doors.stdio.front import serve
 
         taken = serve(sys.argv[2:], parent=PARENT)
-    if command not in (["mcp"], ["serve"]):
-        import gc
-
-        # A command ends soon and leaves little garbage: looking for it each 700 objects, as Python
-        # does, took 10 % of `private list` and 14 % of `private write`.
-        gc.set_threshold(50_000)
     from commonplace.doors.cli import main as command_line
 
     command_line(obj=taken)
