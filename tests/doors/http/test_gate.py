@@ -49,7 +49,12 @@ class World:
             limits=self.limits,
             inside=self.inside,
             withheld=lambda caller: [] if caller.may_write else [b"memory_save"],
+            pages=self.pages,
         )
+
+    async def pages(self, scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": scope["path"].encode()})
 
     async def inside(self, caller, scope, receive, send):
         self.came.append(caller)
@@ -616,3 +621,18 @@ def test_nobody_is_let_in_from_elsewhere_without_tokens(world, address, also):
     assert caught.value.hint.startswith("Make one first")
     world.token()
     check_access(where, world.tokens)
+
+
+@pytest.mark.parametrize(("path", "answered"), [("/web", True), ("/web/x", True), ("/webx", False)])
+def test_pages_for_browsers_have_a_guard_of_their_own(world, path, answered):
+    """They are handed on without a token, until the server stops."""
+
+    async def scenario():
+        async with world.client() as client:
+            before = await client.get(path)
+            world.gate.is_stopping = True
+            return before, await client.get(path)
+
+    before, after = anyio.run(scenario)
+    assert (before.status_code == 200 and before.text == path) is answered
+    assert after.status_code in {503, 404}

@@ -58,9 +58,9 @@ class WebWorld:
         self.app.close()
 
 
-def csrf_of(browser):
+def csrf_of(browser, page="/"):
     """What the forms of this browser's pages bear."""
-    found = re.search(r'name="csrf" value="([^"]+)"', browser.get("/").text)
+    found = re.search(r'name="csrf" value="([^"]+)"', browser.get(page).text)
     assert found is not None
     return found[1]
 

@@ -30,8 +30,12 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PATH = "/mcp"
+WEB = "/web"
+"""Where the pages for browsers begin, which have a guard of their own."""
+
 HEALTH = "/healthz"
 # A client behind a proxy is not on this machine. Not every proxy says so.
 _FORWARDED = (
@@ -209,6 +213,7 @@ class Gate:
         limits: How large and how slow a request may be.
         inside: Answers an admitted request of a caller.
         withheld: The names of the tools that a caller may not call.
+        pages: Answers requests for pages, those of strangers too.
     """
 
     def __init__(
@@ -220,6 +225,7 @@ class Gate:
         limits: Limits,
         inside: Callable[[Caller, Scope, Receive, Send], Awaitable[None]],
         withheld: Callable[[Caller], Sequence[bytes]],
+        pages: Application,
     ) -> None:
         self._authenticator = authenticator
         self._rate_limiter = rate_limiter
@@ -227,6 +233,7 @@ class Gate:
         self._limits = limits
         self._inside = inside
         self._withheld = withheld
+        self._pages = pages
         self.is_stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -268,8 +275,14 @@ class Gate:
             page = render_page(f"{'https' if is_tls else 'http'}://{host}{PATH}")
             await _send_whole(200, page, page_headers(), send)
             return
+        if scope["path"] == WEB or scope["path"].startswith(f"{WEB}/"):
+            if self.is_stopping:
+                raise _stopping()
+            scope[_IS_READ] = True  # its own to read
+            await self._pages(scope, receive, send)
+            return
         if scope["path"].rstrip("/") != PATH:
-            raise Refusal(404, "not_found", f"There is nothing here but {PATH}.")
+            raise Refusal(404, "not_found", f"There is nothing here but {PATH} and {WEB}.")
         if scope["method"] not in {"GET", "POST", "DELETE"}:
             raise Refusal(405, "invalid", "Use POST, GET or DELETE.", Allow="GET, POST, DELETE")
         await self._admit(scope, receive, send)

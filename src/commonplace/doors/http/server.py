@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 import anyio.to_thread
@@ -16,7 +16,7 @@ import anyio.to_thread
 from commonplace.doors import entry_point
 from commonplace.doors.http.address import check_access
 from commonplace.doors.http.concurrency import ConcurrencyLimit
-from commonplace.doors.http.gate import PATH, Authenticator, Gate
+from commonplace.doors.http.gate import PATH, WEB, Authenticator, Gate
 from commonplace.doors.http.limits import RateLimiter
 from commonplace.doors.http.per_owner import PerOwner
 from commonplace.doors.http.preload import WarmedApps
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.doors.http.address import ListenAddress
-    from commonplace.doors.http.gate import Caller, Offer
+    from commonplace.doors.http.gate import Application, Caller, Offer, Receive, Scope, Send
     from commonplace.doors.http.limits import Limits
     from commonplace.doors.http.sessions import SessionManager
     from commonplace.doors.tokens import TokenFile
@@ -117,7 +117,8 @@ class HttpDoor:
     ) -> None:
         self._apps = apps
         self._concurrency = ConcurrencyLimit()
-        shared = PerOwner(WarmedApps(apps), sample, concurrency=self._concurrency)
+        self._warmed = WarmedApps(apps)
+        shared = PerOwner(self._warmed, sample, concurrency=self._concurrency)
         self._toolsets = shared.toolsets
         self._tokens = tokens
         self._offer = offer
@@ -169,6 +170,7 @@ class HttpDoor:
                 limits=self._limits,
                 inside=callers.answer,
                 withheld=self._names_withheld,
+                pages=self._pages_of(address),
             )
             server = make_server(
                 gate,
@@ -190,6 +192,26 @@ class HttpDoor:
             end_at_stop_signals()
             # Calls that did not end in time are left behind in their threads, so nothing is joined.
             Lifecycle(self._close).leave(shutdown.status)
+
+    def _pages_of(self, address: ListenAddress) -> Application:
+        """What answers browsers, imported when the first one asks."""
+        made: list[Any] = []
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            if not made:
+                made.append(
+                    entry_point("web_for_tokens")(
+                        self._warmed,
+                        tokens=self._tokens,
+                        knows_host=address.names.knows,
+                        may_write=self._offer.may_write,
+                        clock=self._clock,
+                        prefix=WEB,
+                    )
+                )
+            await made[0](scope, receive, send)
+
+        return answer
 
     def _close(self) -> None:
         for task in self._background_tasks:

@@ -86,6 +86,7 @@ class WebApplication:
         entrance: Who is let in.
         knows_host: Whether a Host header names this server.
         clock: Says what time it is.
+        shows_paths: Whether who looks may know where on this machine something lies.
         prefix: Where the pages begin, such as `/web`; empty for the root.
         cookie: What the cookie is called: cookies of one machine are not kept apart by port.
     """
@@ -97,6 +98,7 @@ class WebApplication:
         entrance: Entrance,
         knows_host: Callable[[str], bool],
         clock: Clock,
+        shows_paths: bool = True,
         prefix: str = "",
         cookie: str = "commonplace",
     ) -> None:
@@ -104,6 +106,7 @@ class WebApplication:
         self._entrance = entrance
         self._knows_host = knows_host
         self._clock = clock
+        self._shows_paths = shows_paths
         self._prefix = prefix
         self._cookie = cookie
         self._visitors = Visitors()
@@ -254,7 +257,7 @@ class WebApplication:
             "hint": "Look into the log of the server: `COMMONPLACE_LOG_FILE` names it.",
         }
         if error is not None:
-            values = {"message": str(error), "hint": ""}
+            values = {"message": error.explained(shows_paths=self._shows_paths), "hint": ""}
         status = STATUS.get(error.code, 500) if error is not None else 500
         page = WebPage(template="error.html", title=HTTPStatus(status).phrase, values=values)
         response = self._page(page, visitor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -71,6 +72,17 @@ class Visit(Struct, frozen=True, kw_only=True):
         Whatever was remembered goes through this before a template is given it.
         """
         return visible(self.app.shared.screen.shown(text))
+
+    @property
+    def shows_paths(self) -> bool:
+        """Whether who looks may know where on this machine something lies."""
+        return not self.app.shared.serves_owners
+
+    def place(self, journal: str, scope: str) -> str:
+        """Where an entry of a journal's scope lies, for people."""
+        opener = self.app.recall.service().journals.get(journal)
+        place = scope if opener is None else opener.place_of(scope)
+        return self.shown(place if self.shows_paths or not place else PurePath(scope).name)
 
     def value(self, name: str, default: str = "") -> str:
         """The last value of a name in the form, else in the query; stripped."""

@@ -18,9 +18,7 @@ SHOWN = 400_000
 
 def entry(visit: Visit) -> WebPage:
     """One entry, whole."""
-    service = visit.app.recall.service()
-    page = service.open_ref(_ref(visit))
-    opener = service.journals.get(page.journal)
+    page = visit.app.recall.service().open_ref(_ref(visit))
     text = visit.shown(page.text)
     is_cut = len(text) > SHOWN and not visit.value("whole")
     try:
@@ -32,7 +30,7 @@ def entry(visit: Visit) -> WebPage:
         title=opening(text.lstrip("# "), 60),
         values={
             "page": page,
-            "place": opener.place_of(page.scope) if opener else page.scope,
+            "place": visit.place(page.journal, page.scope),
             "text": text[:SHOWN] if is_cut else text,
             "is_cut": is_cut,
             "length": len(text),

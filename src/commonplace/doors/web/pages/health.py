@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.config.settings import render_setting
 from commonplace.config.table import SETTINGS
+from commonplace.core.errors import Denied
 from commonplace.doors import entry_point
 from commonplace.doors.web.visit import Redirect, WebPage
 from commonplace.services.recall.status import read_status
@@ -22,7 +23,7 @@ def health(visit: Visit) -> WebPage:
     app = visit.app
     status = read_status(app.recall.service())
     usage = shutil.disk_usage(app.settings.home if app.settings.home.exists() else "/")
-    is_whole = not app.shared.serves_owners
+    is_whole = visit.shows_paths
     clients = []
     if is_whole and app.user_home is not None:
         clients = entry_point("list_clients")(home=app.user_home).facts["clients"]
@@ -43,6 +44,7 @@ def health(visit: Visit) -> WebPage:
 
 def examine(visit: Visit) -> WebPage:
     """What `commonplace doctor` finds."""
+    _check_own(visit)
     report = entry_point("doctor")(visit.app).examine()
     return WebPage(
         template="doctor.html",
@@ -53,12 +55,18 @@ def examine(visit: Visit) -> WebPage:
 
 def repair(visit: Visit) -> Redirect:
     """Repair what can be repaired."""
+    _check_own(visit)
     repairs = entry_point("doctor")(visit.app).repair()
     said = [f"Repaired, {part}: {done}" for part, done in repairs.done]
     failed = [f"{part}: {problem.what} {problem.hint}" for part, problem in repairs.failed]
     return Redirect(
         to=visit.url("examine"), notes=[*said, *failed] or ["There was nothing to repair."]
     )
+
+
+def _check_own(visit: Visit) -> None:
+    if not visit.shows_paths:
+        raise Denied("The doctor looks after a whole machine.", hint="Ask who runs the server.")
 
 
 def _settings(visit: Visit) -> list[tuple[str, str, str, str]]:

@@ -122,7 +122,7 @@ def _answer(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, o
         "chance": done.found.chance,
         "has_todos": done.has_todos,
         "notes": [*lost, *done.found.notes],
-        "hits": [_hit(visit, service, hit, done.question.about) for hit in done.found.hits],
+        "hits": [_hit(visit, hit, done.question.about) for hit in done.found.hits],
     }
 
 
@@ -136,13 +136,12 @@ def _fields(visit: Visit, interval: Interval | None) -> tuple[str, str]:
     return first, last
 
 
-def _hit(visit: Visit, service: RecallService, hit: Hit, about: str) -> Mapping[str, object]:
+def _hit(visit: Visit, hit: Hit, about: str) -> Mapping[str, object]:
     doc = hit.doc
-    opener = service.journals.get(doc.journal)
     return {
         "hit": hit,
         "doc": doc,
-        "place": opener.place_of(doc.scope) if opener else doc.scope,
+        "place": visit.place(doc.journal, doc.scope),
         "text": excerpt(visit.shown(doc.text), about, EXCERPT),
         "about": about,
         "legs": _legs(hit),

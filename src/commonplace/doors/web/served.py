@@ -1,0 +1,45 @@
+"""The pages of a server of many owners: each browser sees what its token's owner has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.doors.web.application import WebApplication
+from commonplace.doors.web.guard import TokenEntrance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from commonplace.core.clock import Clock
+    from commonplace.doors.owner_apps import OwnerApps
+    from commonplace.doors.tokens import TokenFile
+
+
+def pages_for_tokens(
+    apps: OwnerApps,
+    *,
+    tokens: TokenFile,
+    knows_host: Callable[[str], bool],
+    may_write: bool,
+    clock: Clock,
+    prefix: str,
+) -> WebApplication:
+    """The ASGI application of the pages below a prefix.
+
+    Args:
+        apps: The apps of all owners.
+        tokens: Who may connect.
+        knows_host: Whether a Host header names the server.
+        may_write: Whether anything may be changed at all.
+        clock: Says what time it is.
+        prefix: Where the pages begin.
+    """
+    return WebApplication(
+        apps=apps,
+        entrance=TokenEntrance(tokens, may_write=may_write, clock=clock),
+        knows_host=knows_host,
+        clock=clock,
+        shows_paths=False,
+        prefix=prefix,
+        cookie="commonplace-web",
+    )

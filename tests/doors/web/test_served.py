@@ -1,0 +1,131 @@
+"""The pages of a server of many owners: each sees their own, as far as a token allows."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.doors.web.web_world import ADDRESS, NOW, csrf_of, words_of
+
+from commonplace.app import Apps
+from commonplace.config.settings import read_settings
+from commonplace.doors.tokens import TokenFile
+from commonplace.doors.web.served import pages_for_tokens
+from commonplace.doors.web.table import PAGES
+from commonplace.testing import FrozenClock
+
+
+class ServedWorld:
+    """A server's home, its tokens, its pages below /web."""
+
+    def __init__(self):
+        self.clock = FrozenClock(NOW)
+        settings = read_settings(cwd=Path.cwd(), home=Path.home())
+        self.home = settings.home
+        self.apps = Apps(settings, user_home=Path.home(), clock=self.clock)
+        self.tokens = TokenFile(settings.home, clock=self.clock)
+        self.pages = pages_for_tokens(
+            self.apps,
+            tokens=self.tokens,
+            knows_host=lambda host: host == "127.0.0.1:8900",
+            may_write=True,
+            clock=self.clock,
+            prefix="/web",
+        )
+
+    def stranger(self):
+        return TestClient(
+            self.pages, base_url=ADDRESS, headers={"origin": ADDRESS}, follow_redirects=False
+        )
+
+    def browser(self, owner, **given):
+        """A browser that was let in with a token."""
+        client = self.stranger()
+        _, text = self.tokens.create(owner, **given)
+        answer = client.post("/web/enter", data={"key": text})
+        assert answer.status_code == 303, answer.text
+        return client
+
+    def log(self, owner, message):
+        with self.apps.using(owner) as app:
+            app.toolset("chronicle").tool("add_entry").call({"message": message})
+
+
+@pytest.fixture
+def world(words_only):
+    made = ServedWorld()
+    yield made
+    made.apps.close()
+
+
+def test_each_sees_their_own(world):
+    """In every page of a list, and in the search."""
+    world.log("ann", "the secret of ann")
+    world.log("bob", "the secret of bob")
+    ann, bob = world.browser("ann"), world.browser("bob")
+    for path in ["/web/", "/web/calendar/2026-11-23", "/web/search?q=secret"]:
+        assert "the secret of ann" in words_of(ann.get(path))
+        assert "the secret of bob" not in ann.get(path).text
+        assert "the secret of bob" in words_of(bob.get(path))
+
+
+def test_another_owners_entry_is_not_there(world):
+    """Nor is it edited or deleted by its ref."""
+    world.log("bob", "the secret of bob")
+    with world.apps.using("bob") as app:
+        ref = app.toolset("recall").tool("list_by_time").call({}).facts["results"][0]["ref"]
+    ann = world.browser("ann")
+    form = {"ref": ref, "text": "taken", "csrf": csrf_of(ann, "/web/")}
+    for path in ("/web/entry", "/web/entry/edit", "/web/entry/delete"):
+        assert ann.get(path, params={"ref": ref}).status_code == 404
+    for path in ("/web/entry/save", "/web/entry/deleted"):
+        assert ann.post(path, data=form).status_code in {404, 409}
+    with world.apps.using("bob") as app:
+        assert app.amend.service().read_text(ref).text == "the secret of bob"
+
+
+@pytest.mark.parametrize("given", ["", "x", "cp_00000000_" + "a" * 43, "\udce9"])
+def test_what_is_no_token_lets_nobody_in(world, given):
+    """And the page says so."""
+    answer = world.stranger().post("/web/enter", data={"key": given.encode("utf-8", "replace")})
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+
+
+def test_a_token_of_some_tools_opens_no_page(world):
+    """Pages show more than its tools do."""
+    _, text = world.tokens.create("ann", toolsets=["memory"])
+    assert world.stranger().post("/web/enter", data={"key": text}).status_code == 403
+
+
+def test_a_token_that_may_only_read(world):
+    """Nothing can be changed with it."""
+    world.log("ann", "a line")
+    ann = world.browser("ann", scopes=["read"])
+    assert "This page only reads." in ann.get("/web/").text
+    form = {"ref": "chronicle:x", "csrf": csrf_of(ann, "/web/")}
+    assert ann.post("/web/entry/deleted", data=form).status_code == 403
+
+
+def test_a_token_that_is_revoked_or_over(world):
+    """Its browser is out at the next page."""
+    ann = world.browser("ann")
+    bob = world.browser("bob", expires_at=NOW + timedelta(hours=1))
+    (token,) = [each for each in world.tokens.list_tokens() if each.owner == "ann"]
+    world.tokens.revoke(token.id)
+    assert ann.get("/web/").status_code == 401
+    assert bob.get("/web/").status_code == 200
+    world.clock.at = NOW + timedelta(hours=2)
+    assert bob.get("/web/").status_code == 401
+
+
+def test_no_path_of_the_machine_is_shown(world):
+    """On no page, in no error; the doctor is the machine's own."""
+    world.log("ann", "a line")
+    ann = world.browser("ann")
+    paths = [row.path for row in PAGES if not row.writes and "{" not in row.path]
+    for path in [*paths, "/entry?ref=/etc/passwd", "/entry?ref=private:user/2026-01-01/x"]:
+        assert str(world.home.parent) not in ann.get(f"/web{path}").text, path
+    assert ann.get("/web/health/doctor").status_code == 403
