@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
+    from commonplace.services.forgetting.service import ForgettingService
     from commonplace.services.imports.service import ForeignImport
     from commonplace.services.imports.tally import ImportTally
     from commonplace.services.projects import ProjectService
@@ -123,6 +124,18 @@ class App(OwnerContext):
             journals=tuple(root.path for root in journal.former),
             known=tuple(root.path.parent for root in journal.project_roots.each()),
         )
+
+    def forgetting(self) -> ForgettingService:
+        """What forgets entries, and proves it; for people, and no tool of a model's."""
+        from commonplace.app.wiring.forgetting import ForgettingWiring
+
+        return ForgettingWiring(
+            context=self,
+            amend=self.amend.service(),
+            private=self.private,
+            chronicle=self.chronicle,
+            notebook=self.notebook,
+        ).service()
 
     def imported(self) -> ImportTally:
         """What counts the entries that were ever imported from other programs."""

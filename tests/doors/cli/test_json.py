@@ -87,6 +87,7 @@ LAST = {
     "timeline delete": ["-1", "--yes"],
     "memory delete": ["todo", "-1", "--yes"],
     "delete": ["-1", "--yes"],
+    "forget": ["-1", "--dry-run"],
     "transcripts retain": ["--days", "9000", "--yes"],
     "transcripts delete": ["transcripts:codex/1", "--yes"],
     "reindex": [],

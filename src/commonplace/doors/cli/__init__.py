@@ -29,6 +29,9 @@ COMMANDS = {
     ),
     "edit": Lazy("commonplace.doors.cli.entries:edit", "Replace the text of any entry."),
     "delete": Lazy("commonplace.doors.cli.entries:delete", "Delete any entry for good."),
+    "forget": Lazy(
+        "commonplace.doors.cli.forgetting:forget", "Delete entries and whatever holds their text."
+    ),
     **{row.name: Lazy(row.command, row.help) for row in JOURNALS},
     "import": Lazy(
         "commonplace.doors.cli.importing:import_sessions",

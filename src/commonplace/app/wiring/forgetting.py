@@ -1,0 +1,79 @@
+"""The wiring of forgetting: what deletes, and every place that holds something of an owner's."""
+
+from __future__ import annotations
+
+import glob
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.services.forgetting.service import ForgettingService
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from commonplace.app.context import OwnerContext
+    from commonplace.app.wiring.chronicle import ChronicleWiring
+    from commonplace.app.wiring.notebook import NotebookWiring
+    from commonplace.app.wiring.private import PrivateWiring
+    from commonplace.core.ports import Source
+    from commonplace.journals.git.repo import GitRepository
+    from commonplace.services.amend import AmendService
+
+
+class ForgettingWiring(Struct, frozen=True, kw_only=True):
+    """What forgetting needs of one owner's journals; nothing is opened before it is used."""
+
+    context: OwnerContext
+    amend: AmendService
+    private: PrivateWiring
+    chronicle: ChronicleWiring
+    notebook: NotebookWiring
+
+    def service(self) -> ForgettingService:
+        """What forgets this owner's entries."""
+        home = self.context.settings.home
+        return ForgettingService(
+            amend=self.amend,
+            sources=self._sources,
+            places=lambda: list(self._places()),
+            repository=self._repository,
+            skip=home / "models",
+            drafts=home / "drafts",
+            unreached=lambda: list(self._unreached()),
+            pending=self.context.folder / "forgetting.json",
+        )
+
+    def _sources(self) -> Sequence[Source]:
+        return [*self.context.sources(), *self.private.other_sources()]
+
+    def _places(self) -> Iterator[Path]:
+        """Of our home what is this owner's or everybody's, and the journals that lie elsewhere."""
+        home = self.context.settings.home
+        with suppress(OSError):
+            yield from (x for x in sorted(home.iterdir()) if x.name not in {"users", "models"})
+        yield self.context.folder
+        journal = self.private.journal
+        yield from (root.path for root in (*journal.roots, *journal.project_roots.each()))
+        with suppress(CommonplaceError):
+            path = self.chronicle.journal.path
+            yield from sorted(path.parent.glob(f"{glob.escape(path.name)}*"))  # its log, and copies
+        yield self.notebook.journal.folder
+
+    def _repository(self) -> GitRepository | None:
+        if not self.notebook.is_there() or not self.notebook.journal.exists:
+            return None
+        return self.notebook.journal.repo
+
+    def _unreached(self) -> Iterator[str]:
+        repo = self._repository()
+        remotes = repo.git.run(["remote"]).out.decode("utf-8", "replace").split() if repo else []
+        if remotes:
+            yield f"Remotes of the notebook ({', '.join(remotes)}), and its other clones."
+        yield "Backups and exports that were made, and snapshots of the file system."
+        yield "What AI clients keep of their sessions themselves."
+        if self.context.settings.database.url is not None:
+            yield "Files of the Postgres server that keeps the memories: its log, its backups."

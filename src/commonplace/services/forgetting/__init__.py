@@ -1,0 +1,1 @@
+"""Forgetting: what holds a text goes, and a look through every byte of ours proves it."""

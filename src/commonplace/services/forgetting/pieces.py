@@ -1,0 +1,125 @@
+"""The pieces of a text by which what is left of it is known, in a text and in bytes (pure).
+
+A piece has 12 words; a shorter text is one piece. Never reads a file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.text import body_of, well_formed
+
+if TYPE_CHECKING:
+    import mmap
+    from collections.abc import Iterable
+
+WORDS = 12
+SHORT = 4
+"""Fewer words than these may stand anywhere by chance: they accuse nothing."""
+
+_SPACES = re.compile(r"[ \t\r\n\f\v]+")
+_LONGEST = 40
+"""Characters of a word that is looked for whole; a longer one, as in Chinese, is cut up."""
+_GAP = r"(?:\s|\\[nrt]|>)+"
+_GAP_BYTES = _GAP.encode()
+_LETTER = rb"[0-9A-Za-z_\x80-\xff]"
+
+
+class Piece(Struct, frozen=True, kw_only=True):
+    """A part of a text, and how it looks in a text and in a file.
+
+    Attributes:
+        anchor: Its longest word: what does not hold that holds no piece.
+        pattern: Of the piece in a text.
+        forms: The same in bytes, as it is and as JSON writes it: anchor and pattern.
+        is_short: Whether it may be there by chance.
+    """
+
+    anchor: str
+    pattern: re.Pattern[str]
+    forms: tuple[tuple[bytes, re.Pattern[bytes]], ...]
+    is_short: bool
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text says it, however its lines are broken."""
+        return self.anchor in text and self.pattern.search(text) is not None
+
+    def is_in_bytes(self, content: bytes | mmap.mmap) -> bool:
+        """Whether a file's bytes hold it."""
+        return any(
+            content.find(anchor) >= 0 and pattern.search(content) is not None
+            for anchor, pattern in self.forms
+        )
+
+
+def pieces_of(text: str) -> tuple[Piece, ...]:
+    """The pieces of what was written, without its front matter and headings.
+
+    They lie end to end, and the last one ends with the text, so that no 23 words of it are without
+    one.
+    """
+    words = _SPACES.split(well_formed(body_of(text)).strip())
+    parts = [part for word in words for part in _parts_of(word)]
+    if not parts:
+        return ()
+    starts = dict.fromkeys([*range(0, len(parts) - WORDS + 1, WORDS), max(0, len(parts) - WORDS)])
+    pieces = [parts[start : start + WORDS] for start in starts]
+    return tuple(
+        _piece(each, is_short=len(words) < SHORT and len(text) < _LONGEST) for each in pieces
+    )
+
+
+def pieces_in(pieces: Iterable[Piece], text: str) -> set[Piece]:
+    """Those of the pieces that a text says."""
+    return {each for each in pieces if each.is_in(text)}
+
+
+def _parts_of(word: str) -> list[tuple[str, bool]]:
+    """A word in parts of bearable length; whether each goes on with the one before it."""
+    cut = [word[at : at + _LONGEST] for at in range(0, len(word), _LONGEST)]
+    return [(part, number > 0) for number, part in enumerate(cut)]
+
+
+def _piece(parts: list[tuple[str, bool]], *, is_short: bool) -> Piece:
+    words = [word for word, _ in parts]
+    joined = "".join(
+        ("" if number == 0 or glued else _GAP) + re.escape(word)
+        for number, (word, glued) in enumerate(parts)
+    )
+    writings = {
+        tuple(write(word) for word in words) for write in (str.encode, _as_json, _as_ascii_json)
+    }
+    glued = [glued for _, glued in parts]
+    return Piece(
+        anchor=max(words, key=len),
+        pattern=re.compile(joined),
+        forms=tuple(
+            (max(each, key=len), _bytes_pattern(each, glued, alone=is_short))
+            for each in sorted(writings)
+        ),
+        is_short=is_short,
+    )
+
+
+def _bytes_pattern(
+    words: tuple[bytes, ...], glued: list[bool], *, alone: bool
+) -> re.Pattern[bytes]:
+    joined = b"".join(
+        (b"" if number == 0 or glued[number] else _GAP_BYTES) + re.escape(word)
+        for number, word in enumerate(words)
+    )
+    if alone:  # `art` is not in `party`
+        joined = b"(?<!" + _LETTER + b")" + joined + b"(?!" + _LETTER + b")"
+    return re.compile(joined)
+
+
+def _as_json(word: str) -> bytes:
+    return json.dumps(word, ensure_ascii=False)[1:-1].encode()
+
+
+def _as_ascii_json(word: str) -> bytes:
+    return json.dumps(word)[1:-1].encode()

@@ -1,0 +1,278 @@
+"""Forgetting entries by their refs: a plan that changes nothing, then the deed and its proof.
+
+Never asks, and never destroys what somebody wrote elsewhere in the same words: that is named.
+
+    service = app.forgetting()
+    plan = service.plan(["chronicle:0f1e…"])   # what goes, what stays, what cannot be reached
+    proof = service.carry_out(plan)             # raises what deleting raises; then proof.is_clean
+
+The plan is of one moment: an entry that was edited since is a Conflict, and nothing of it goes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
+from commonplace.core.files import make_folder, remove_file, replace_file
+from commonplace.core.values import Put, Since
+from commonplace.services.forgetting.byte_scan import ByteScan
+from commonplace.services.forgetting.pieces import Piece, pieces_in, pieces_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from commonplace.core.ports import Source
+    from commonplace.core.values import Doc
+    from commonplace.journals.git.repo import GitRepository
+    from commonplace.services.amend import AmendService
+
+_EVERYTHING = Since(mark=None, stamps=lambda _prefix: {})
+_TRANSCRIPTS = "transcripts"
+_NOTEBOOK = "notebook:"
+
+
+class PlannedDeletion(Struct, frozen=True, kw_only=True):
+    """An entry that goes.
+
+    Attributes:
+        ref: Its own, whole.
+        text: What it says.
+        version: What was read, so that nothing else goes.
+        because: The ref of the entry that it quotes; empty for one that was named.
+    """
+
+    ref: str
+    text: str
+    version: str
+    because: str = ""
+
+
+class ForgettingPlan(Struct, frozen=True, kw_only=True):
+    """What forgetting would do.
+
+    Attributes:
+        entries: What goes: what was named, and what was said in sessions that quotes it.
+        drafts: Texts from an editor that go, since they hold it.
+        remade: Refs of summaries that quote it, and are made again without it.
+        same_words: Refs of other entries that say the same words; they stay.
+        stays: What will hold the text all the same, each as a sentence.
+        unreached: What nobody can look into from here, each as a sentence.
+        pieces: By which the text is known.
+    """
+
+    entries: tuple[PlannedDeletion, ...]
+    drafts: tuple[Path, ...]
+    remade: tuple[str, ...]
+    same_words: tuple[str, ...]
+    stays: tuple[str, ...]
+    unreached: tuple[str, ...]
+    pieces: tuple[Piece, ...]
+
+
+class TextTrace(Struct, frozen=True, kw_only=True):
+    """A place that holds words of the text.
+
+    Attributes:
+        place: A file, or a repository's history.
+        refs: The entries that say those words, and stay. Empty where nothing explains them.
+    """
+
+    place: str
+    refs: tuple[str, ...]
+
+
+class ForgettingProof(Struct, frozen=True, kw_only=True):
+    """What was looked through once all was deleted, and what was found.
+
+    Attributes:
+        files: How many files were read.
+        objects: How many objects of git's.
+        size: Bytes of both.
+        found: Where words of the text are.
+        unread: What could not be read, each with the reason.
+        is_short: Whether the text is so short that its words may be there by chance.
+        notes: What the journals say to their deletions.
+    """
+
+    files: int
+    objects: int
+    size: int
+    found: tuple[TextTrace, ...]
+    unread: tuple[str, ...]
+    is_short: bool
+    notes: tuple[str, ...]
+
+    @property
+    def left(self) -> tuple[TextTrace, ...]:
+        """Where the text is though no entry says so."""
+        return tuple(each for each in self.found if not each.refs)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing of the text is left, as far as could be read."""
+        return not self.unread and (self.is_short or not self.left)
+
+
+class ForgettingService(Struct, frozen=True, kw_only=True):
+    """Forgets entries of one owner.
+
+    Attributes:
+        amend: Deletes by ref.
+        sources: Everything that this owner wrote, for those who say the same.
+        places: The folders and files that hold anything of it.
+        repository: The notebook's, where there is one.
+        skip: A folder of weights, which is not looked through.
+        drafts: The folder of texts that could not be written.
+        unreached: What cannot be reached from here, each as a sentence.
+        pending: The file that says what is being forgotten: refs and versions, never a text.
+    """
+
+    amend: AmendService
+    sources: Callable[[], Sequence[Source]]
+    places: Callable[[], Sequence[Path]]
+    repository: Callable[[], GitRepository | None]
+    skip: Path
+    drafts: Path
+    unreached: Callable[[], Sequence[str]]
+    pending: Path
+
+    def plan(self, refs: Sequence[str]) -> ForgettingPlan:
+        """What would go and what would stay; changes nothing.
+
+        Raises: as `AmendService.read_text`; Unavailable where a journal cannot be read.
+        """
+        named = [self.amend.read_text(ref) for ref in dict.fromkeys(refs)]
+        stays = [_stays(each.ref) for each in named if each.ref.startswith(_NOTEBOOK)]
+        entries = [
+            PlannedDeletion(ref=each.ref, text=each.text, version=each.version)
+            for each in named
+            if not _is_commit(each.ref)
+        ]
+        known = {piece: each.ref for each in named for piece in pieces_of(each.text)}
+        remade, same = [], []
+        for doc, said in self._saying(tuple(known), {each.ref for each in named}):
+            if doc.covers:
+                remade.append(doc.ref)
+            elif doc.journal == _TRANSCRIPTS and not all(each.is_short for each in said):
+                found = self.amend.read_text(doc.ref)
+                because = known[next(iter(said))]
+                entries.append(
+                    PlannedDeletion(
+                        ref=doc.ref, text=found.text, version=found.version, because=because
+                    )
+                )
+            else:
+                same.append(doc.ref)
+        return ForgettingPlan(
+            entries=tuple(entries),
+            drafts=tuple(self._drafts(tuple(known))),
+            remade=tuple(remade),
+            same_words=tuple(same),
+            stays=tuple(stays),
+            unreached=tuple(self.unreached()),
+            pieces=tuple(known),
+        )
+
+    def carry_out(self, plan: ForgettingPlan) -> ForgettingProof:
+        """Delete what the plan says, and look whether anything is left.
+
+        What a killed process had begun to forget goes first. Raises: as `AmendService.delete`;
+        what was not deleted then stays noted, unless it is refused for good.
+        """
+        notes = list(self.resume())
+        if plan.entries:
+            make_folder(self.pending.parent)
+            wanted = [(each.ref, each.version) for each in plan.entries]
+            replace_file(self.pending, json.dumps(wanted).encode())
+            notes += self._delete_noted(wanted)
+        for path in plan.drafts:
+            remove_file(path)
+        return self._prove(plan, tuple(notes))
+
+    def resume(self) -> tuple[str, ...]:
+        """Go on with what a killed process had begun; notes on it, empty where nothing was."""
+        try:
+            wanted = json.loads(self.pending.read_bytes())
+        except (OSError, ValueError):
+            return ()
+        notes = self._delete_noted([(ref, version) for ref, version in wanted])
+        return (f"An earlier forgetting of {len(wanted)} entries was finished.", *notes)
+
+    def _delete_noted(self, wanted: Sequence[tuple[str, str]]) -> list[str]:
+        notes: list[str] = []
+        try:
+            for ref, version in wanted:
+                try:
+                    notes += self.amend.delete(ref, expected=version).notes
+                except NotFound:
+                    continue  # it is gone already
+        except Unavailable:
+            raise
+        except CommonplaceError:
+            remove_file(self.pending)
+            raise
+        remove_file(self.pending)
+        return notes
+
+    def _prove(self, plan: ForgettingPlan, notes: tuple[str, ...]) -> ForgettingProof:
+        scan = ByteScan()
+        scan.read_files(self.places(), plan.pieces, self.skip)
+        repo = self.repository()
+        if repo is not None:
+            scan.read_repository(repo, plan.pieces)
+        sayers: dict[Piece, list[str]] = {}
+        if scan.found:
+            for doc, said in self._saying(plan.pieces, set()):
+                for piece in said:
+                    sayers.setdefault(piece, []).append(doc.ref)
+        found = []
+        for place, there in sorted(scan.found.items()):
+            explained = all(piece in sayers for piece in there)
+            refs = dict.fromkeys(ref for piece in there for ref in sayers.get(piece, ()))
+            found.append(TextTrace(place=place, refs=tuple(refs) if explained else ()))
+        return ForgettingProof(
+            files=scan.files,
+            objects=scan.objects,
+            size=scan.size,
+            found=tuple(found),
+            unread=tuple(scan.unread),
+            is_short=bool(plan.pieces) and all(each.is_short for each in plan.pieces),
+            notes=notes,
+        )
+
+    def _saying(self, pieces: Sequence[Piece], but: set[str]) -> Iterator[tuple[Doc, set[Piece]]]:
+        """Everything written that says a piece, but what lies under some refs."""
+        seen: set[str] = set()
+        for source in self.sources():
+            for change in source.scan(_EVERYTHING):
+                if not isinstance(change, Put) or change.doc.ref in seen:
+                    continue
+                doc = change.doc
+                if doc.ref in but or doc.ref.partition("#")[0] in but:
+                    continue
+                if said := pieces_in(pieces, doc.text):
+                    seen.add(doc.ref)
+                    yield doc, said
+
+    def _drafts(self, pieces: tuple[Piece, ...]) -> Iterator[Path]:
+        telling = [each for each in pieces if not each.is_short]
+        scan = ByteScan()
+        scan.read_files([self.drafts], telling, self.skip)
+        yield from (type(self.drafts)(place) for place in sorted(scan.found))
+
+
+def _is_commit(ref: str) -> bool:
+    return ref.startswith(_NOTEBOOK) and "#" in ref
+
+
+def _stays(ref: str) -> str:
+    if _is_commit(ref):
+        return (
+            f"{ref} is a commit of the notebook and is not deleted: its history is not rewritten."
+        )
+    return f"{ref} goes, and what it said stays in the notebook's history."

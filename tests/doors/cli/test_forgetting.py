@@ -1,0 +1,211 @@
+"""`commonplace forget`: what holds a text goes, whatever else says it is named, and a proof is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.doors.terminal import facts, on_terminal, opened_app, run, write
+from tests.journals.transcripts.sessions import said
+
+SECRET = "the blue door behind the bakery opens with four seven one one, Ann said so, ünd so weiter"
+
+
+def add_private(text):
+    return write(text)
+
+
+def add_log(text):
+    return facts("log", text)["ref"]
+
+
+def add_timeline(text):
+    return facts("timeline", "add", text)["ref"]
+
+
+def add_todo(text):
+    return facts("memory", "save", "todo", "--title", text)["ref"]
+
+
+WRITERS = [add_private, add_log, add_timeline, add_todo]
+
+
+def holders(text):
+    """The files below the home that hold the text."""
+    files = [path for path in Path.home().rglob("*") if path.is_file()]
+    return [str(path) for path in files if text.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("add", WRITERS)
+@pytest.mark.parametrize("text", [SECRET, "Zwölf Böxkämpfer jagen\n\n* Viktor", "词" * 3000])
+def test_no_byte_is_left(no_weights, add, text):
+    """Of any text, in any journal, searched for before; what stands beside it stays."""
+    text = text if add is not add_todo else " ".join(text.split())[:150]
+    other, ref = add("a quiet harbour"), add(text)
+    run("recall", "harbour")
+    assert holders(text[:20])
+    proof = facts("forget", ref, "--yes")
+    assert [item["ref"] for item in proof["items"]] == [ref]
+    assert proof["clean"]
+    assert proof["found"] == []
+    assert proof["files"] > 3
+    assert holders(text[:20]) == []
+    assert run("open", ref).exit_code == 3
+    assert run("open", other).exit_code == 0
+
+
+def test_a_dry_run_changes_nothing(no_weights):
+    """It has the refs that would go, and no word of theirs."""
+    ref = write(SECRET)
+    before = holders(SECRET)
+    shown = run("forget", ref, "--dry-run")
+    assert f"Would forget {ref}." in shown.stdout
+    assert SECRET not in shown.stdout
+    assert holders(SECRET) == before
+    assert facts("forget", ref, "--dry-run")["dry_run"]
+
+
+def test_it_asks(no_weights):
+    """As every deletion does: without a terminal it refuses."""
+    ref = write(SECRET)
+    assert "Refusing to delete without confirmation" in run("forget", ref).stderr
+    assert run("open", ref).exit_code == 0
+
+
+def test_who_says_the_same_is_named_and_stays(no_weights):
+    """Another journal's entry has the same 12 words; the place that holds them is explained by it."""
+    ref, other = write(SECRET), add_log(f"wrote down that {SECRET}")
+    planned = facts("forget", ref, "--dry-run")
+    assert planned["same_words"] == [other]
+    proof = facts("forget", ref, "--yes")
+    assert proof["clean"]
+    assert {each for found in proof["found"] for each in found["refs"]} == {other}
+    assert any("chronicle.db" in found["place"] for found in proof["found"])
+    assert run("open", other).exit_code == 0
+    assert facts("forget", other, "--yes")["found"] == []
+    assert holders(SECRET) == []
+
+
+def test_what_was_said_in_the_same_words_goes(no_weights):
+    """A message of a session that quotes it is listed, and deleted; the next one stays."""
+    app = opened_app()
+    messages = [said(1, f"Note: {SECRET}"), said(2, "The lock is stale.")]
+    app.transcripts.store.append("claude-code", "5e0c-1", messages)
+    app.close()
+    ref = write(SECRET)
+    quoting = facts("forget", ref, "--dry-run")["items"][1]
+    assert quoting["because"] == ref
+    assert quoting["journal"] == "transcripts"
+    assert facts("forget", ref, "--yes")["clean"]
+    assert holders(SECRET) == []
+    assert len(facts("transcripts", "search", "stale")["items"]) == 1
+
+
+def test_a_draft_goes(no_weights):
+    """A text of the editor that could not be written holds it."""
+    ref = write(SECRET)
+    draft = Path(opened_home()) / "drafts" / "a.md"
+    draft.parent.mkdir(parents=True)
+    draft.write_text(f"{SECRET}\n", "utf-8")
+    assert facts("forget", ref, "--yes")["drafts"] == [str(draft)]
+    assert not draft.exists()
+
+
+def test_a_summary_is_made_again_without_it(no_weights):
+    """One that quotes it is named, and says no word of it afterwards."""
+    ref = facts("timeline", "add", SECRET, "--at", "2026-03-02 09:30")["ref"]
+    run("timeline", "add", "a quiet harbour", "--at", "2026-03-02 09:40")
+    run("rollup", "--due")
+    assert facts("forget", ref, "--dry-run")["made_again"]
+    assert facts("forget", ref, "--yes")["clean"]
+    run("rollup", "--due")
+    assert holders(SECRET) == []
+
+
+def test_the_history_of_the_notebook_is_named(no_weights):
+    """An entry is refused; a private note of the same words goes, and the commit explains the rest."""
+    commit = facts("notebook", "write", "door", SECRET)["ref"]
+    done = run("forget", commit, "--yes")
+    assert done.exit_code == 1
+    assert "its history is not rewritten" in done.stderr
+    proof = facts("forget", write(SECRET), "--yes")
+    assert proof["same_words"] == [commit]
+    assert proof["objects"] > 0
+    assert proof["clean"]
+
+
+def test_what_is_left_is_found(no_weights):
+    """A copy that no entry explains, in a file of ours: it is named, and the command ends with 1."""
+    ref = write(SECRET)
+    stray = Path(opened_home()) / "stray.json"
+    stray.write_text(json.dumps({"copy": SECRET}), "utf-8")
+    proof = facts("forget", ref, "--yes", code=1)
+    assert proof["found"] == [{"place": str(stray), "refs": []}]
+    assert not proof["clean"]
+
+
+def test_a_process_that_dies_is_followed_by_the_next(no_weights):
+    """Killed between two journals: what it noted has no word of the text, and is finished."""
+    log, note = add_log(SECRET), write(f"{SECRET}.")
+    died = subprocess.run(
+        [sys.executable, "-c", DYING, log, note], env=os.environ, timeout=120, check=False
+    )
+    assert died.returncode == 9
+    assert run("open", log).exit_code == 3
+    assert run("open", note).exit_code == 0
+    (pending,) = Path(opened_home()).rglob("forgetting.json")
+    assert note in pending.read_text("utf-8")
+    assert "bakery" not in pending.read_text("utf-8")
+    assert "An earlier forgetting of 2 entries was finished." in run("forget").stdout
+    assert not pending.exists()
+    assert holders(SECRET) == []
+
+
+DYING = """
+import os, sys
+from pathlib import Path
+from msgspec.structs import replace
+from commonplace.app import App
+from commonplace.config.settings import read_settings
+
+app = App(read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home())
+service = app.forgetting()
+plan = service.plan(sys.argv[1:])
+amenders = {**service.amend.amenders, "private": lambda: os._exit(9)}
+replace(service, amend=replace(service.amend, amenders=amenders)).carry_out(plan)
+"""
+
+
+def test_an_app_that_is_open_meanwhile_keeps_nothing(no_weights):
+    """A server that has searched for it has the index open while another process forgets."""
+    ref = add_log(SECRET)
+    app = opened_app()
+    try:
+        assert app.recall.tools.recall(query="bakery").facts["count"] >= 1
+        assert facts("forget", ref, "--yes")["clean"]
+        assert holders(SECRET) == []
+    finally:
+        app.close()
+    assert holders(SECRET) == []
+
+
+def test_nothing_named_is_an_error(no_weights):
+    """With the next step; and a ref that is not there changes nothing."""
+    done = run("forget")
+    assert done.exit_code == 2
+    ref = write(SECRET)
+    assert run("forget", ref, "chronicle:nothing", "--yes").exit_code == 3
+    assert run("open", ref).exit_code == 0
+    if os.name != "nt":
+        assert on_terminal("forget", ref, typed="n\n")[0] == 1
+
+
+def opened_home():
+    """Our folder, as a command here and now would take it."""
+    app = opened_app()
+    app.close()
+    return app.settings.home
