@@ -157,7 +157,7 @@ def test_a_process_that_dies_is_followed_by_the_next(no_weights):
     assert died.returncode == 9
     assert run("open", log).exit_code == 3
     assert run("open", note).exit_code == 0
-    (pending,) = Path(opened_home()).rglob("forgetting.json")
+    (pending,) = Path(opened_home()).rglob("pending.json")
     assert note in pending.read_text("utf-8")
     assert "bakery" not in pending.read_text("utf-8")
     assert "An earlier forgetting of 2 entries was finished." in run("forget").stdout
@@ -190,6 +190,21 @@ def test_an_app_that_is_open_meanwhile_keeps_nothing(no_weights):
         assert holders(SECRET) == []
     finally:
         app.close()
+    assert holders(SECRET) == []
+
+
+def test_two_processes_forget_beside_each_other(no_weights):
+    """Neither takes what the other is about for what a killed one left."""
+    texts = [f"{SECRET} {number}" for number in range(6)]
+    refs = [add_log(text) for text in texts]
+    command = [sys.executable, "-m", "commonplace", "forget", "--yes"]
+    both = [
+        subprocess.Popen([*command, *part], stdout=subprocess.PIPE, text=True)
+        for part in (refs[:3], refs[3:])
+    ]
+    for process in both:
+        assert "An earlier forgetting" not in process.communicate(timeout=120)[0]
+    assert facts("list")["items"] == []
     assert holders(SECRET) == []
 
 

@@ -44,7 +44,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             skip=home / "models",
             drafts=home / "drafts",
             unreached=lambda: list(self._unreached()),
-            pending=self.context.folder / "forgetting.json",
+            pending=self.context.folder / "forgetting" / "pending.json",
         )
 
     def _sources(self) -> Sequence[Source]:

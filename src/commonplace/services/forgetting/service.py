@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
-from commonplace.core.files import make_folder, remove_file, replace_file
+from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
 from commonplace.core.values import Put, Since
 from commonplace.services.forgetting.byte_scan import ByteScan
 from commonplace.services.forgetting.pieces import Piece, pieces_in, pieces_of
@@ -129,7 +129,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         skip: A folder of weights, which is not looked through.
         drafts: The folder of texts that could not be written.
         unreached: What cannot be reached from here, each as a sentence.
-        pending: The file that says what is being forgotten: refs and versions, never a text.
+        pending: The file that says what is being forgotten: refs and versions, never a text. It
+            has a folder of its own, whose lock one process holds while it deletes.
     """
 
     amend: AmendService
@@ -184,18 +185,26 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         What a killed process had begun to forget goes first. Raises: as `AmendService.delete`;
         what was not deleted then stays noted, unless it is refused for good.
         """
-        notes = list(self.resume())
+        notes: list[str] = []
         if plan.entries:
             make_folder(self.pending.parent)
-            wanted = [(each.ref, each.version) for each in plan.entries]
-            replace_file(self.pending, json.dumps(wanted).encode())
-            notes += self._delete_noted(wanted)
+            with locked(self.pending.parent):
+                notes += self._finish_noted()
+                wanted = [(each.ref, each.version) for each in plan.entries]
+                replace_file(self.pending, json.dumps(wanted).encode())
+                notes += self._delete_noted(wanted)
         for path in plan.drafts:
             remove_file(path)
         return self._prove(plan, tuple(notes))
 
     def resume(self) -> tuple[str, ...]:
         """Go on with what a killed process had begun; notes on it, empty where nothing was."""
+        if not may_exist(self.pending):
+            return ()
+        with locked(self.pending.parent):
+            return self._finish_noted()
+
+    def _finish_noted(self) -> tuple[str, ...]:
         try:
             wanted = json.loads(self.pending.read_bytes())
         except (OSError, ValueError):
