@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,13 @@ def log(app, message, **given):
     app.toolset("chronicle").tool("add_entry").call({"message": message, **given})
 
 
+def turn_of(session, n):
+    """A message of its own: a session begins every third day, and goes on every 20 seconds."""
+    at = datetime(2025, 11, 1, 8, tzinfo=UTC) + timedelta(days=session * 3, seconds=20 * n)
+    text = f"Turn {n} of {session}: deployed again?"
+    return said(1 + n % 2, text, id=f"{session}-{n}", at=f"{at:%Y-%m-%dT%H:%M:%S}.000Z")
+
+
 def fill(count):
     """A home with so many entries: a few of every kind, the rest turns of sessions."""
     with journals() as app:
@@ -158,7 +166,7 @@ def fill(count):
             app.transcripts.store.append(
                 "claude-code",
                 f"s{session:04}",
-                [said(n + 1, f"Turn {n} of {session}: deployed again?") for n in range(turns)],
+                [turn_of(session, n) for n in range(turns)],
             )
         app.filing.catch_up()
 
