@@ -194,7 +194,12 @@ def test_every_page_at_every_width_light_and_dark(serve, chromium, count):
             visit(page, served, "/search?q=deployed")
             first = page.locator("a.open").first.get_attribute("href")
             ref = first.partition("ref=")[2]
-            paths += [first, f"/entry/edit?ref={ref}", f"/entry/delete?ref={ref}"]
+            paths += [
+                first,
+                f"/entry/edit?ref={ref}",
+                f"/entry/delete?ref={ref}",
+                f"/entry/forget?ref={ref}",
+            ]
         if count >= 100:
             paths += ["/notebook/section?name=api/errors"]
             visit(page, served, "/transcripts")

@@ -8,6 +8,8 @@ import re
 import pytest
 from tests.doors.web.web_world import WebWorld, csrf_of, words_of
 
+from commonplace.core.values import Filter
+
 
 @pytest.fixture
 def ref(world):
@@ -85,6 +87,26 @@ def test_an_entry_is_deleted(browser, ref):
     assert browser.get("/entry", params={"ref": ref}).status_code == 404
 
 
+def test_an_entry_is_forgotten(world, browser, ref):
+    """What would go is shown first; then what was looked through, and that nothing is left."""
+    asked = browser.get("/entry/forget", params={"ref": ref})
+    assert f"This goes {ref}" in words_of(asked)
+    assert "Backups and exports that were made" in words_of(asked)
+    words = words_of(browser.post("/entry/forgotten", data=form_of(asked)))
+    assert words.startswith("Forgotten Looked through ")
+    assert "Nothing of the text is left." in words
+    assert browser.get("/entry", params={"ref": ref}).status_code == 404
+    assert world.app.recall.service().list_by_time("", within=Filter(), limit=1).hits == ()
+
+
+def test_what_changed_since_is_not_forgotten(world, browser, ref):
+    """It is to be looked at again."""
+    form = form_of(browser.get("/entry/forget", params={"ref": ref}))
+    world.app.amend.service().edit(ref, "another text")
+    assert browser.post("/entry/forgotten", data=form).status_code == 409
+    assert browser.get("/entry", params={"ref": ref}).status_code == 200
+
+
 def test_a_blank_text_is_refused(browser, ref):
     """And the entry stays as it was."""
     form = form_of(browser.get("/entry/edit", params={"ref": ref}))
@@ -92,7 +114,7 @@ def test_a_blank_text_is_refused(browser, ref):
     assert "Deployed" in browser.get("/entry", params={"ref": ref}).text
 
 
-@pytest.mark.parametrize("path", ["/entry/save", "/entry/deleted"])
+@pytest.mark.parametrize("path", ["/entry/save", "/entry/deleted", "/entry/forgotten"])
 @pytest.mark.parametrize("csrf", ["", "x", "é"])
 def test_a_form_of_nobody_changes_nothing(browser, ref, path, csrf):
     """Without the words that pages of this browser bear."""

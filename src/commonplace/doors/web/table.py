@@ -48,6 +48,8 @@ PAGES: tuple[PageRow, ...] = (
     PageRow("save", "/entry/save", f"{_PAGES}.entry:save", writes=True),
     PageRow("ask_delete", "/entry/delete", f"{_PAGES}.entry:ask_delete"),
     PageRow("delete", "/entry/deleted", f"{_PAGES}.entry:delete", writes=True),
+    PageRow("plan_forgetting", "/entry/forget", f"{_PAGES}.forgetting:plan"),
+    PageRow("forget", "/entry/forgotten", f"{_PAGES}.forgetting:forget", writes=True),
 )
 
 

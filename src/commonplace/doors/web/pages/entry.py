@@ -18,7 +18,7 @@ SHOWN = 400_000
 
 def entry(visit: Visit) -> WebPage:
     """One entry, whole."""
-    page = visit.app.recall.service().open_ref(_ref(visit))
+    page = visit.app.recall.service().open_ref(ref_of(visit))
     text = visit.shown(page.text)
     is_cut = len(text) > SHOWN and not visit.value("whole")
     try:
@@ -41,8 +41,8 @@ def entry(visit: Visit) -> WebPage:
 
 def edit(visit: Visit) -> WebPage:
     """The text of an entry in a form, to be edited or superseded."""
-    _check_writes(visit)
-    found = _editable(visit, _ref(visit))
+    check_writes(visit)
+    found = _editable(visit, ref_of(visit))
     is_new = visit.value("as") == "supersede"
     return _form(visit, found, found.text, is_new=is_new)
 
@@ -50,7 +50,7 @@ def edit(visit: Visit) -> WebPage:
 def save(visit: Visit) -> Redirect | WebPage:
     """Keep an edited text, or a new one that takes the place of another; what was typed stays."""
     service = visit.app.amend.service()
-    ref, text = _ref(visit), visit.form.get("text", [""])[-1]
+    ref, text = ref_of(visit), visit.form.get("text", [""])[-1]
     is_new = visit.value("as") == "supersede"
     try:
         done = (
@@ -67,8 +67,8 @@ def save(visit: Visit) -> Redirect | WebPage:
 
 def ask_delete(visit: Visit) -> WebPage:
     """Ask before an entry is deleted."""
-    _check_writes(visit)
-    found = _editable(visit, _ref(visit))
+    check_writes(visit)
+    found = _editable(visit, ref_of(visit))
     return WebPage(
         template="delete.html",
         title="Delete",
@@ -78,7 +78,7 @@ def ask_delete(visit: Visit) -> WebPage:
 
 def delete(visit: Visit) -> Redirect:
     """Delete an entry for good."""
-    done = visit.app.amend.service().delete(_ref(visit), expected=visit.value("version"))
+    done = visit.app.amend.service().delete(ref_of(visit), expected=visit.value("version"))
     return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
 
 
@@ -103,13 +103,15 @@ def _editable(visit: Visit, ref: str) -> EditableText:
     return visit.app.amend.service().read_text(ref)
 
 
-def _ref(visit: Visit) -> str:
+def ref_of(visit: Visit) -> str:
+    """The ref that the address or the form names. Raises: Invalid where it names none."""
     ref = visit.value("ref")
     if not ref:
         raise Invalid("This address names no entry.", hint="Find it by the search.")
     return ref
 
 
-def _check_writes(visit: Visit) -> None:
+def check_writes(visit: Visit) -> None:
+    """Refuse a page that is the beginning of a change. Raises: Denied."""
     if not visit.visitor.may_write:
         raise Denied("This page only reads.", hint="Start it without --read-only.")

@@ -1,0 +1,59 @@
+"""Forgetting: what would go, asked before it goes, then the proof that it is gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Conflict
+from commonplace.core.text import opening
+from commonplace.doors.web.pages.entry import check_writes, ref_of
+from commonplace.doors.web.visit import WebPage
+
+if TYPE_CHECKING:
+    from commonplace.doors.web.visit import Visit
+    from commonplace.services.forgetting.service import ForgettingPlan
+
+_SHOWN = 200
+
+
+def plan(visit: Visit) -> WebPage:
+    """What would go with an entry, be made again, and stay; changes nothing."""
+    check_writes(visit)
+    made = visit.app.forgetting().plan([ref_of(visit)])
+    version = made.entries[0].version if made.entries else ""
+    return WebPage(
+        template="plan_forgetting.html",
+        title="Forget",
+        values={"ref": ref_of(visit), "version": version, "plan": made, **_texts(visit, made)},
+    )
+
+
+def forget(visit: Visit) -> WebPage:
+    """Forget it, and show what was looked through and found."""
+    service = visit.app.forgetting()
+    made = service.plan([ref_of(visit)])
+    if not made.entries or made.entries[0].version != visit.value("version"):
+        raise Conflict("The entry has changed since it was shown.", hint="Look at it again.")
+    proof = service.carry_out(made)
+    return WebPage(
+        template="forgotten.html",
+        title="Forgotten",
+        values={
+            "plan": made,
+            "proof": proof,
+            "places": [_named(visit, each.place) for each in proof.found],
+        },
+    )
+
+
+def _texts(visit: Visit, made: ForgettingPlan) -> dict[str, object]:
+    return {
+        "texts": [visit.shown(opening(each.text, _SHOWN)) for each in made.entries],
+        "drafts": [_named(visit, str(each)) for each in made.drafts],
+    }
+
+
+def _named(visit: Visit, place: str) -> str:
+    """A place, as far as who looks may know it."""
+    return place if visit.shows_paths else Path(place).name
