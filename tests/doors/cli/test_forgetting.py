@@ -148,6 +148,16 @@ def test_what_is_left_is_found(no_weights):
     assert not proof["clean"]
 
 
+def test_an_entry_explains_nothing_in_another_journals_files(no_weights):
+    """A copy of the log still holds it: that a private entry says the same is no reason."""
+    ref, other = add_log(SECRET), write(f"I was told that {SECRET}")
+    copy = Path(opened_log()).with_name("chronicle.db.before")
+    copy.write_text(SECRET, "utf-8")
+    found = {each["place"]: each["refs"] for each in facts("forget", ref, "--yes", code=1)["found"]}
+    assert found.pop(str(copy)) == []
+    assert {each for refs in found.values() for each in refs} == {other}
+
+
 def test_a_process_that_dies_is_followed_by_the_next(no_weights):
     """Killed between two journals: what it noted has no word of the text, and is finished."""
     log, note = add_log(SECRET), write(f"{SECRET}.")
@@ -224,3 +234,11 @@ def opened_home():
     app = opened_app()
     app.close()
     return app.settings.home
+
+
+def opened_log():
+    """Chronicle's database, as a command here and now would take it."""
+    app = opened_app()
+    path = app.chronicle.journal.path
+    app.close()
+    return path

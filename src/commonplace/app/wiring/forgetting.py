@@ -50,18 +50,25 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
     def _sources(self) -> Sequence[Source]:
         return [*self.context.sources(), *self.private.other_sources()]
 
-    def _places(self) -> Iterator[Path]:
-        """Of our home what is this owner's or everybody's, and the journals that lie elsewhere."""
+    def _places(self) -> Iterator[tuple[Path, str]]:
+        """Of our home what is this owner's or everybody's, and the journals that lie elsewhere.
+
+        Beside each the journal that alone is in it: timeline and index quote others.
+        """
         home = self.context.settings.home
         with suppress(OSError):
-            yield from (x for x in sorted(home.iterdir()) if x.name not in {"users", "models"})
-        yield self.context.folder
+            shared = (x for x in sorted(home.iterdir()) if x.name not in {"users", "models"})
+            yield from ((x, "") for x in shared)
+        yield self.context.folder, ""
+        yield self.context.folder / "transcripts", "transcripts"
         journal = self.private.journal
-        yield from (root.path for root in (*journal.roots, *journal.project_roots.each()))
+        roots = (*journal.roots, *journal.project_roots.each())
+        yield from ((root.path, self.private.name) for root in roots)
         with suppress(CommonplaceError):
             path = self.chronicle.journal.path
-            yield from sorted(path.parent.glob(f"{glob.escape(path.name)}*"))  # its log, and copies
-        yield self.notebook.journal.folder
+            beside = sorted(path.parent.glob(f"{glob.escape(path.name)}*"))  # its log, and copies
+            yield from ((x, self.chronicle.name) for x in beside)
+        yield self.notebook.journal.folder, self.notebook.name
 
     def _repository(self) -> GitRepository | None:
         if not self.notebook.is_there() or not self.notebook.journal.exists:

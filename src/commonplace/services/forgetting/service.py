@@ -124,7 +124,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     Attributes:
         amend: Deletes by ref.
         sources: Everything that this owner wrote, for those who say the same.
-        places: The folders and files that hold anything of it.
+        places: The folders and files that hold anything of it, each with the journal whose entries
+            alone it holds; empty where that may be any.
         repository: The notebook's, where there is one.
         skip: A folder of weights, which is not looked through.
         drafts: The folder of texts that could not be written.
@@ -135,7 +136,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     amend: AmendService
     sources: Callable[[], Sequence[Source]]
-    places: Callable[[], Sequence[Path]]
+    places: Callable[[], Sequence[tuple[Path, str]]]
     repository: Callable[[], GitRepository | None]
     skip: Path
     drafts: Path
@@ -229,8 +230,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         return notes
 
     def _prove(self, plan: ForgettingPlan, notes: tuple[str, ...]) -> ForgettingProof:
-        scan = ByteScan()
-        scan.read_files(self.places(), plan.pieces, self.skip)
+        scan, places = ByteScan(), self.places()
+        scan.read_files([path for path, _ in places], plan.pieces, self.skip)
         repo = self.repository()
         if repo is not None:
             scan.read_repository(repo, plan.pieces)
@@ -241,9 +242,10 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                     sayers.setdefault(piece, []).append(doc.ref)
         found = []
         for place, there in sorted(scan.found.items()):
-            explained = all(piece in sayers for piece in there)
-            refs = dict.fromkeys(ref for piece in there for ref in sayers.get(piece, ()))
-            found.append(TextTrace(place=place, refs=tuple(refs) if explained else ()))
+            lead = _lead_of(place, places)
+            says = [[x for x in sayers.get(each, ()) if x.startswith(lead)] for each in there]
+            refs = dict.fromkeys(ref for each in says for ref in each) if all(says) else ()
+            found.append(TextTrace(place=place, refs=tuple(refs)))
         return ForgettingProof(
             files=scan.files,
             objects=scan.objects,
@@ -273,6 +275,12 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         scan = ByteScan()
         scan.read_files([self.drafts], telling, self.skip)
         yield from (type(self.drafts)(place) for place in sorted(scan.found))
+
+
+def _lead_of(place: str, places: Sequence[tuple[Path, str]]) -> str:
+    """How the refs of the entries begin that may be in a place; empty for all."""
+    journals = (name for path, name in places if name and place.startswith(str(path)))
+    return next((f"{name}:" for name in journals), "")
 
 
 def _is_commit(ref: str) -> bool:
