@@ -30,6 +30,7 @@ from bench import (
     memories,
     memory,
     notebooks,
+    pages,
     recalls,
     searches,
     situations,
@@ -67,6 +68,7 @@ PARTS = (
     "http",
     "transcripts",
     "hooks",
+    "pages",
     "answers",
     "situations",
 )
@@ -81,6 +83,7 @@ _OF_OTHERS = {
     "http",
     "transcripts",
     "hooks",
+    "pages",
     "answers",
     "situations",
 }
@@ -105,6 +108,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     http: https.Sizes
     transcripts: transcripts.Sizes
     hooks: hooks.Sizes
+    pages: pages.Sizes
 
 
 FULL = Plan(
@@ -127,6 +131,7 @@ FULL = Plan(
     http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0, warm_s=15.0),
     transcripts=transcripts.Sizes(megabytes=200, times=3),
     hooks=hooks.Sizes(entries=100_000, recalled=10_000, times=15),
+    pages=pages.Sizes(entries=100_000, times=15),
 )
 QUICK = Plan(
     entries=1_000,
@@ -146,6 +151,7 @@ QUICK = Plan(
     http=https.Sizes(owners=8, records=50, clients=32, seconds=5.0),
     transcripts=transcripts.Sizes(megabytes=10, times=3),
     hooks=hooks.Sizes(entries=2_000, recalled=2_000, times=5),
+    pages=pages.Sizes(entries=2_000, times=5),
 )
 
 
@@ -241,6 +247,9 @@ def _of_sessions(
         _say("Hooks")
         yield from hooks.hook_figures(plan.hooks, scratch / "hooks")
         yield from hooks.prompt_figures(plan.hooks, cache)
+    if "pages" in parts:
+        _say("Pages")
+        yield from pages.page_figures(plan.pages, scratch / "pages")
 
 
 def _of_models(scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:

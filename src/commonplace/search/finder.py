@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from commonplace.search.policy import Policy
     from commonplace.search.rank import Ranking
 
+_UNWEIGHED = replace(numbers.WEIGHING, side=0)
+"""For what is listed by its time: nothing lends another anything, which takes time for many."""
+
 _ENCODING_AT_ONCE = 4
 _WARMING = "a question that nobody asked"
 
@@ -256,7 +259,7 @@ class Finder:
                 identity="",
                 where=where,
                 limit=limit,
-                weighing=numbers.WEIGHING,
+                weighing=_UNWEIGHED,
                 newest=True,
             )
         )

@@ -1,0 +1,15 @@
+"""The bench of the pages, over a small home."""
+
+from __future__ import annotations
+
+from bench.pages import Sizes, page_figures
+
+
+def test_each_page_is_measured(tmp_path):
+    """Beside a bare answer of the same server."""
+    figures = list(page_figures(Sizes(entries=20, times=1), tmp_path))
+    assert [each.name for each in figures][:2] == [
+        "first page, 20 entries",
+        "page: home, 20 entries",
+    ]
+    assert all(each.measured.median > 0 for each in figures)
