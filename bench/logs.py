@@ -18,7 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from bench.corpus import DAYS, FIRST_DAY, make_lines
 from bench.homes import UTC, Home, is_marked, mark, put_synthetic_vectors
 from commonplace.journals.chronicle.layouts import SQL, complete
-from commonplace.journals.chronicle.times import columns_of, render_local, to_instant
+from commonplace.journals.chronicle.times import (
+    columns_of,
+    render_created,
+    render_local,
+    to_instant,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,6 +56,7 @@ class Row(NamedTuple):
             "username": "ada",
             "directory": self.directory,
             "tags": json.dumps(self.tags, separators=(",", ":")),
+            "created_at": render_created(self.instant),
         }
 
 

@@ -69,7 +69,7 @@ def test_the_six_tools_have_the_names_and_arguments_of_the_design(world):
     }
     assert schemas["journal_write"]["required"] == ["path", "entry"]
     assert schemas["journal_search"]["properties"]["min_score"] == {
-        "description": "Least combined score of a hit that shares no word.",
+        "description": "Least score of a hit that shares no word.",
         "type": "number",
         "minimum": -1,
         "maximum": 1,

@@ -182,7 +182,7 @@ class NotebookTools:
     def journal_toc(
         self,
         *,
-        id: Annotated[str, Arg("The section to begin at; left out, the whole notebook.")] = "",  # noqa: A002  the design fixes this name
+        id: Annotated[str, Arg("The section to begin at; else the whole.")] = "",  # noqa: A002  the design fixes this name
         depth: Annotated[int, Arg("How many levels.", 1, 64)] = 1,
     ) -> Answer:
         """Notebook: list the sections below one, with how many entries each has.
@@ -210,12 +210,12 @@ class NotebookTools:
         work_context: Annotated[str, Arg("The kind of work you are doing.")] = "",
         content: Annotated[str, Arg("What you look for.")] = "",
         salience_threshold: Annotated[
-            float, Arg("Under this salience an old entry must match a little better.", 0, 1)
+            float, Arg("Below it an old entry must match better.", 0, 1)
         ] = 0.5,
         min_score: Annotated[
-            float | None, Arg("Least combined score of a hit that shares no word.", -1, 1)
+            float | None, Arg("Least score of a hit that shares no word.", -1, 1)
         ] = None,
-        when: Annotated[str, Arg("Only this time: 'last week', 'since monday', '2026-11'.")] = "",
+        when: Annotated[str, Arg("Only this time: 'last week', '2026-11'.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
         explain: Annotated[bool, Arg("With how each score came about.")] = False,
