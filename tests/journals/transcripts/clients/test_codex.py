@@ -30,7 +30,19 @@ def test_user_and_assistant_are_kept_with_where_and_when():
         codex_message("Fix it.", own=own, second=1),
         codex_message("Done.", role="assistant", second=2),
     )
-    assert asked == (own, "user", clock(1), "Fix it.", "", "/home/ann/shop", "main", (), False, 0, "")
+    assert asked == (
+        own,
+        "user",
+        clock(1),
+        "Fix it.",
+        "",
+        "/home/ann/shop",
+        "main",
+        (),
+        False,
+        0,
+        "",
+    )
     assert (answered.role, answered.text) == ("assistant", "Done.")
 
 
