@@ -11,6 +11,7 @@ import sys
 import click
 import pytest
 from click.testing import CliRunner
+from tests.doors.terminal import on_terminal
 
 from commonplace.core import errors
 from commonplace.core.values import Answer
@@ -460,3 +461,14 @@ def test_a_working_directory_that_is_gone(tmp_path):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("Error: The working directory is gone.")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+def test_a_long_error_is_broken_at_words():
+    """On a terminal of 40 columns; off a terminal it is one line."""
+    words = ("recall", "x", "--journal", "somewhere-else")
+    shown = on_terminal(*words, env={"COLUMNS": "40"})[2].replace("\r\n", "\n").strip()
+    lines = shown.split("\n")
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines) == run(*words).stderr.strip()

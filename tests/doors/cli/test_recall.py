@@ -152,6 +152,7 @@ def test_status_is_a_table_and_facts(written):
     assert told["journals"][1] == {
         "journal": "chronicle",
         "entries": 1,
+        "summaries": 0,
         "pending": 1,
         "last_write": "2024-04-02T09:00:00+00:00",
         "trouble": "",
@@ -198,3 +199,13 @@ def test_a_broken_chronicle_stops_no_command_but_its_own(written, database):
     assert done.exit_code == 2
     assert str(database) in done.stderr
     assert _refs("postgres lag") == [private]
+
+
+def test_status_tells_summaries_apart_from_entries():
+    """Two entries of one past hour have five summaries: hour, day, week, month, year."""
+    for minute in ("05", "25"):
+        run("timeline", "add", "painted the pier", "--at", f"2024-03-05 10:{minute}")
+    run("rollup", "--due")
+    (row,) = [x for x in facts("status")["journals"] if x["journal"] == "timeline"]
+    assert (row["entries"], row["summaries"]) == (2, 5)
+    assert "timeline has 5 summaries of them besides." in run("status").stdout

@@ -5,9 +5,7 @@ Never decides what is wrong: `doors/doctor` asks each room.
 
 from __future__ import annotations
 
-import shutil
 import sys
-import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +16,7 @@ from commonplace.doors import entry_point
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import FAILURE, common_options, show
 from commonplace.doors.cli.progress import show_counting
+from commonplace.doors.cli.terminal_width import wrapped
 
 if TYPE_CHECKING:
     from commonplace.core.values import HealthReport
@@ -78,22 +77,8 @@ def _text(report: HealthReport, repairs: HealthRepairs) -> str:
 
 
 def _row(name: str, text: str, lead: int) -> str:
-    """A name and what is said of it, under itself where a terminal is too narrow for one line.
-
-    A path that is too long for a line of its own stays where it is: moved, it would be cut too.
-    """
-    line = f"{name:{lead}}{text}"
-    columns = shutil.get_terminal_size().columns
-    longest = max(map(len, text.split()), default=0)
-    if not sys.stdout.isatty() or len(line) <= columns or longest > columns - lead:
-        return line
-    return textwrap.fill(
-        line,
-        columns,
-        subsequent_indent=" " * lead,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    """A name and what is said of it, under itself where a terminal is too narrow for one line."""
+    return wrapped(f"{name:{lead}}{text}", sys.stdout, indent=lead)
 
 
 def _verdict(report: HealthReport) -> str:

@@ -146,7 +146,9 @@ def _exit_code(run: Callable[[], Any], *, as_json: bool) -> int:
 
 def complain(error: CommonplaceError, *, as_json: bool) -> int:
     """Say an error on stderr, as a last line of JSON too where asked; its exit code."""
-    _write(sys.stderr, f"Error: {error}")
+    from commonplace.doors.cli.terminal_width import wrapped
+
+    _write(sys.stderr, wrapped(f"Error: {error}", sys.stderr))
     if as_json:
         _write(sys.stderr, json.dumps(error.facts, ensure_ascii=False))
     return _EXIT_CODES.get(error.code, FAILURE)

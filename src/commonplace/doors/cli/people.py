@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-_COLOURS = (133, 64, 31, 130, 63, 161)
-"""Of xterm's 256, the same in every theme: each is read on white and on black, as the first eight's
-yellow and cyan are not on white, nor their blue on black."""
+_COLOURS = (163, 29, 63, 130, 131, 243)
+"""Of xterm's 256, the same in every theme: each stands out from white and from black by 4.4 to 1
+and more, where 4.58 is the most that both together allow."""
 _LEAST = 20
 _SAID = {"turn", "session"}
 """The kinds of entry that are what was said in a session."""

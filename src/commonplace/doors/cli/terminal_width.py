@@ -1,11 +1,13 @@
-"""How many columns a text takes on a terminal, and cutting it to so many.
-
-Pure: never asks a terminal.
-"""
+"""How many columns a text takes on a terminal, cutting it to so many, and breaking it at words."""
 
 from __future__ import annotations
 
+import shutil
 import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 
 def cells(text: str) -> int:
@@ -26,3 +28,28 @@ def cut(text: str, width: int) -> str:
         if taken < width:
             fits = at + 1
     return text
+
+
+def wrapped(line: str, stream: TextIO, *, indent: int = 0) -> str:
+    """A line broken at words where a terminal is too narrow for it; off a terminal as it is.
+
+    A path that is too long for a line of its own stays where it is: moved, it would be cut too.
+
+    Args:
+        line: What is said.
+        stream: Where it goes.
+        indent: Columns before each line but the first.
+    """
+    columns = shutil.get_terminal_size().columns
+    longest = max(map(len, line.split()), default=0)
+    if not stream.isatty() or len(line) <= columns or longest > columns - indent:
+        return line
+    import textwrap  # most commands never need it
+
+    return textwrap.fill(
+        line,
+        columns,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -16,7 +16,7 @@ from commonplace.core.errors import Denied, NotFound, Unavailable
 from commonplace.core.ports import OpensPaths
 from commonplace.core.refs import look_up
 from commonplace.core.text import opening
-from commonplace.core.values import Interval
+from commonplace.core.values import Filter, Interval
 from commonplace.core.when.phrases import parse_when
 from commonplace.search import policy
 from commonplace.search.cues import asks_for_all, asks_for_news, read_todos
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.ports import OpensRefs, Searched
-    from commonplace.core.values import EncoderState, Filter, Found, Hit, Page
+    from commonplace.core.values import EncoderState, Found, Hit, Page
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
     from commonplace.services.imports.tally import ImportCount
@@ -236,6 +236,13 @@ class RecallService(Struct, frozen=True, kw_only=True):
         summaries = frozenset(ROLLUP_TYPES.values())
         kinds = within.kinds or [x for each in self.journals.values() for x in each.kinds]
         return replace(within, kinds=tuple(x for x in kinds if x not in summaries))
+
+    def count_summaries(self) -> int:
+        """How many of the timeline's docs are summaries of others. Raises: Unavailable."""
+        from commonplace.journals.timeline.entry import JOURNAL, ROLLUP_TYPES
+
+        kinds = tuple(ROLLUP_TYPES.values())
+        return len(self.finder.times(Filter(journals=(JOURNAL,), kinds=kinds)))
 
     def count_in(self, periods: Sequence[Interval], *, within: Filter) -> list[int]:
         """How many entries lie in each of some periods. Raises: Unavailable.

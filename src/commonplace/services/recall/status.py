@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import Tallying
+from commonplace.journals.timeline.entry import JOURNAL as TIMELINE
 from commonplace.search import policy
 
 if TYPE_CHECKING:
@@ -29,13 +30,15 @@ class JournalStatus(Struct, frozen=True, kw_only=True):
     """How a journal stands in the index; counts are None where the index cannot be read.
 
     Attributes:
-        entries: Those the index knows after a look at the journals.
-        pending: Those of them without a vector.
+        entries: Those the index knows after a look at the journals; no summaries.
+        summaries: What was made of entries: the timeline's rollups.
+        pending: Those of both without a vector.
         trouble: Why not all of it is in the index; empty where it is.
     """
 
     name: str
     entries: int | None
+    summaries: int
     pending: int | None
     last_write: datetime | None
     trouble: str
@@ -69,10 +72,13 @@ def read_status(service: RecallService) -> RecallStatus:
     trouble: dict[str, str] = {}
     tallies: dict[str, Tally] = {}
     size: int | None = None
+    summaries = 0
     try:
         service.filing.refresh(policy.FILING_WAIT_S)
         if isinstance(service.index, Tallying):
             tallies = {each.journal: each for each in service.index.tally(encoder.identity)}
+        if TIMELINE in tallies:
+            summaries = service.count_summaries()
         size = service.index.counts(encoder.identity).bytes
     except CommonplaceError as exc:
         trouble["index"] = exc.explained(shows_paths=service.shows_paths)
@@ -84,7 +90,12 @@ def read_status(service: RecallService) -> RecallStatus:
         journals=tuple(
             JournalStatus(
                 name=name,
-                entries=tallies[name].docs if name in tallies else nothing,
+                entries=(
+                    tallies[name].docs - (summaries if name == TIMELINE else 0)
+                    if name in tallies
+                    else nothing
+                ),
+                summaries=summaries if name == TIMELINE else 0,
                 pending=tallies[name].pending if name in tallies else nothing,
                 last_write=tallies[name].newest if name in tallies else None,
                 trouble=trouble.get(name, ""),

@@ -42,6 +42,7 @@ def _facts(status: RecallStatus) -> dict[str, Any]:
             {
                 "journal": each.name,
                 "entries": each.entries,
+                "summaries": each.summaries,
                 "pending": each.pending,
                 "last_write": each.last_write.isoformat() if each.last_write else None,
                 "trouble": each.trouble,
@@ -86,6 +87,11 @@ def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
     lines = [
         f"{name:{widths[0]}}  {entries:>{widths[1]}}  {pending:>{widths[2]}}  {newest}"
         for name, entries, pending, newest in rows
+    ]
+    lines += [
+        f"{each.name} has {each.summaries:,} summaries of them besides."
+        for each in status.journals
+        if each.summaries
     ]
     size = status.index_bytes
     lines += ["", f"Index    {'unknown' if size is None else f'{size / _MEGABYTE:.1f} MB'}"]
