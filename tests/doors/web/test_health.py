@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
+import zipfile
 
 from tests.doors.web.test_entry import form_of
-from tests.doors.web.web_world import words_of
+from tests.doors.web.web_world import csrf_of, words_of
 
 
 def test_what_each_journal_holds(world, browser):
@@ -40,3 +42,25 @@ def test_the_doctor(world, browser):
     words = words_of(browser.get(done.headers["location"]))
     assert "Repaired, folders" in words
     assert home.stat().st_mode & 0o077 == 0
+
+
+def test_a_backup_as_a_download(world, browser):
+    """A whole one, of which nothing stays behind in the home."""
+    world.call("chronicle", "add_entry", message="deployed")
+    answer = browser.post("/health/backup", data={"csrf": csrf_of(browser)})
+    assert (
+        answer.headers["content-disposition"] == 'attachment; filename="commonplace-2026-11-23.zip"'
+    )
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as held:
+        assert held.testzip() is None
+        assert any("chronicle" in name for name in held.namelist()), held.namelist()
+    assert not [*world.app.settings.home.glob("download-*")]
+
+
+def test_the_brief_of_the_folder_stands_on_the_first_page(world, browser):
+    """As a session that begins there now is told it."""
+    assert "What a session that begins now is told" not in words_of(browser.get("/"))
+    world.call("chronicle", "add_entry", message="deployed the harbour")
+    words = words_of(browser.get("/"))
+    told = words.partition("What a session that begins now is told")[2].partition("Last entries")[0]
+    assert "deployed the harbour" in told

@@ -5,13 +5,10 @@ Never imports a command, a setting or a journal before it is called for: `--help
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-
 import click
 
 from commonplace.doors.cli.frame import Frame, Lazy
+from commonplace.doors.installed import installed_version
 from commonplace.journals.table import JOURNALS
 
 COMMANDS = {
@@ -95,18 +92,6 @@ def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> 
     if asked and not ctx.resilient_parsing:
         click.echo(f"commonplace {installed_version()}")
         ctx.exit()
-
-
-def installed_version() -> str:
-    """What is installed, read from the name of its metadata's folder."""
-    for folder in sys.path:
-        with contextlib.suppress(OSError):
-            for name in os.listdir(folder or "."):
-                if name.startswith("commonplace_memory-") and name.endswith(".dist-info"):
-                    return name.removeprefix("commonplace_memory-").removesuffix(".dist-info")
-    from importlib.metadata import version
-
-    return version("commonplace-memory")
 
 
 @click.group(

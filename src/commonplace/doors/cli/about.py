@@ -30,7 +30,7 @@ def help_on(ctx: click.Context, command: tuple[str, ...]) -> None:
 @json_option
 def version(as_json: bool) -> None:
     """Show the version."""
-    from commonplace.doors.cli import installed_version
+    from commonplace.doors.installed import installed_version
 
     number = installed_version()
     show(Answer(text=f"commonplace {number}", facts={"number": number}), as_json)

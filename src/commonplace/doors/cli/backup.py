@@ -31,7 +31,7 @@ def backup(file: Path, with_tokens: bool, as_json: bool) -> None:
     """
     from commonplace.app.backup import backup_places, left_out_of_backups
     from commonplace.core.clock import utc_now
-    from commonplace.doors.cli import installed_version
+    from commonplace.doors.installed import installed_version
     from commonplace.services.backup.making import make_backup
 
     with opened() as app:

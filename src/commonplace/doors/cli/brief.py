@@ -5,7 +5,6 @@ Never decides what a brief holds: `services/brief` does, for hooks and this comm
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,15 +27,10 @@ def brief(client: str, session: str, is_cut: bool, as_json: bool) -> None:
 
     The settings brief.* say how long it may be and what goes in.
     """
-    from commonplace.config.quick import read_quick
-    from commonplace.services.brief.project import find_folders
-    from commonplace.services.brief.service import BriefQuestion, make_brief
+    from commonplace.doors.briefs import brief_now
 
     folder = str(settings().work_folder or working_folder())  # first: what is wrong with a setting
-    quick = read_quick(os.environ, folder)
-    root, folders = find_folders(quick, folder)
-    question = BriefQuestion(root, folders, session=session, client=client, is_cut=is_cut)
-    made = make_brief(quick, question)
+    made, root, is_wanted = brief_now(folder, session=session, client=client, is_cut=is_cut)
     items: list[dict[str, Any]] = [
         {
             "part": part,
@@ -47,6 +41,6 @@ def brief(client: str, session: str, is_cut: bool, as_json: bool) -> None:
         for part, found in made.parts.items()
         for item in found
     ]
-    text = made.text or (NOTHING if quick["brief.tokens"] else SWITCHED_OFF)
+    text = made.text or (NOTHING if is_wanted else SWITCHED_OFF)
     facts = {"brief": made.text, "project": root, "offered": items}
     show(Answer(text=text, facts=facts), as_json, items="offered")

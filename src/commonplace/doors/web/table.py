@@ -43,6 +43,7 @@ PAGES: tuple[PageRow, ...] = (
     PageRow("health", "/health", f"{_PAGES}.health:health", "Health"),
     PageRow("examine", "/health/doctor", f"{_PAGES}.health:examine"),
     PageRow("repair", "/health/repair", f"{_PAGES}.health:repair", writes=True),
+    PageRow("back_up", "/health/backup", f"{_PAGES}.health:back_up", writes=True),
     PageRow("entry", "/entry", f"{_PAGES}.entry:entry"),
     PageRow("edit", "/entry/edit", f"{_PAGES}.entry:edit"),
     PageRow("save", "/entry/save", f"{_PAGES}.entry:save", writes=True),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from typing import TYPE_CHECKING
 
 from commonplace.config.settings import render_setting
 from commonplace.config.table import SETTINGS
+from commonplace.core.clock import local_date
 from commonplace.core.errors import Denied
 from commonplace.doors import entry_point
-from commonplace.doors.web.visit import Redirect, WebPage
+from commonplace.doors.installed import installed_version
+from commonplace.doors.web.visit import Download, Redirect, WebPage
 from commonplace.services.recall.status import read_status
 
 if TYPE_CHECKING:
@@ -62,6 +65,26 @@ def repair(visit: Visit) -> Redirect:
     return Redirect(
         to=visit.url("examine"), notes=[*said, *failed] or ["There was nothing to repair."]
     )
+
+
+def back_up(visit: Visit) -> Download:
+    """Everything that cannot be made again, as one file to keep."""
+    _check_own(visit)
+    from commonplace.app.backup import backup_places, left_out_of_backups
+    from commonplace.services.backup.making import make_backup
+
+    # Inside our own folder, which nobody else reads, and deleted once it was sent.
+    made = visit.app.settings.home / f"download-{secrets.token_hex(8)}.zip"
+    make_backup(
+        made,
+        backup_places(visit.app),
+        clock=lambda: visit.now,
+        program=installed_version(),
+        with_tokens=False,
+        not_included=left_out_of_backups(visit.app),
+    )
+    day = local_date(visit.now, visit.zone)
+    return Download(path=made, name=f"commonplace-{day}.zip", media_type="application/zip")
 
 
 def _check_own(visit: Visit) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import day_of, periods_in, start_of_day
 from commonplace.core.values import Filter, Interval
+from commonplace.doors.briefs import brief_now
 from commonplace.doors.web.charts import DayCell, heatmap
 from commonplace.doors.web.pages.calendar import count_cells
 from commonplace.doors.web.visit import WebPage
@@ -56,5 +57,21 @@ def home(visit: Visit) -> WebPage:
             "behind": behind,
             "lost": service.lost,
             "notes_of_list": listed.notes,
+            "brief": [] if journals else _brief(visit),
         },
     )
+
+
+def _brief(visit: Visit) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What a session of the folder that the page was opened in is told: part, then ref and text."""
+    folder = visit.app.settings.work_folder
+    if folder is None or not visit.shows_paths:
+        return []
+    made, _, is_wanted = brief_now(str(folder))
+    if not is_wanted:
+        return []
+    return [
+        (part, [(each.ref, visit.shown(each.text)) for each in found])
+        for part, found in made.parts.items()
+        if found
+    ]

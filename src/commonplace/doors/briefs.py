@@ -1,0 +1,33 @@
+"""The brief of a project now, as the command line and the page show it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from commonplace.config.quick import read_quick
+from commonplace.services.brief.project import find_folders
+from commonplace.services.brief.service import BriefQuestion, make_brief
+
+if TYPE_CHECKING:
+    from commonplace.services.brief.service import Brief
+
+
+def brief_now(
+    folder: str, *, client: str = "", session: str = "", is_cut: bool = False
+) -> tuple[Brief, str, bool]:
+    """What a session of a folder's project would be given at its start.
+
+    Args:
+        folder: Where it would be held.
+        client: Whose session it is.
+        session: The client's id of it.
+        is_cut: As after it was compacted.
+
+    Returns:
+        The brief, the project's folder, and whether the settings want a brief at all.
+    """
+    quick = read_quick(os.environ, folder)
+    root, folders = find_folders(quick, folder)
+    question = BriefQuestion(root, folders, session=session, client=client, is_cut=is_cut)
+    return make_brief(quick, question), root, bool(quick["brief.tokens"])

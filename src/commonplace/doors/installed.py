@@ -1,0 +1,22 @@
+"""Which version of Commonplace is installed.
+
+Imports little: `--version` is asked for by scripts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+
+def installed_version() -> str:
+    """What is installed, read from the name of its metadata's folder."""
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder or "."):
+                if name.startswith("commonplace_memory-") and name.endswith(".dist-info"):
+                    return name.removeprefix("commonplace_memory-").removesuffix(".dist-info")
+    from importlib.metadata import version
+
+    return version("commonplace-memory")
