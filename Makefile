@@ -16,7 +16,7 @@ INTO := $(if $(UV),--python $(BIN)/python)
 CORE := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite index/scoring search \
         journals/private journals/chronicle tools services doors/cli doors/mcp test_public.py)
 
-.PHONY: demo demo-memory test test-core test-npm test-browser test-long proof check bench bench-retrieval docs examples picture lock clean
+.PHONY: demo demo-memory test test-core test-npm test-browser test-long proof check bench bench-retrieval docs examples picture docs-pictures lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -P -m commonplace.doors.demos.journals
@@ -59,6 +59,9 @@ examples: $(READY) $(WEIGHTS)
 
 picture: $(READY) $(WEIGHTS)
 	$(BIN)/python scripts/make_picture.py
+
+docs-pictures: $(READY) $(WEIGHTS) $(BROWSER)
+	$(BIN)/python scripts/make_page_pictures.py
 
 # Hashes pin every file; --no-deps because the wheel of ours adds nothing that is not listed.
 # Our distribution was once called `commonplace`; two distributions must not own one command.
