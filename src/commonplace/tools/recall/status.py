@@ -89,7 +89,7 @@ def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
         for name, entries, pending, newest in rows
     ]
     lines += [
-        f"{each.name} has {each.summaries:,} summaries of them besides."
+        f"{each.name} has {each.summaries:,} summaries besides."
         for each in status.journals
         if each.summaries
     ]
