@@ -19,7 +19,7 @@ LISTED = 50
 SHOWN = 100
 """Messages on one page."""
 
-LONGEST = 20_000
+LONGEST = 5_000
 """Characters of a message; the rest is on the page of the message."""
 
 
