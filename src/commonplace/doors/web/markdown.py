@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from markdown_it.utils import EnvType, OptionsDict
 
 MOST = 30_000
-"""Characters that are rendered; a longer text is shown as it is written: markup that is made to take
-long takes 20 microseconds a character."""
+"""Characters that are rendered; a longer text is shown as it is written.
+
+Markup that is made to take long takes 20 microseconds a character.
+"""
 
 _SIGNS = re.compile(r"\*\*|__|^#{1,6} +|^> ?|`", re.MULTILINE)
 _SCHEMES = ("http://", "https://", "mailto:")

@@ -72,7 +72,7 @@ def ask_delete(visit: Visit) -> WebPage:
     return WebPage(
         template="delete.html",
         title="Delete",
-        values={"entry": found, "text": visit.shown(opening(found.text, 600))},
+        values={"entry": found, "text": opening(visit.shown(found.text), 600)},
     )
 
 

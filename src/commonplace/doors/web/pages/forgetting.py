@@ -49,7 +49,7 @@ def forget(visit: Visit) -> WebPage:
 
 def _texts(visit: Visit, made: ForgettingPlan) -> dict[str, object]:
     return {
-        "texts": [visit.shown(opening(each.text, _SHOWN)) for each in made.entries],
+        "texts": [opening(visit.shown(each.text), _SHOWN) for each in made.entries],
         "drafts": [_named(visit, str(each)) for each in made.drafts],
     }
 

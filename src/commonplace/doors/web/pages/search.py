@@ -114,7 +114,7 @@ def _answer(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, o
     lost = [f"{name} cannot be used: {why}" for name, why in service.lost.items()]
     return {
         "interval": render_interval(interval, visit.zone) if interval else "",
-        "read_from": visit.shown(opening(done.question.phrase, 60)),
+        "read_from": opening(visit.shown(done.question.phrase), 60),
         "cuts": done.question.cuts,
         "fields": _fields(visit, interval),
         "outside_time": done.outside_time,
