@@ -100,6 +100,15 @@ def test_an_excerpt_is_the_first_window_with_most_words(text, query):
     assert excerpt(text, query) == f"{before}{shown}{after}"
 
 
+def test_an_excerpt_of_a_long_text():
+    """The first place with all the words wins over later ones; a far one over an early half."""
+    dull, both = "." * 70_000, "alpha beta"
+    early = excerpt("." * 400 + both + dull + both, "alpha beta")
+    assert early == "..." + "." * 180 + "alpha beta" + "." * 10 + "..."
+    assert both in excerpt("alpha" + dull + both + dull + both, "alpha beta")
+    assert excerpt("alpha" + dull, "alpha beta") == "alpha" + "." * 195 + "..."
+
+
 def test_an_excerpt_without_a_match_is_the_beginning():
     """No window is better than the first."""
     assert excerpt("word " * 100, "absent") == ("word " * 40).strip() + "..."

@@ -15,6 +15,7 @@ EXCERPT_LENGTH = 200
 EXCERPT_STEP = 20
 # A question is longer only by accident, and each of its words is sought in the whole text.
 _EXCERPT_WORDS = 64
+_EARLY_WINDOWS = 3000
 
 # Words so frequent in questions that a search for them is a search for everything (49 ms of a
 # 7-word question at 100,000 entries). Negations and time words stay: they mean something here.
@@ -139,13 +140,28 @@ def excerpt(text: str, query: str, length: int = EXCERPT_LENGTH) -> str:
     """
     if len(text) <= length:
         return text
-    last = (len(text) - length) // EXCERPT_STEP
-    words = list(dict.fromkeys(query.lower().split()))[:_EXCERPT_WORDS]
-    gains = _window_gains(text.lower(), words, last, length)
-    totals = list(accumulate(gains[: last + 1]))
-    start = totals.index(max(totals)) * EXCERPT_STEP
+    start = excerpt_start(text, query, length)
     end = start + length
     return ("..." if start else "") + text[start:end].strip() + ("..." if end < len(text) else "")
+
+
+def excerpt_start(text: str, query: str, length: int) -> int:
+    """Where the excerpt of a text begins; 0 for a text that is no longer than it."""
+    last = max(len(text) - length, 0) // EXCERPT_STEP
+    words = list(dict.fromkeys(query.lower().split()))[:_EXCERPT_WORDS]
+    lowered = text.lower()
+    # No window holds more than all the words: where an early one does, the rest is not looked at.
+    start, most = _best_window(lowered, words, min(last, _EARLY_WINDOWS), length)
+    if most < len(words):
+        start, _ = _best_window(lowered, words, last, length)
+    return start * EXCERPT_STEP
+
+
+def _best_window(lowered: str, words: list[str], last: int, length: int) -> tuple[int, int]:
+    """The first of the windows 0..last that hold most words, and how many it holds."""
+    totals = list(accumulate(_window_gains(lowered, words, last, length)[: last + 1]))
+    most = max(totals)
+    return totals.index(most), most
 
 
 def _window_gains(lowered: str, words: list[str], last: int, length: int) -> list[int]:

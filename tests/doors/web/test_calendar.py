@@ -89,6 +89,24 @@ def test_times_in_no_calendar(browser, key):
     assert browser.get(f"/calendar/{key}").status_code in {200, 400}
 
 
+@pytest.mark.parametrize("key", ["0001", "0001-01", "0001-W01", "0001-01-01", "0001-01-01T00"])
+def test_nothing_is_before_the_first_year(browser, key):
+    """The calendar begins there, and says so by having no way back."""
+    page = browser.get(f"/calendar/{key}")
+    assert page.status_code == 200
+    assert 'rel="prev"' not in page.text
+    assert 'rel="next"' in page.text
+
+
+@pytest.mark.parametrize("typed", ["2026/04", "2026-04-10?x", "2026-04-10#x", "../search", "%2e"])
+def test_a_typed_date_that_is_none(browser, typed):
+    """Is named as it was typed; nothing of it leads to another page."""
+    led = browser.get("/calendar", params={"on": typed}).headers["location"]
+    assert led.startswith("/calendar/")
+    assert led.count("/") == 2
+    assert browser.get(led).status_code in {400, 404}
+
+
 def test_the_first_page(filled):
     """A year at a glance, whose days lead to the calendar, and the last entries."""
     page = filled.browser().get("/")

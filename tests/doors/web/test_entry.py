@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+from pathlib import Path
 
 import pytest
-from tests.doors.web.web_world import WebWorld, csrf_of, words_of
+from tests.doors.web.web_world import NOW, WebWorld, csrf_of, words_of
 
 from commonplace.core.values import Filter
+from commonplace.doors.web.visit import Visit, Visitor
 
 
 @pytest.fixture
@@ -20,6 +22,20 @@ def ref(world):
 def logged(world, message):
     world.call("chronicle", "add_entry", message=message)
     return world.call("recall", "list_by_time").facts["results"][0]["ref"]
+
+
+@pytest.fixture
+def stored(world):
+    """Keeps a text that came past Commonplace, as another program writes it; returns its ref."""
+
+    def write(text):
+        folder = Path.home() / ".private-journal" / "2026-11-20"
+        folder.mkdir(parents=True)
+        (folder / "10-00-00-000000.md").write_text(f"---\ntitle: x\n---\n\n{text}\n")
+        world.app.filing.sweep()
+        return world.call("recall", "list_by_time").facts["results"][0]["ref"]
+
+    return write
 
 
 def form_of(page):
@@ -66,6 +82,18 @@ def test_two_tabs(browser, ref):
     assert "of the first tab" in refused.text
     again = browser.post("/entry/save", data={**form_of(refused), "text": "of both"})
     assert again.status_code == 303
+
+
+@pytest.mark.parametrize("way", ["edit", "supersede"])
+def test_what_was_typed_outlives_its_entry(browser, ref, way):
+    """Deleted in another tab, it can be saved no more; the text stays in the form."""
+    form = form_of(browser.get("/entry/edit", params={"ref": ref, "as": way}))
+    browser.post("/entry/deleted", data={**form, "as": ""})
+    refused = browser.post("/entry/save", data={**form, "text": "typed for an hour"})
+    assert refused.status_code == 409
+    assert "typed for an hour</textarea>" in refused.text
+    assert f"No entry {ref}." in words_of(refused)
+    assert form_of(refused)["version"] == form["version"]
 
 
 def test_an_entry_is_superseded(browser, ref):
@@ -146,6 +174,14 @@ def test_a_long_entry_is_cut(world, browser):
     assert "Show all" not in words_of(browser.get("/entry", params={"ref": ref, "whole": "1"}))
 
 
+def test_a_cut_hides_no_secret_from_the_screen(browser, stored):
+    """A question whether to delete, which shows 600 characters, shows a secret there by its mark."""
+    token = "ghp_" + "a1B2" * 9
+    page = browser.get("/entry/delete", params={"ref": stored("x " * 285 + token)})
+    assert "x [secret:" in words_of(page)
+    assert "ghp_" not in page.text
+
+
 def test_a_page_that_only_reads_has_no_buttons(words_only):
     """Nor does it edit when it is asked to."""
     world = WebWorld(may_write=False)
@@ -157,3 +193,26 @@ def test_a_page_that_only_reads_has_no_buttons(words_only):
     form = {"ref": ref, "text": "x", "csrf": csrf_of(browser)}
     assert browser.post("/entry/save", data=form).status_code == 403
     world.close()
+
+
+@pytest.mark.parametrize(("length", "shown"), [(100, "a" * 100), (40_000, "a" * 40_000)])
+def test_a_glimpse_of_a_short_text_is_all_of_it(world, length, shown):
+    """Up to what is screened at once."""
+    assert visit_of(world).glimpse("a" * length, 20_000) == shown
+
+
+def test_a_glimpse_leaves_out_what_the_cut_parts(world):
+    """A secret that the cut goes through is shown by none of its characters."""
+    token = "ghp_" + "a1B2" * 9
+    for before in range(15_950, 16_001):
+        shown = visit_of(world).glimpse("x" * (before - 1) + " " + token + " more" * 999, 280)
+        assert len(shown) >= 280
+        assert "ghp" not in shown
+
+
+def visit_of(world):
+    """A request of the machine's owner."""
+    visitor = Visitor(owner="o", may_write=True, csrf="")
+    return Visit(
+        app=world.app, visitor=visitor, now=NOW, parts={}, query={}, form={}, url=lambda *_: ""
+    )

@@ -99,6 +99,20 @@ def test_what_was_replaced_says_so(world):
     assert "Holds no more: replaced by the entry that holds now of Mon 23 Nov 2026." in words
 
 
+def test_the_part_of_a_long_entry(world):
+    """What a hit shows is where the words are, and a secret beside them is shown by its mark."""
+    token = "ghp_" + "a1B2" * 9
+    folder = Path.home() / ".private-journal" / "2026-11-20"
+    folder.mkdir(parents=True)
+    filler = "nothing to see here\n" * 10_000
+    text = f"---\ntitle: x\n---\n\n{filler}{token} is the gateway key\n{filler}"
+    (folder / "10-00-00-000000.md").write_text(text)
+    world.app.filing.sweep()
+    page = search(world, q="gateway key")
+    assert "] is the gateway key" in words_of(page)
+    assert token not in page.text
+
+
 def test_secrets_are_not_shown(world):
     """What came into a journal past Commonplace is shown by its mark."""
     token = "ghp_" + "a1B2" * 9

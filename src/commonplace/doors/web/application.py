@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, quote, urlencode
 
 import anyio.to_thread
 from starlette.applications import Starlette
@@ -166,8 +166,7 @@ class WebApplication:
         """The address of a page: what its path names, then the rest as its query."""
         path = row_of(page).path
         for part in [key for key in given if f"{{{key}" in path]:
-            value = str(given.pop(part))
-            path = path.replace(f"{{{part}}}", value).replace(f"{{{part}:path}}", value)
+            path = path.replace(f"{{{part}}}", quote(str(given.pop(part)), safe=""))
         rest = {key: value for key, value in given.items() if value not in ("", None, ())}
         query = f"?{urlencode(rest, doseq=True)}" if rest else ""
         return f"{self._prefix}{path}{query}"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _DIGITS = 12
+_SCREENED = 8000
 
 
 class Visitor(Struct, kw_only=True):
@@ -72,6 +73,18 @@ class Visit(Struct, frozen=True, kw_only=True):
         Whatever was remembered goes through this before a template is given it.
         """
         return visible(self.app.shared.screen.shown(text))
+
+    def glimpse(self, text: str, length: int) -> str:
+        """The beginning of a stored text as it may be shown: `length` characters of it, or more.
+
+        What lies far behind is not looked at: a list of entries costs no more for one of 10 MB. The
+        cut may part a secret, which is then not known as one, so what is near it is left out.
+        """
+        screened = 2 * max(length, _SCREENED)
+        if len(text) <= screened:
+            return self.shown(text)
+        shown = self.shown(text[:screened])
+        return shown[: len(shown) // 2]
 
     @property
     def shows_paths(self) -> bool:

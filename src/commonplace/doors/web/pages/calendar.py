@@ -14,6 +14,7 @@ from commonplace.core.clock import (
     periods_in,
     start_of_day,
     to_local,
+    within_calendar,
 )
 from commonplace.core.clock import period as period_at
 from commonplace.core.errors import CommonplaceError, Invalid
@@ -25,7 +26,7 @@ from commonplace.services.timeline.keeping import ShownPeriod
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import date, tzinfo
+    from datetime import date, datetime, tzinfo
 
     from commonplace.core.clock import Level
     from commonplace.doors.web.visit import Visit
@@ -84,7 +85,7 @@ def period(visit: Visit) -> WebPage:
         "key": key,
         "level": level,
         "name": name_of(interval, level, zone),
-        "before": period_key(interval.start - _TICK, level, zone),
+        "before": _before(interval.start, level, zone),
         "after": period_key(interval.end, level, zone),
         "above": _above(interval, level, zone),
         "journals": [each.name for each in visit.app.journals],
@@ -184,6 +185,15 @@ def _above(interval: Interval, level: Level, zone: tzinfo) -> list[tuple[str, st
         assert span.start is not None
         found.append((period_key(span.start, each, zone), name_of(span, each, zone)))
     return found
+
+
+def _before(start: datetime, level: Level, zone: tzinfo) -> str:
+    """The key of the period before; empty where the calendar begins."""
+    try:
+        with within_calendar(start.isoformat()):
+            return period_key(start - _TICK, level, zone)
+    except Invalid:
+        return ""
 
 
 def _summary(visit: Visit, key: str) -> Mapping[str, Any] | None:

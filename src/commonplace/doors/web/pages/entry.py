@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
 from commonplace.core.text import opening
+from commonplace.core.values import EditableText
 from commonplace.doors.web.visit import Redirect, WebPage
 
 if TYPE_CHECKING:
-    from commonplace.core.values import EditableText
     from commonplace.doors.web.visit import Visit
 
 SHOWN = 400_000
@@ -19,8 +19,9 @@ SHOWN = 400_000
 def entry(visit: Visit) -> WebPage:
     """One entry, whole."""
     page = visit.app.recall.service().open_ref(ref_of(visit))
-    text = visit.shown(page.text)
-    is_cut = len(text) > SHOWN and not visit.value("whole")
+    is_whole = bool(visit.value("whole"))
+    text = visit.shown(page.text) if is_whole else visit.glimpse(page.text, SHOWN)
+    is_cut = not is_whole and max(len(text), len(page.text)) > SHOWN
     try:
         is_altered = visit.visitor.may_write and bool(_editable(visit, page.ref))
     except CommonplaceError:
@@ -33,7 +34,7 @@ def entry(visit: Visit) -> WebPage:
             "place": visit.place(page.journal, page.scope),
             "text": text[:SHOWN] if is_cut else text,
             "is_cut": is_cut,
-            "length": len(text),
+            "length": len(page.text),
             "may_alter": is_altered,
         },
     )
@@ -58,9 +59,9 @@ def save(visit: Visit) -> Redirect | WebPage:
             if is_new
             else service.edit(ref, text, expected=visit.value("version"))
         )
-    except (Conflict, Invalid) as exc:
-        # What was typed is shown again beside what stands there now: nothing typed is lost.
-        return _form(visit, _editable(visit, ref), text, is_new=is_new, problem=str(exc))
+    except CommonplaceError as exc:
+        # What was typed is shown again, whatever went wrong: nothing typed is lost.
+        return _form(visit, _now(visit, ref), text, is_new=is_new, problem=exc)
     said = "Saved. The former entry stays, and names this one." if is_new else "Saved."
     return Redirect(to=visit.url("entry", ref=done.ref), notes=(said, *done.notes))
 
@@ -83,7 +84,12 @@ def delete(visit: Visit) -> Redirect:
 
 
 def _form(
-    visit: Visit, found: EditableText, text: str, *, is_new: bool, problem: str = ""
+    visit: Visit,
+    found: EditableText,
+    text: str,
+    *,
+    is_new: bool,
+    problem: CommonplaceError | None = None,
 ) -> WebPage:
     return WebPage(
         template="edit.html",
@@ -93,10 +99,18 @@ def _form(
             "text": text,
             "now": visit.shown(found.text) if problem and not is_new else "",
             "is_new": is_new,
-            "problem": problem,
+            "problem": problem.explained(shows_paths=visit.shows_paths) if problem else "",
         },
-        status=409 if problem else 200,
+        status=(503 if isinstance(problem, Unavailable) else 409) if problem else 200,
     )
+
+
+def _now(visit: Visit, ref: str) -> EditableText:
+    """What stands under a ref now; without text where that can no longer be read."""
+    try:
+        return _editable(visit, ref)
+    except CommonplaceError:
+        return EditableText(ref=ref, text="", version=visit.value("version"))
 
 
 def _editable(visit: Visit, ref: str) -> EditableText:

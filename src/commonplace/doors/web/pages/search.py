@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from commonplace.core.clock import render_interval, to_local
 from commonplace.core.errors import Invalid
-from commonplace.core.text import excerpt, opening
+from commonplace.core.text import EXCERPT_STEP, excerpt, excerpt_start, opening
 from commonplace.core.values import Filter
 from commonplace.doors.web.visit import WebPage
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 EXCERPT = 420
 """Characters of an entry that a hit shows."""
+
+_LONG = 65_536
+_AROUND = 400 * EXCERPT_STEP  # more than a secret is long, which the cut would hide from the screen
 
 LIMITS = (10, 25, 50, 100)
 
@@ -142,11 +145,19 @@ def _hit(visit: Visit, hit: Hit, about: str) -> Mapping[str, object]:
         "hit": hit,
         "doc": doc,
         "place": visit.place(doc.journal, doc.scope),
-        "text": excerpt(visit.shown(doc.text), about, EXCERPT),
+        "text": _excerpt(visit, doc.text, about),
         "about": about,
         "legs": _legs(hit),
         "also": hit.also,
     }
+
+
+def _excerpt(visit: Visit, text: str, about: str) -> str:
+    """The part of an entry that a hit shows. Of a long one only what is around it is screened."""
+    if len(text) > _LONG:
+        start = excerpt_start(text, about, EXCERPT)
+        text = text[max(start - _AROUND, 0) : start + EXCERPT + _AROUND]
+    return excerpt(visit.shown(text), about, EXCERPT)
 
 
 def _legs(hit: Hit) -> Sequence[tuple[str, float]]:

@@ -67,14 +67,14 @@ def session(visit: Visit) -> WebPage:
     )
     messages = []
     for each in read.messages:
-        text = visit.shown(each.text)
+        text = visit.glimpse(each.text, LONGEST)
         messages.append(
             {
                 "ref": ref_of(read.session.client, read.session.name, each.n),
                 "role": each.author,
                 "at": parse_time(each.at),
                 "text": text[:LONGEST],
-                "is_cut": len(text) > LONGEST,
+                "is_cut": max(len(text), len(each.text)) > LONGEST,
                 "tools": each.tools,
                 "n": each.n,
             }
