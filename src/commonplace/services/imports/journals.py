@@ -6,6 +6,7 @@ Never writes an entry twice, and never over what was changed or deleted here sin
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -27,7 +28,7 @@ from commonplace.journals.timeline.entry import (
 from commonplace.services.imports.entry import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from commonplace.core.clock import Clock
     from commonplace.core.redact import Screen
@@ -42,6 +43,9 @@ IMPORTED_FROM = "imported_from"
 IMPORTED_ID = "imported_id"
 IMPORTED_HASH = "imported_hash"
 """Names in an entry's metadata, or its frontmatter: the program, its id there, what it said."""
+
+DEEPEST = 100
+"""Levels of what belongs to an entry; how deep a program may go otherwise depends on its Python."""
 
 _TYPE = "memory_type"
 
@@ -73,6 +77,8 @@ def key_of(program: str, entry_id: str) -> str:
 
 def screened(entry: ForeignEntry, screen: Screen) -> ForeignEntry | Refused:
     """An entry as it may be written."""
+    if _is_deeper(entry.metadata, DEEPEST):
+        return Refused(why="what belongs to it is nested too deep")
     try:
         return replace(
             entry,
@@ -84,8 +90,21 @@ def screened(entry: ForeignEntry, screen: Screen) -> ForeignEntry | Refused:
         )
     except Invalid:
         return Refused(why="a secret is in it, and secrets.at_write is refuse")
-    except RecursionError:
-        return Refused(why="what belongs to it is nested too deep")
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whether data has more levels than that; looked at level by level, however deep it is."""
+    level = [value]
+    for _ in range(levels):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, (Mapping, list, tuple))
+            for inner in (each.values() if isinstance(each, Mapping) else each)
+        ]
+        if not level:
+            return False
+    return any(isinstance(each, (Mapping, list, tuple)) for each in level)
 
 
 class IntoTimeline:
