@@ -92,6 +92,15 @@ def test_leaving(world):
     assert other.get("/").status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/leave", "/enter", "/entry/save"])
+def test_what_is_no_form(browser, path):
+    """Is refused in words, wherever it is sent; who sent it stays."""
+    answer = browser.post(path, content=b"{}", headers={"content-type": "application/json"})
+    assert answer.status_code == 400
+    assert "This is no form of a page." in words_of(answer)
+    assert browser.get("/").status_code == 200
+
+
 @pytest.mark.parametrize("path", ["/", "/none", "/static/style.css", "/enter", "/static/../web.py"])
 def test_every_answer_has_the_headers(world, path):
     """No page loads, runs or sends anything elsewhere, or is shown within another."""

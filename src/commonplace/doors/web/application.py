@@ -317,8 +317,11 @@ class WebApplication:
 
     async def _leave(self, request: Request) -> Response:
         """Forget a browser."""
-        form = await _form(request)
         visitor = self._visitor(request)
+        try:
+            form = await _form(request)
+        except CommonplaceError as exc:
+            return self._error(exc, visitor)
         if visitor is not None and form.get("csrf", [""])[-1] == visitor.csrf:
             self._visitors.remove(request.cookies.get(self._cookie, ""))
         return self._show_entrance(200)
