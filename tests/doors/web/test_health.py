@@ -6,8 +6,9 @@ import io
 import os
 import zipfile
 
+from starlette.testclient import TestClient
 from tests.doors.web.test_entry import form_of
-from tests.doors.web.web_world import csrf_of, words_of
+from tests.doors.web.web_world import ADDRESS, csrf_of, words_of
 
 
 def test_what_each_journal_holds(world, browser):
@@ -55,6 +56,25 @@ def test_a_backup_as_a_download(world, browser):
         assert held.testzip() is None
         assert any("chronicle" in name for name in held.namelist()), held.namelist()
     assert not [*world.app.settings.home.glob("download-*")]
+
+
+def test_a_download_has_no_name_once_it_is_sent(world, browser):
+    """So nothing of it stays behind, however the server ends meanwhile."""
+    csrf, seen = csrf_of(browser), []
+
+    async def watched(scope, receive, send):
+        async def noted(message):
+            seen.extend(world.app.settings.home.glob("download-*"))
+            await send(message)
+
+        await world.pages(scope, receive, noted)
+
+    downloading = TestClient(
+        watched, base_url=ADDRESS, headers={"origin": ADDRESS}, cookies=dict(browser.cookies)
+    )
+    answer = downloading.post("/health/backup", data={"csrf": csrf})
+    assert int(answer.headers["content-length"]) == len(answer.content) > 0
+    assert seen == []
 
 
 def test_the_brief_of_the_folder_stands_on_the_first_page(world, browser):

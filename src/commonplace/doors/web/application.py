@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,8 @@ from urllib.parse import parse_qs, quote, urlencode
 
 import anyio.to_thread
 from starlette.applications import Starlette
-from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import (
-    FileResponse,
     HTMLResponse,
     RedirectResponse,
     Response,
@@ -44,6 +42,8 @@ from commonplace.doors.web.visit import Download, Redirect, Visit, Visitor, WebP
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
+    from pathlib import Path
+    from typing import BinaryIO
 
     from starlette.requests import Request
 
@@ -60,6 +60,7 @@ THREADS = 8
 STATUS = {"invalid": 400, "denied": 403, "not_found": 404, "conflict": 409, "unavailable": 503}
 """The status of HTTP for each code of our errors; of any other it is 500."""
 
+_PART = 2**20
 _ENTER = "/enter"
 _LEAVE = "/leave"
 _LIVE = "/live"
@@ -224,12 +225,7 @@ class WebApplication:
             visit.visitor.notes[:0] = made.notes
             return RedirectResponse(made.to, status_code=303)
         if isinstance(made, Download):
-            return FileResponse(
-                made.path,
-                filename=made.name,
-                media_type=made.media_type,
-                background=BackgroundTask(os.unlink, made.path),
-            )
+            return _download(made)
         return self._page(made, visit.visitor, visit=visit)
 
     def _page(self, page: WebPage, visitor: Visitor | None, **values: Any) -> Response:
@@ -332,6 +328,28 @@ class WebApplication:
         if visitor is None:
             return Response(status_code=401)
         return StreamingResponse(self._marks.events(visitor.owner), media_type="text/event-stream")
+
+
+def _download(made: Download) -> Response:
+    """Send a file that has no name any more: however the server ends, nothing of it stays."""
+    file = made.path.open("rb")
+    with suppress(OSError):  # where an open file cannot lose its name, it does once it is closed
+        made.path.unlink()
+    return StreamingResponse(
+        _parts(file, made.path),
+        media_type=made.media_type,
+        headers={
+            "content-length": str(os.fstat(file.fileno()).st_size),
+            "content-disposition": f'attachment; filename="{made.name}"',
+        },
+    )
+
+
+def _parts(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    with file:
+        while part := file.read(_PART):
+            yield part
+    path.unlink(missing_ok=True)
 
 
 def _headers(scope: Mapping[str, Any]) -> dict[str, str]:

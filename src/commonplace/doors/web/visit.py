@@ -148,7 +148,7 @@ class Download(Struct, frozen=True, kw_only=True):
     """A file to keep.
 
     Args:
-        path: Where it lies; deleted once it was sent.
+        path: Where it lies; deleted as soon as it begins to be sent.
         name: What the browser calls it.
         media_type: Such as `application/zip`.
     """

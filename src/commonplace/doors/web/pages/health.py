@@ -73,7 +73,7 @@ def back_up(visit: Visit) -> Download:
     from commonplace.app.backup import backup_places, left_out_of_backups
     from commonplace.services.backup.making import make_backup
 
-    # Inside our own folder, which nobody else reads, and deleted once it was sent.
+    # Inside our own folder, which nobody else reads, and deleted as it begins to be sent.
     made = visit.app.settings.home / f"download-{secrets.token_hex(8)}.zip"
     make_backup(
         made,
