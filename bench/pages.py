@@ -40,6 +40,7 @@ _PAGES = {
     "a year": "/calendar/2026",
     "a month": "/calendar/2026-03",
     "a day": "/calendar/2026-03-02",
+    "chronicle": "/chronicle",
     "transcripts": "/transcripts",
     "health": "/health",
 }

@@ -39,6 +39,7 @@ pytestmark = [
 
 LISTED = [row.path for row in PAGES if not row.writes and row.title]
 ASKED = ["/search?q=deployed", "/search?q=deployed&journal=chronicle&since=2026-01-01&n=25"]
+FIGURES = ["/chronicle/figure?q=deployed", "/chronicle?q=when+did+i+last+deploy"]
 TIMES = ["/calendar/2026", "/calendar/2026-10", "/calendar/2026-W41", "/calendar/2026-10-06"]
 WIDTHS = (360, 768, 1440)
 MS = PATIENCE_S * 1000
@@ -189,7 +190,7 @@ def test_every_page_at_every_width_light_and_dark(serve, chromium, count):
     served = serve()
     found = []
     with opened(chromium, served) as page:
-        paths = [*LISTED, *ASKED, *TIMES, "/health/doctor"]
+        paths = [*LISTED, *ASKED, *TIMES, *FIGURES, "/health/doctor"]
         if count:
             visit(page, served, "/search?q=deployed")
             first = page.locator("a.open").first.get_attribute("href")

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date
+    from datetime import date, datetime
 
 _WIDTH = 160
 _HEIGHT = 8
@@ -91,3 +91,113 @@ def heatmap(days: Sequence[DayCell]) -> Markup:
 
 def _label(x: float, y: float, text: str) -> Markup:
     return Markup('<text x="{}" y="{}">{}</text>').format(x, y, text)
+
+
+class Bar(NamedTuple):
+    """A bar: how high it is, what is said of it, and where it leads."""
+
+    value: float
+    said: str
+    link: str = ""
+
+
+class Dot(NamedTuple):
+    """A point of a line: when and how high it is, what is said of it, and where it leads."""
+
+    at: datetime
+    value: float
+    said: str
+    link: str = ""
+
+
+_PLOT_WIDTH, _PLOT_HEIGHT, _PLOT_TOP, _PLOT_LEFT = 600, 120, 14, 56
+_FRAME = _PLOT_LEFT + _PLOT_WIDTH, _PLOT_TOP + _PLOT_HEIGHT + 18
+_BAR_GAP = 0.15
+
+
+def bars(values: Sequence[Bar], *, first: str, last: str) -> Markup:
+    """Bars side by side from nothing up; a table beside them says the same.
+
+    Args:
+        values: From left to right, none below nothing.
+        first: What stands below the first.
+        last: What stands below the last.
+    """
+    most = max((each.value for each in values), default=0) or 1
+    step = _PLOT_WIDTH / max(len(values), 1)
+    drawn = [_grid(0, most)]
+    for place, each in enumerate(values):
+        height = each.value / most * _PLOT_HEIGHT
+        bar = Markup(
+            '<rect class="bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
+            "<title>{}</title></rect>"
+        ).format(
+            _PLOT_LEFT + (place + _BAR_GAP / 2) * step,
+            _PLOT_TOP + _PLOT_HEIGHT - height,
+            step * (1 - _BAR_GAP),
+            height,
+            each.said,
+        )
+        drawn.append(_linked(each.link, bar))
+    return _plot(drawn, first, last)
+
+
+def line(points: Sequence[Dot], *, first: str, last: str) -> Markup:
+    """Points joined by a line, each at its time; a table beside them says the same.
+
+    Args:
+        points: Oldest first, at least one.
+        first: What stands below the first.
+        last: What stands below the last.
+    """
+    low, high = min(each.value for each in points), max(each.value for each in points)
+    span, length = high - low, points[-1].at - points[0].at
+    places = [
+        (
+            _PLOT_LEFT + (_PLOT_WIDTH * ((each.at - points[0].at) / length) if length else 0),
+            _PLOT_TOP + _PLOT_HEIGHT * (1 - ((each.value - low) / span if span else 0.5)),
+        )
+        for each in points
+    ]
+    joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    drawn = [_grid(low, high), Markup('<polyline class="line" points="{}"/>').format(joined)]
+    for (x, y), each in zip(places, points, strict=True):
+        dot = Markup(
+            '<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="3"><title>{}</title></circle>'
+        ).format(x, y, each.said)
+        drawn.append(_linked(each.link, dot))
+    return _plot(drawn, first, last)
+
+
+def _linked(link: str, drawn: Markup) -> Markup:
+    """Something drawn as a link for those who point; the table has it for all others."""
+    return Markup('<a href="{}" tabindex="-1">{}</a>').format(link, drawn) if link else drawn
+
+
+def _grid(low: float, high: float) -> Markup:
+    """The lines of the least and the most, each with its number."""
+    bottom = _PLOT_TOP + _PLOT_HEIGHT
+    lines = [_label(0, _PLOT_TOP + 4, f"{high:,.6g}")]
+    if low != high:
+        lines.append(_label(0, bottom + 4, f"{low:,.6g}"))
+    lines += [
+        Markup('<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
+            _PLOT_LEFT, _FRAME[0], y, y
+        )
+        for y in (_PLOT_TOP, bottom)
+    ]
+    return Markup("").join(lines)
+
+
+def _plot(drawn: Sequence[Markup], first: str, last: str) -> Markup:
+    width, height = _FRAME
+    ends = [_label(_PLOT_LEFT, height - 3, first)]
+    if last != first:
+        ends.append(
+            Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
+                width, height - 3, last
+            )
+        )
+    return Markup(
+        '<svg class="chart" aria-hidden="true" viewBox="0 0 {} {}" width="{}" height="{}">{}</svg>'
+    ).format(width + 6, height, width + 6, height, Markup("").join([*drawn, *ends]))

@@ -34,6 +34,8 @@ PAGES: tuple[PageRow, ...] = (
     PageRow("calendar", "/calendar", f"{_PAGES}.calendar:today", "Calendar"),
     PageRow("period", "/calendar/{key}", f"{_PAGES}.calendar:period"),
     PageRow("search", "/search", f"{_PAGES}.search:search", "Search"),
+    PageRow("chronicle", "/chronicle", f"{_PAGES}.chronicle:chronicle", "Chronicle"),
+    PageRow("figure", "/chronicle/figure", f"{_PAGES}.chronicle:figure"),
     PageRow("notebook", "/notebook", f"{_PAGES}.notebook:notebook", "Notebook"),
     PageRow("section", "/notebook/section", f"{_PAGES}.notebook:section"),
     PageRow("clash", "/notebook/clash", f"{_PAGES}.notebook:clash"),

@@ -1,0 +1,164 @@
+"""Chronicle: what was done by time and tag, when it was done, and how it went over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.clock import period_key, render_interval
+from commonplace.core.text import opening
+from commonplace.doors.web.charts import Bar, Dot, bars, line
+from commonplace.doors.web.visit import WebPage
+from commonplace.journals.chronicle.event import own_tags
+from commonplace.services.chronicle.figures import figure_over_time
+from commonplace.services.times import read_span
+from commonplace.tools.answers import ago
+from commonplace.tools.chronicle.story import count_line, same_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.doors.web.visit import Visit
+    from commonplace.journals.chronicle.event import Event
+    from commonplace.services.chronicle.figures import FigureOverTime
+    from commonplace.services.chronicle.service import ChronicleService, WhenFound
+
+LISTED = 50
+"""Entries on one page."""
+
+TAGS = 40
+"""Tags that are listed before `all`."""
+
+_SHOWN = 600
+_ROWS = 200
+
+
+class LoggedLine(Struct, frozen=True, kw_only=True):
+    """An entry of the log as a list shows it. ago: how long ago it was, where that is asked."""
+
+    event: Event
+    text: str
+    tags: Sequence[str]
+    place: str
+    ago: str = ""
+
+
+def chronicle(visit: Visit) -> WebPage:
+    """The log by time, less what a tag or a time leaves out; or the answer to a question."""
+    service = visit.app.chronicle.service()
+    asked, tag, when = visit.value("q"), visit.value("tag"), visit.value("when")
+    counts = service.chronicle.list_tags()
+    values: dict[str, object] = {
+        "current": "chronicle",
+        "q": asked,
+        "tag": tag,
+        "when": when,
+        "tags": counts if visit.value("tags") else counts[:TAGS],
+        "tag_count": len(counts),
+        "is_first": not visit.value("after"),
+        "found": None,
+        "interval": "",
+    }
+    if asked:
+        values["found"] = _found(visit, service, service.find_when(asked))
+        title = f"{opening(asked, 60)} · Chronicle"
+    else:
+        span = read_span(service, "", "", when=when)
+        page = service.chronicle.list_events(
+            limit=LISTED,
+            within=span,
+            tags=[f"+{tag}"] if tag else [],
+            cursor=visit.value("after"),
+        )
+        values["entries"] = [_line(visit, event) for event in page.events]
+        values["after"] = page.cursor
+        values["interval"] = render_interval(span, visit.zone) if span else ""
+        title = "Chronicle"
+    return WebPage(template="chronicle.html", title=title, values=values)
+
+
+def figure(visit: Visit) -> WebPage:
+    """How often a thing was logged over time, and the numbers that were logged with it."""
+    asked, when, unit = visit.value("q"), visit.value("when"), visit.query.get("unit")
+    values: dict[str, object] = {"current": "chronicle", "q": asked, "when": when, "found": None}
+    if asked:
+        service = visit.app.chronicle.service()
+        found = figure_over_time(service, asked, when=when, unit=unit[-1] if unit else None)
+        values["found"] = found
+        values["interval"] = render_interval(found.interval, visit.zone) if found.interval else ""
+        values |= _drawn(visit, found)
+    title = f"{opening(asked, 60)} over time" if asked else "Over time"
+    return WebPage(template="figure.html", title=title, values=values)
+
+
+def _found(visit: Visit, service: ChronicleService, found: WhenFound) -> Mapping[str, object]:
+    """What answers a question for when something was, as `find_when_i` answers it."""
+    same, wants = found.same, found.question.wants
+    notes = list(found.notes)
+    counted = ""
+    if same is not None and same.count:
+        notes += same_notes(same, wants, visit.zone)
+        counted = count_line(same) if wants == "count" else ""
+        events = [each.event for each in same.shown]
+    else:
+        events = [event for event, _ in found.best]
+        if found.outside_time and events:
+            notes.append("Nothing lies in that time. These are of other times.")
+        elif events and wants != "best":
+            notes.append("None bears every word or comes near in meaning: these are the best.")
+    within = found.question.within
+    return {
+        "about": visit.shown(found.question.about),
+        "counted": counted,
+        "interval": render_interval(within, visit.zone) if within else "",
+        "notes": notes,
+        "entries": [
+            _line(visit, event, how_long=ago(event.at, service.clock())) for event in events
+        ],
+    }
+
+
+def _line(visit: Visit, event: Event, *, how_long: str = "") -> LoggedLine:
+    return LoggedLine(
+        event=event,
+        text=visit.glimpse(event.message, _SHOWN),
+        tags=[each for each in own_tags(event.tags) if each],
+        place=visit.place("chronicle", event.directory) if event.directory else "",
+        ago=how_long,
+    )
+
+
+def _drawn(visit: Visit, found: FigureOverTime) -> Mapping[str, object]:
+    """The charts of a figure and the rows of their tables."""
+    zone = visit.zone
+    parts = []
+    for each in found.parts:
+        assert each.interval.start is not None
+        parts.append((period_key(each.interval.start, found.level, zone), each.count))
+    columns = [
+        Bar(count, f"{key}: {count}", visit.url("period", key=key, journal="chronicle"))
+        for key, count in parts
+    ]
+    dots = [
+        Dot(
+            each.at,
+            each.value,
+            f"{each.at.astimezone(zone):%Y-%m-%d}: {each.value:,.6g} {visit.shown(found.unit)}",
+            visit.url("entry", ref=each.ref),
+        )
+        for each in found.points
+    ]
+    return {
+        "counted": bars(columns, first=parts[0][0], last=parts[-1][0]) if parts else "",
+        "parts": [(key, count) for key, count in parts if count][-_ROWS:],
+        "plotted": _plotted(dots, visit) if dots else "",
+        "points": found.points[-_ROWS:],
+    }
+
+
+def _plotted(dots: Sequence[Dot], visit: Visit) -> str:
+    first, last = (
+        each.at.astimezone(visit.zone).date().isoformat() for each in (dots[0], dots[-1])
+    )
+    return line(dots, first=first, last=last)
