@@ -159,6 +159,10 @@ def fill(count):
             add = app.toolset("timeline").tool("timeline_add").call
             for minute in range(10, 20):
                 add({"content": f"tests, part {minute}", "at": f"2026-10-06 10:{minute}"})
+            app.toolset("timeline").tool("timeline_profile").call({"text": "A baker of **bread**."})
+            save = app.toolset("memory-write").tool("memory_save").call
+            for n in range(3):
+                save({"kind": "todo", "title": f"Thing {n}", "done": n == 1})
             app.timeline_keeping().roll_up()
         left = count - 60
         each = 1000

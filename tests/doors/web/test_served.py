@@ -129,3 +129,15 @@ def test_no_path_of_the_machine_is_shown(world):
     for path in [*paths, "/entry?ref=/etc/passwd", "/entry?ref=private:user/2026-01-01/x"]:
         assert str(world.home.parent) not in ann.get(f"/web{path}").text, path
     assert ann.get("/web/health/doctor").status_code == 403
+
+
+def test_no_other_users_memory_is_shown(world):
+    """Neither listed nor opened, whatever the address says."""
+    with world.apps.using("bob") as app:
+        app.toolset("memory-write").tool("memory_save").call({"kind": "todo", "title": "of bob"})
+    ann = world.browser("ann")
+    assert "bob" not in words_of(ann.get("/web/memory"))
+    answer = ann.get("/web/memory?user=bob&kind=todo")
+    assert answer.status_code == 403
+    assert "of bob" not in answer.text
+    assert "of bob" in words_of(world.browser("bob").get("/web/memory"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.app.context import SearchStack, late_source
+from commonplace.core.errors import Invalid
 from commonplace.core.files import may_exist
-from commonplace.core.owner_folders import make_owner_folder
+from commonplace.core.owner_folders import folder_owner, make_owner_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,6 +45,16 @@ class FileMemories:
     def is_there(self, owner: str) -> bool:
         """Whether anything was ever kept: a look at one file."""
         return may_exist(self._shared.folder_of(owner) / FOLDER / "memory.db")
+
+    def users(self) -> Sequence[str]:
+        """Each folder that holds a memory; one that belongs to no owner is left out."""
+        users = self._shared.settings.home / "users"
+        found = []
+        for folder in sorted(users.iterdir()) if users.is_dir() else ():
+            if may_exist(folder / FOLDER / "memory.db"):
+                with suppress(Invalid):
+                    found.append(folder_owner(folder))
+        return sorted(found)
 
     def of_owner(self, context: OwnerContext) -> SearchStack[Filing]:
         """What files and finds this owner's: with all journals."""

@@ -55,6 +55,10 @@ class PostgresMemories:
         """Always: whether anything was kept would have to be asked."""
         return True
 
+    def users(self) -> Sequence[str]:
+        """None: each question to the database is one user's, so nobody may ask who they are."""
+        return ()
+
     def of_owner(self, context: OwnerContext) -> SearchStack[WordFiling]:
         """What files and finds this owner's: alone, as anybody's."""
         return self.alone(context, self.store_of(context.settings.owner, context.clock))

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from commonplace.app.backends import MEMORIES
 from commonplace.app.cached import locked_cached_property
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.owner_folders import parse_owner
+from commonplace.core.text import opening
 from commonplace.core.values import Problem
 from commonplace.journals.memory.ports import Erases
 from commonplace.journals.table import with_parts
@@ -37,6 +38,10 @@ class Memories(Protocol):
 
     def is_there(self, owner: str) -> bool:
         """Whether anything may be kept of a user; a look at one file at the most."""
+        ...
+
+    def users(self) -> Sequence[str]:
+        """Of whom something is kept, by name; none where that is a secret of the database."""
         ...
 
     def of_owner(self, context: OwnerContext) -> SearchStack[FilingPort]:
@@ -123,6 +128,19 @@ class MemoryWiring:
         if not self._context.defers_filing:
             followed()
         return self._service_over(store, followed)
+
+    def store_of(self, owner: str) -> MemoryStore:
+        """The records of any user, and nothing that finds them; close it after use.
+
+        Raises: Invalid for what is no owner, NotFound where nothing is kept of one.
+        """
+        if not self._memories.is_there(parse_owner(owner)):
+            raise NotFound(f"Nothing is kept of {opening(owner, 60)!r}.", hint="Look at the list.")
+        return self._memories.store_of(owner, self._context.clock)
+
+    def users(self) -> Sequence[str]:
+        """Every user of whom something is kept in files, by name."""
+        return self._memories.users()
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""

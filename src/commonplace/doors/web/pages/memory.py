@@ -1,0 +1,151 @@
+"""Memory: what is kept of a user, by kind, and to-dos that are ticked here."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from commonplace.core.errors import Denied, Invalid
+from commonplace.core.text import opening
+from commonplace.doors.web.pages.entry import ref_of
+from commonplace.doors.web.visit import Redirect, WebPage
+from commonplace.journals.memory.entry import parse_ref, version_of
+from commonplace.journals.memory.ports import Supersedes, TalliesKinds
+from commonplace.journals.memory.records import KINDS, JournalEntry, Record, RecordDraft, Todo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from commonplace.doors.web.visit import Visit
+    from commonplace.journals.memory.ports import MemoryStore
+    from commonplace.journals.memory.records import Kind
+
+LISTED = 30
+"""Records on one page."""
+
+NAMES: dict[Kind, str] = {
+    "message": "Messages",
+    "journal": "Journal",
+    "todo": "To-dos",
+    "preference": "Preferences",
+    "gratitude": "Gratitude",
+}
+"""What people call each kind."""
+
+_SHOWN = 600
+
+
+class RecordLine(Struct, frozen=True, kw_only=True):
+    """A record as a list shows it.
+
+    Attributes:
+        version: What a change of it is made over.
+        is_done: Of a to-do; None for every other kind.
+        successor: The ref of the record that took its place; empty for none.
+    """
+
+    record: Record
+    text: str
+    version: str
+    is_done: bool | None
+    is_draft: bool
+    successor: str
+
+
+def memory(visit: Visit) -> WebPage:
+    """The kinds of what is kept of a user, and the records of one."""
+    own = visit.app.settings.owner
+    user = visit.value("user") or own
+    kind = _kind(visit.value("kind"))
+    values: dict[str, Any] = {
+        "current": "memory",
+        "user": user,
+        "is_own": user == own,
+        "own": own,
+        "users": _users(visit),
+        "kind": kind,
+        "names": NAMES,
+        "tallies": {},
+        "records": (),
+        "after": "",
+        "is_first": not visit.value("after"),
+        "may_tick": visit.visitor.may_write and user == own,
+        "is_there": user != own or visit.app.memory.is_there(),
+    }
+    if values["is_there"]:
+        with _store(visit, user) as store:
+            if isinstance(store, TalliesKinds):
+                values["tallies"] = {each.kind: each for each in store.tallies()}
+            shown = kind or _first(values["tallies"])
+            values["kind"] = shown
+            if shown:
+                page = store.list_records(shown, limit=LISTED, cursor=visit.value("after"))
+                values["records"] = _lines(visit, store, page.records)
+                values["after"] = page.cursor
+    return WebPage(template="memory.html", title="Memory", values=values)
+
+
+def tick(visit: Visit) -> Redirect:
+    """Say that a to-do is done, or that it is not, over the version that was shown."""
+    kind, ref_id = parse_ref(ref_of(visit))
+    if kind != "todo":
+        raise Invalid(f"A {kind} cannot be done.", hint="Tick a to-do.")
+    is_done = visit.value("done") == "1"
+    draft = RecordDraft(
+        kind=kind, fields={"done": is_done}, ref_id=ref_id, expected=visit.value("version")
+    )
+    done = visit.app.memory.service().save(draft)
+    return Redirect(
+        to=visit.url("memory", kind="todo", after=visit.value("after")),
+        notes=("Done." if is_done else "It is open again.", *done.notes),
+    )
+
+
+@contextmanager
+def _store(visit: Visit, user: str) -> Iterator[MemoryStore]:
+    """The records of a user. Raises: Denied for another one's where not all are this machine's."""
+    if user == visit.app.settings.owner:
+        yield visit.app.memory.journal
+        return
+    if not visit.shows_paths:
+        raise Denied("Another user's memory is not shown.", hint="Use a token of that user.")
+    with closing(visit.app.memory.store_of(user)) as store:
+        yield store
+
+
+def _users(visit: Visit) -> Sequence[str]:
+    return visit.app.memory.users() if visit.shows_paths else ()
+
+
+def _kind(text: str) -> Kind | None:
+    if not text:
+        return None
+    for each in KINDS:
+        if each == text:
+            return each
+    raise Invalid(f"Unknown kind: {opening(text, 60)!r}.", hint=f"Use {', '.join(KINDS)}.")
+
+
+def _first(tallies: dict[Kind, Any]) -> Kind | None:
+    """The kind that is shown where none was asked for: to-dos, else the first that has any."""
+    there = [kind for kind in ("todo", *KINDS) if kind in tallies and tallies[kind].records]
+    return there[0] if there else None
+
+
+def _lines(visit: Visit, store: MemoryStore, records: Sequence[Record]) -> list[RecordLine]:
+    lines = []
+    for each in records:
+        after = store.find_successor(each.kind, each.id) if isinstance(store, Supersedes) else None
+        lines.append(
+            RecordLine(
+                record=each,
+                text=visit.glimpse(each.text, _SHOWN),
+                version=version_of(each),
+                is_done=each.done if isinstance(each, Todo) else None,
+                is_draft=isinstance(each, JournalEntry) and each.is_draft,
+                successor="" if after is None else after.ref,
+            )
+        )
+    return lines

@@ -1,0 +1,105 @@
+"""Timeline: who the owner is, and how much was recorded over time, and of what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import render_interval
+from commonplace.core.rollups import ranked
+from commonplace.core.values import Interval
+from commonplace.doors.web.charts import Bar, Dot, bars, line
+from commonplace.doors.web.visit import WebPage
+from commonplace.journals.timeline.entry import LEVELS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.doors.web.visit import Visit
+    from commonplace.journals.timeline.trends import Trend, Trends
+
+_NAMED = 12
+_PROFILES = 20
+
+
+def timeline(visit: Visit) -> WebPage:
+    """The profile and the trends of a time."""
+    when, period = visit.value("when"), visit.value("period")
+    values: dict[str, Any] = {
+        "current": "timeline",
+        "when": when,
+        "period": period,
+        "levels": LEVELS,
+        "profile": None,
+        "former": (),
+        "trends": None,
+    }
+    journal = visit.app.timeline.journal
+    if journal.exists:
+        found = visit.app.timeline_keeping().trends(when=when, period=period)
+        profile = journal.profile()
+        if profile is not None:
+            kept = journal.list_entries(
+                Interval(), types=("profile_snapshot",), limit=_PROFILES + 1
+            ).entries
+            values["profile"] = {
+                "at": profile.at,
+                "ref": profile.ref,
+                "text": visit.shown(profile.content),
+            }
+            values["former"] = [each for each in kept if each.ref != profile.ref][:_PROFILES]
+        values["trends"] = found.trends
+        values["interval"] = render_interval(found.interval, visit.zone) if found.interval else ""
+        values |= _drawn(visit, found.trends)
+    return WebPage(template="timeline.html", title="Timeline", values=values)
+
+
+def _drawn(visit: Visit, trends: Trends) -> Mapping[str, object]:
+    """The charts of the trends, and the names that were counted most."""
+    periods, total = trends.periods, trends.total
+    if not periods:
+        return {"charts": [], "counted": []}
+    entries = [(each, float(each.figures.entries)) for each in periods]
+    hours = [(each, float(each.figures.hours)) for each in periods]
+    charts = [
+        ("Entries", _bars(visit, entries)),
+        ("Hours in which something was recorded", _bars(visit, hours)),
+    ]
+    charts += [
+        (f"{name.replace('_', ' ').capitalize()}, mean", _mean(visit, periods, name))
+        for name in total.measures
+    ]
+    counted = [
+        (title, [(visit.shown(name), names[name]) for name in ranked(names, _NAMED)])
+        for title, names in (
+            ("Projects", total.projects),
+            ("Tags", total.tags),
+            ("Actions", total.actions),
+            ("Tools", total.tools),
+            ("Moods", total.moods),
+        )
+        if names
+    ]
+    return {"charts": charts, "counted": counted}
+
+
+def _bars(visit: Visit, counts: Sequence[tuple[Trend, float]]) -> str:
+    drawn = [
+        Bar(value, f"{each.key}: {value:,.6g}", visit.url("period", key=each.key))
+        for each, value in counts
+    ]
+    return bars(drawn, first=counts[0][0].key, last=counts[-1][0].key)
+
+
+def _mean(visit: Visit, periods: Sequence[Trend], name: str) -> str:
+    """The mean of a number that entries carry, of each period that has one."""
+    with_it = [each for each in periods if name in each.figures.measures]
+    dots = [
+        Dot(
+            each.start,
+            each.figures.measures[name].mean,
+            f"{each.key}: {each.figures.measures[name].mean:,.6g}",
+            visit.url("period", key=each.key),
+        )
+        for each in with_it
+    ]
+    return line(dots, first=with_it[0].key, last=with_it[-1].key)

@@ -1,0 +1,61 @@
+"""The page of the timeline: who the owner is, and how much was recorded over time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from tests.doors.web.web_world import words_of
+
+
+def page(world, **query):
+    answer = world.browser().get("/timeline", params=query)
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+def test_without_a_timeline(world):
+    """How one is begun; nothing is made by looking."""
+    assert "Nothing was recorded in the timeline yet" in words_of(page(world))
+    assert not world.app.timeline.journal.exists
+
+
+def test_trends_as_charts_and_as_a_table(world):
+    """Three entries in two hours of two days, each day a bar that leads to the calendar."""
+    for at in ("2026-10-06 10:10", "2026-10-06 10:20", "2026-10-08 11:00"):
+        world.call("timeline", "timeline_add", content="tests <b>run</b>", at=at)
+    answer = page(world)
+    assert "3 entries in 2 hours" in words_of(answer)
+    assert "<title>2026-10-06: 2</title>" in answer.text
+    assert "<title>2026-10-07: 0</title>" in answer.text
+    assert 'href="/calendar/2026-10-08"' in answer.text
+    assert "2 entries in 1 hour" in words_of(page(world, when="2026-10-06", period="hour"))
+
+
+def test_the_profile_and_those_before_it(world):
+    """The newest one whole, with the way to the former."""
+    world.call("timeline", "timeline_profile", text="A baker <script>x</script> of bread.")
+    assert "&lt;script&gt;x&lt;/script&gt; of bread." in page(world).text
+    world.call("timeline", "timeline_profile", text="A baker of cakes.")
+    words = words_of(page(world))
+    assert "A baker of cakes." in words
+    assert "1 former profile" in words
+    assert "<script>x" not in page(world).text
+
+
+def test_numbers_that_entries_carry(world):
+    """The mean of each period that has one."""
+    for day, hour, score in ((6, 10, 4), (6, 11, 8), (7, 10, 9)):
+        at = datetime(2026, 10, day, hour, tzinfo=UTC)
+        numbers = {"productivity_score": score}
+        world.app.timeline.service().add("worked", at=at, metadata=numbers)
+    text = page(world, period="day").text
+    assert "Productivity score, mean" in text
+    assert "<title>2026-10-06: 6</title>" in text
+
+
+@pytest.mark.parametrize("query", [{"when": "no time"}, {"period": "eon"}, {"when": "x" * 3000}])
+def test_what_is_none_is_said_in_words(world, query):
+    """None of it is an error of ours."""
+    world.call("timeline", "timeline_add", content="tests")
+    assert world.browser().get("/timeline", params=query).status_code == 400
