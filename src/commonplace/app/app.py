@@ -135,6 +135,7 @@ class App(OwnerContext):
             private=self.private,
             chronicle=self.chronicle,
             notebook=self.notebook,
+            transcripts=self.transcripts,
         ).service()
 
     def imported(self) -> ImportTally:

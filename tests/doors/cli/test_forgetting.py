@@ -218,6 +218,76 @@ def test_two_processes_forget_beside_each_other(no_weights):
     assert holders(SECRET) == []
 
 
+def test_a_query_takes_what_contains_all_its_words(no_weights):
+    """Whole words in any order and case, in any journal; what is about the same stays."""
+    refs = {add_log("the Door of the bakery"), add_timeline("Bakery: a blue door")}
+    write("doors and bakeries"), add_log("the door of the house")
+    planned = facts("forget", "--query", "bakery door", "--dry-run")
+    assert {item["ref"] for item in planned["items"]} == refs
+    done = facts("forget", "--query", "bakery door", "--yes")
+    assert done["clean"]
+    assert {item["ref"] for item in done["items"]} == refs
+    assert len(facts("list")["items"]) == 2
+
+
+def test_a_time_takes_what_was_before_it(no_weights):
+    """The beginning of the phrase's time is the end; with a journal, of that one alone."""
+    old = facts("timeline", "add", SECRET, "--at", "2026-02-28 23:59")["ref"]
+    new = facts("timeline", "add", "a quiet harbour", "--at", "2026-03-01 00:00")["ref"]
+    before = ["forget", "--before", "2026-03"]
+    assert [item["ref"] for item in facts(*before, "--dry-run")["items"]] == [old]
+    assert run(*before, "-j", "chronicle", "--dry-run").exit_code == 3
+    assert facts(*before, "-j", "timeline", "--yes")["clean"]
+    assert holders(SECRET) == []
+    assert run("open", new).exit_code == 0
+
+
+def test_a_project_takes_what_was_written_in_it(no_weights, tmp_path, monkeypatch):
+    """Below it too, and in no folder whose name begins alike; filters are joined."""
+    refs = []
+    for folder in ("house", "house/cellar", "household"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        refs.append(add_log(f"{SECRET} in {folder}"))
+    house = str(tmp_path / "house")
+    asked = ["forget", "--project", house]
+    assert [x["ref"] for x in facts(*asked, "--dry-run")["items"]] == refs[:2]
+    assert [x["ref"] for x in facts(*asked, "--query", "cellar", "--yes")["items"]] == refs[1:2]
+    assert run("open", refs[1]).exit_code == 3
+    assert run("open", refs[0]).exit_code == 0
+
+
+def test_what_filters_took_is_numbered(no_weights):
+    """Oldest first; the numbers are those of the last list, so one of them can be named."""
+    add_log("the blue door"), add_log("the red door")
+    shown = run("forget", "--query", "door", "--dry-run").stdout
+    assert "the blue door" in shown.splitlines()[0]
+    assert shown.splitlines()[1].startswith("2. ")
+    assert facts("forget", "2", "--yes")["clean"]
+    assert [item["text"] for item in facts("list")["items"]] == ["the blue door"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--query", "nobody wrote this"], 3, "No entry fits --query 'nobody wrote this'."),
+        (["--query", "  "], 2, "Invalid query: it is blank."),
+        (["--query", "…"], 2, "has no word"),
+        (["--before", "nowish"], 2, "Invalid before: unknown time phrase: 'nowish'."),
+        (["--journal", "chronicle"], 2, "--journal alone would take all"),
+        (["--query", "door", "--journal", "cronicle"], 2, "Did you mean chronicle?"),
+        (["-1", "--query", "door"], 2, "A ref names its entry, and --query chooses others."),
+    ],
+)
+def test_a_filter_that_takes_nothing_says_so(no_weights, words, code, said):
+    """It names what was given, and nothing goes."""
+    ref = add_log("the blue door")
+    done = run("forget", *words, "--yes")
+    assert done.exit_code == code
+    assert said in done.stderr
+    assert run("open", ref).exit_code == 0
+
+
 def test_nothing_named_is_an_error(no_weights):
     """With the next step; and a ref that is not there changes nothing."""
     done = run("forget")

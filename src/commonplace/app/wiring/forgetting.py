@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,13 +13,14 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.services.forgetting.service import ForgettingService
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.app.context import OwnerContext
     from commonplace.app.wiring.chronicle import ChronicleWiring
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
+    from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.core.ports import Source
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
@@ -32,6 +34,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
     private: PrivateWiring
     chronicle: ChronicleWiring
     notebook: NotebookWiring
+    transcripts: TranscriptWiring
 
     def service(self) -> ForgettingService:
         """What forgets this owner's entries."""
@@ -39,6 +42,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         return ForgettingService(
             amend=self.amend,
             sources=self._sources,
+            folders=self._folders,
             places=lambda: list(self._places()),
             repository=self._repository,
             skip=home / "models",
@@ -49,6 +53,11 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
 
     def _sources(self) -> Sequence[Source]:
         return [*self.context.sources(), *self.private.other_sources()]
+
+    def _folders(self) -> Mapping[str, Callable[[str], str]]:
+        """Of the journals whose entries belong to a folder: what a scope of theirs stands for."""
+        wirings = (self.private, self.chronicle, self.transcripts)
+        return {each.name: cache(each.pages().place_of) for each in wirings if each.is_there()}
 
     def _places(self) -> Iterator[tuple[Path, str]]:
         """Of our home what is this owner's or everybody's, and the journals that lie elsewhere.

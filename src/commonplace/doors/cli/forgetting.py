@@ -9,54 +9,98 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commonplace.core.errors import Denied, Invalid
+from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import FAILURE, common_options, confirm, show, yes_option
-from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+from commonplace.doors.cli.frame import FAILURE, confirm, flag_of, json_option, show, yes_option
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, remember
 
 if TYPE_CHECKING:
-    from commonplace.services.forgetting.service import ForgettingPlan, ForgettingProof
+    from collections.abc import Sequence
+
+    from commonplace.app import App
+    from commonplace.core.values import Doc
+    from commonplace.services.forgetting.service import (
+        ForgettingPlan,
+        ForgettingProof,
+        ForgettingService,
+    )
 
 _SHOWN = 20
+_NUMBERED = 200
+_OPENING = 80
+_FILTERS = ("query", "before", "project")
 
 
 @click.command(cls=ShortRefCommand, short_help="Delete entries and whatever holds their text.")
-@click.argument("refs", metavar="REF...", nargs=-1)
+@click.argument("refs", metavar="[REF]...", nargs=-1)
+@click.option("--query", metavar="WORDS", help="Entries that contain all these words.")
+@click.option(
+    "--before", metavar="TIME", help="Entries of before this time: '2024', '90 days ago'."
+)
+@click.option(
+    "--project",
+    metavar="PATH",
+    callback=flag_of("project"),  # with a REF it says which project's journal is open, as elsewhere
+    help="Entries written in this folder or below it; with a REF, the project's folder.",
+)
+@click.option(
+    "-j",
+    "--journal",
+    "journals",
+    multiple=True,
+    metavar="NAME",
+    help="With one of these three: only of this journal.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would go, and delete nothing.")
 @yes_option
-@common_options
+@json_option
 @click.pass_context
 def forget(
-    ctx: click.Context, refs: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool
+    ctx: click.Context,
+    /,
+    refs: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    **filters: Any,
 ) -> None:
     """Delete entries of any journal with whatever holds their text, and prove it.
 
-    REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. What was
-    said in sessions in the same words goes too. Then every file of ours is looked through for the
-    text and for each 12 words of it; where any is left, the command ends with 1. Without a REF
-    it goes on with what was interrupted.
+    REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. In place of
+    refs, --query, --before and --project take what fits all that are given: it is listed with
+    numbers, and asked for. A query takes what really contains each of its words, as whole words in
+    any order and case, and nothing by meaning.
+
+    What was said in sessions in the same words goes too. Then every file of ours is looked through
+    for the text and for each 12 words of it; where any is left, the command ends with 1. Without a
+    REF or a filter it goes on with what was interrupted.
     """
+    if refs:
+        filters["project"] = None
+    _check_filters(refs, filters)
     with opened() as app:
         service = app.forgetting()
-        if not refs:
+        chosen = _select(app, service, filters) if any(filters.values()) else ()
+        if not refs and not chosen:
             notes = () if dry_run else service.resume()
             if not notes:
-                raise Invalid("No entry is named.", hint="Give a ref: commonplace forget REF.")
+                raise Invalid(
+                    "No entry is named.",
+                    hint="Give a ref, or --query, --before or --project: commonplace forget REF.",
+                )
             show(Answer(text="\n".join(notes), facts={"notes": list(notes)}), as_json)
             return
         named = [find_entry(app, ref, app.amend.service().read_text).ref for ref in refs]
-        plan = service.plan(named)
+        plan = service.plan(named or [doc.ref for doc in chosen])
+        listed = _listed(app, chosen)
         if dry_run:
-            text = "\n".join(_plan_lines(plan, "Would forget"))
+            text = "\n".join([*listed, *_plan_lines(plan, "Would forget", but=chosen)])
             show(Answer(text=text, facts={"dry_run": True, **_plan_facts(plan)}), as_json)
             return
         if not plan.entries:
             raise Denied(plan.stays[0], hint="Supersede it with a text that says what holds.")
-        count = len(plan.entries)
-        first = plan.entries[0]
-        what = first.ref if count == 1 else f"{count} entries, {first.ref} the first of them,"
-        confirm(f"Forget {what} for good?", yes=yes, text=first.text)
+        _ask(plan, listed, yes=yes)
         proof = service.carry_out(plan)
         lines = [*_plan_lines(plan, "Forgot"), *_proof_lines(proof)]
         facts = {"dry_run": False, **_plan_facts(plan), **_proof_facts(proof)}
@@ -65,13 +109,93 @@ def forget(
         ctx.exit(FAILURE)
 
 
-def _plan_lines(plan: ForgettingPlan, done: str) -> list[str]:
+def _check_filters(refs: tuple[str, ...], filters: dict[str, Any]) -> None:
+    given = [name for name in _FILTERS if filters[name] is not None]
+    for name in given:
+        if not filters[name].strip():
+            raise Invalid(f"Invalid {name}: it is blank.", hint=f"Leave out --{name}, or fill it.")
+    if refs and (given or filters["journals"]):
+        raise Invalid(
+            f"A ref names its entry, and --{[*given, 'journal'][0]} chooses others.",
+            hint="Give refs, or filters, and not both.",
+        )
+    if filters["journals"] and not given:
+        raise Invalid(
+            "--journal alone would take all that the journal has.",
+            hint="Add --query, --before or --project; `--before now` takes everything.",
+        )
+
+
+def _select(app: App, service: ForgettingService, filters: dict[str, Any]) -> list[Doc]:
+    """The entries that fit the filters, oldest first. Raises: NotFound where none does."""
+    from commonplace.core.when.phrases import parse_since
+    from commonplace.services.forgetting.selection import EntrySelection
+    from commonplace.services.times import naming
+    from commonplace.tools.answers import unknown_name
+
+    known = [each.name for each in app.journals]
+    for name in filters["journals"]:
+        if name not in known:
+            raise unknown_name(f"Unknown journal: {name!r}.", name, known)
+    before = None
+    if filters["before"] is not None:
+        with naming("before"):
+            before = parse_since(filters["before"], now=app.clock(), zone=app.settings.timezone)
+    taken = service.select(
+        EntrySelection(
+            query=filters["query"] or "",
+            before=before,
+            project=filters["project"] or "",
+            journals=filters["journals"],
+        )
+    )
+    if not taken:
+        given = [f"--{name} {filters[name]!r}" for name in _FILTERS if filters[name] is not None]
+        raise NotFound(
+            f"No entry fits {' and '.join(given)}.",
+            hint="`commonplace recall` and `commonplace list` show what there is.",
+        )
+    return taken
+
+
+def _listed(app: App, chosen: Sequence[Doc]) -> list[str]:
+    """The entries that filters chose, numbered: so `forget 2 5` takes some of them."""
+    from commonplace.core.fence import visible
+    from commonplace.core.text import opening
+
+    if not chosen:
+        return []
+    remember((doc.ref for doc in chosen[:_NUMBERED]), app.settings)
+    zone = app.settings.timezone
+    lines = [
+        f"{number}. {doc.at.astimezone(zone):%Y-%m-%d %H:%M} {doc.ref}: "
+        + visible(opening(" ".join(app.shared.screen.shown(doc.text).split()), _OPENING))
+        for number, doc in enumerate(chosen[:_NUMBERED], 1)
+    ]
+    more = len(chosen) - len(lines)
+    return [*lines, f"And {more} more."] if more else lines
+
+
+def _ask(plan: ForgettingPlan, listed: list[str], *, yes: bool) -> None:
+    count, first = len(plan.entries), plan.entries[0]
+    what = first.ref if count == 1 else f"{count} entries, {first.ref} the first of them,"
+    if listed and not yes:
+        click.echo("\n".join(listed), err=True)
+    confirm(f"Forget {what} for good?", yes=yes, text="" if listed else first.text)
+
+
+def _plan_lines(plan: ForgettingPlan, done: str, *, but: Sequence[Doc] = ()) -> list[str]:
+    """What a plan came to. but: entries that were listed already."""
+    listed = {doc.ref for doc in but}
+    entries = [each for each in plan.entries if each.ref not in listed]
     lines = [
         f"{done} {each.ref}" + (f", which quotes {each.because}." if each.because else ".")
-        for each in plan.entries[:_SHOWN]
+        for each in entries[:_SHOWN]
     ]
-    if len(plan.entries) > _SHOWN:
-        lines.append(f"{done} {len(plan.entries) - _SHOWN} more.")
+    if listed:
+        lines.insert(0, f"{done} {len(plan.entries) - len(entries)} of these.")
+    if len(entries) > _SHOWN:
+        lines.append(f"{done} {len(entries) - _SHOWN} more.")
     lines += [f"{done} the draft {path}." for path in plan.drafts]
     if plan.remade:
         lines.append(f"Made again without it: {_named(plan.remade)}.")

@@ -1,4 +1,4 @@
-"""Forgetting entries by their refs: a plan that changes nothing, then the deed and its proof.
+"""Forgetting entries: a plan that changes nothing, then the deed and its proof.
 
 Never asks, and never destroys what somebody wrote elsewhere in the same words: that is named.
 
@@ -23,13 +23,14 @@ from commonplace.services.forgetting.byte_scan import ByteScan
 from commonplace.services.forgetting.pieces import Piece, pieces_in, pieces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.core.ports import Source
     from commonplace.core.values import Doc
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
+    from commonplace.services.forgetting.selection import EntrySelection
 
 _EVERYTHING = Since(mark=None, stamps=lambda _prefix: {})
 _TRANSCRIPTS = "transcripts"
@@ -124,6 +125,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     Attributes:
         amend: Deletes by ref.
         sources: Everything that this owner wrote, for those who say the same.
+        folders: For each journal that knows it, the folder that a scope of it stands for.
         places: The folders and files that hold anything of it, each with the journal whose entries
             alone it holds; empty where that may be any.
         repository: The notebook's, where there is one.
@@ -136,12 +138,23 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     amend: AmendService
     sources: Callable[[], Sequence[Source]]
+    folders: Callable[[], Mapping[str, Callable[[str], str]]]
     places: Callable[[], Sequence[tuple[Path, str]]]
     repository: Callable[[], GitRepository | None]
     skip: Path
     drafts: Path
     unreached: Callable[[], Sequence[str]]
     pending: Path
+
+    def select(self, selection: EntrySelection) -> list[Doc]:
+        """The entries that a selection takes, oldest first; none where nothing fits it.
+
+        Every entry is read, so none is missed that the index does not know yet. Raises: Invalid
+        for a query without a word; Unavailable where a journal cannot be read.
+        """
+        is_taken = selection.matcher(self.folders())
+        taken = {doc.ref: doc for doc in self._docs() if is_taken(doc)}
+        return sorted(taken.values(), key=lambda doc: (doc.at, doc.ref))
 
     def plan(self, refs: Sequence[str]) -> ForgettingPlan:
         """What would go and what would stay; changes nothing.
@@ -259,16 +272,18 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     def _saying(self, pieces: Sequence[Piece], but: set[str]) -> Iterator[tuple[Doc, set[Piece]]]:
         """Everything written that says a piece, but what lies under some refs."""
         seen: set[str] = set()
+        for doc in self._docs():
+            if doc.ref in seen or doc.ref in but or doc.ref.partition("#")[0] in but:
+                continue
+            if said := pieces_in(pieces, doc.text):
+                seen.add(doc.ref)
+                yield doc, said
+
+    def _docs(self) -> Iterator[Doc]:
         for source in self.sources():
             for change in source.scan(_EVERYTHING):
-                if not isinstance(change, Put) or change.doc.ref in seen:
-                    continue
-                doc = change.doc
-                if doc.ref in but or doc.ref.partition("#")[0] in but:
-                    continue
-                if said := pieces_in(pieces, doc.text):
-                    seen.add(doc.ref)
-                    yield doc, said
+                if isinstance(change, Put):
+                    yield change.doc
 
     def _drafts(self, pieces: tuple[Piece, ...]) -> Iterator[Path]:
         telling = [each for each in pieces if not each.is_short]

@@ -1,0 +1,90 @@
+"""Which entries are to be forgotten, where they are named by words, a time or a project (pure).
+
+Never by meaning: an entry is taken for what it says, and not for what it may be about.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import well_formed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from commonplace.core.values import Doc
+
+_WORD = re.compile(r"\w+")
+_UNSPACED = re.compile(
+    "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""Of scripts that put no space between words: there a word is looked for as letters."""
+
+
+class EntrySelection(Struct, frozen=True, kw_only=True):
+    """What an entry must be to be taken; all of it at once.
+
+    Attributes:
+        query: Words that all stand in it, in any order and case.
+        before: It is of an earlier time than this.
+        project: The folder that it was written in or below; empty for any.
+        journals: It is of one of these; empty for any.
+    """
+
+    query: str = ""
+    before: datetime | None = None
+    project: str = ""
+    journals: tuple[str, ...] = ()
+
+    def matcher(self, places: Mapping[str, Callable[[str], str]]) -> Callable[[Doc], bool]:
+        """Says of an entry whether it is taken; a summary of others never is.
+
+        Args:
+            places: For each journal that knows it, the folder of a scope.
+
+        Raises:
+            Invalid: The query has no word, so every entry would fit it.
+        """
+        words = [_word_pattern(each) for each in dict.fromkeys(_WORD.findall(_folded(self.query)))]
+        if self.query and not words:
+            raise Invalid(
+                f"Invalid query: {self.query!r} has no word.", hint="Give words that it contains."
+            )
+        folder = os.path.realpath(os.path.expanduser(self.project)) if self.project else ""
+
+        def is_taken(doc: Doc) -> bool:
+            if doc.covers or (self.journals and doc.journal not in self.journals):
+                return False
+            if self.before is not None and doc.at >= self.before:
+                return False
+            if folder and not _lies_in(doc, folder, places):
+                return False
+            folded = _folded(doc.text) if words else ""
+            return all(word.search(folded) for word in words)
+
+        return is_taken
+
+
+def _word_pattern(word: str) -> re.Pattern[str]:
+    pattern = re.escape(word)
+    return re.compile(pattern if _UNSPACED.search(word) else rf"\b{pattern}\b")
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", well_formed(text).casefold())
+
+
+def _lies_in(doc: Doc, folder: str, places: Mapping[str, Callable[[str], str]]) -> bool:
+    place_of = places.get(doc.journal)
+    place = place_of(doc.scope) if place_of is not None else ""
+    if not os.path.isabs(place):
+        return False
+    real = os.path.realpath(place)
+    return real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
