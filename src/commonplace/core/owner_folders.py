@@ -5,12 +5,12 @@ Never lets two owners share a folder, on any filesystem, and never trusts a fold
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Invalid
 from commonplace.core.files import make_folder, replace_file
 
@@ -59,7 +59,7 @@ def owner_folder(owner: str) -> str:
     if name in _DEVICES:
         name = f"%{raw[0]:02x}{name[1:]}"
     if len(name) > LONGEST_FOLDER:
-        return f"~{hashlib.sha256(raw).hexdigest()}"
+        return f"~{sha256_hex(raw)}"
     return name
 
 

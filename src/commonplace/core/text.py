@@ -5,11 +5,12 @@ Pure functions over strings; never reads a file and never raises for any text.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from itertools import accumulate
 from typing import NamedTuple
+
+from commonplace.core.digest import sha256_hex
 
 EXCERPT_LENGTH = 200
 EXCERPT_STEP = 20
@@ -69,7 +70,7 @@ def well_formed(text: str) -> str:
 
 def text_hash(text: str) -> str:
     """The text's identity for derived data: the first 16 hex digits of its sha256."""
-    return hashlib.sha256(well_formed(text).encode()).hexdigest()[:16]
+    return sha256_hex(well_formed(text).encode())[:16]
 
 
 def fold_name(name: str) -> str:

@@ -6,11 +6,10 @@ Never undoes a migration and never touches a database that a newer program has a
 from __future__ import annotations
 
 import re
-from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import Internal, Unavailable
-from commonplace.db.queries import split_statements
+from commonplace.db.queries import folder_of, split_statements
 from commonplace.db.sqlite import transaction, translated
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def list_migrations(package: str, folder: str = "migrations") -> list[Migration]
     Raises: Internal for another file name, a gap, or a number given twice.
     """
     found = []
-    for file in resources.files(package).joinpath(folder).iterdir():
+    for file in (folder_of(package) / folder).iterdir():
         if not file.name.endswith(".sql"):
             continue
         match = _FILE.match(file.name)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -20,12 +22,18 @@ _NAME = re.compile(r"^-- name: *([a-z][a-z0-9_]*) *$", re.MULTILINE)
 
 def read_sql(package: str, file: str) -> str:
     """The text of a `.sql` file of a package. Raises: NotFound."""
-    from importlib import resources  # 8 ms, which who reads a file beside its own does not wait for
-
-    found = resources.files(package).joinpath(file)
+    found = folder_of(package) / file
     if not found.is_file():
         raise NotFound(f"{package} holds no {file}.")
     return found.read_text("utf-8")
+
+
+def folder_of(package: str) -> Path:
+    """The folder of a package's own files.
+
+    `importlib.resources` gives the same and takes 8 ms to import.
+    """
+    return Path(import_module(package).__path__[0])
 
 
 def read_queries(package: str, file: str) -> Mapping[str, str]:

@@ -5,7 +5,6 @@ Knows no clock times and no ranges of other names; never matches a part of a phr
 
 from __future__ import annotations
 
-from calendar import monthrange
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from commonplace.core.when.days import (
     Reading,
     Rules,
     TimeContext,
+    days_in_month,
     one_of,
     read_named,
     span_of,
@@ -144,7 +144,7 @@ def _read_run(found: re.Match[str], context: TimeContext) -> Reading | None:
         )
 
     def bounds(year: int) -> tuple[date, date] | None:
-        if first < 1 or final > monthrange(year, month)[1]:
+        if first < 1 or final > days_in_month(year, month):
             return None
         return date(year, month, first), date(year, month, final) + DAY
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -252,6 +251,7 @@ def show_list(
         show(answer, as_json)
         return
     from commonplace.doors.cli.people import ListLook, print_list, render_list
+    from commonplace.doors.cli.terminal_width import terminal_size
 
     first = answer.text.partition("\n")[0]
     on_terminal = sys.stdout.isatty() and form != "plain"
@@ -259,7 +259,7 @@ def show_list(
         zone=settings().timezone,
         about=about,
         time_line=first if first.startswith("Time: ") else "",
-        width=shutil.get_terminal_size().columns if on_terminal else None,
+        width=terminal_size().columns if on_terminal else None,
         lines={"oneline": 1, "full": None}.get(form, None if whole and on_terminal else 2),
     )
     text = render_list(facts, look)
@@ -281,8 +281,9 @@ def show_page(answer: Answer, as_json: bool) -> None:
         return
     from commonplace.doors.cli.json_output import shaped
     from commonplace.doors.cli.people import ListLook, print_list, render_page
+    from commonplace.doors.cli.terminal_width import terminal_size
 
-    look = ListLook(zone=settings().timezone, width=shutil.get_terminal_size().columns)
+    look = ListLook(zone=settings().timezone, width=terminal_size().columns)
     print_list(render_page(shaped(answer.facts), look))
 
 
@@ -377,10 +378,10 @@ def confirm(question: str, *, yes: bool, text: str = "") -> None:
     if not sys.stdin.isatty():
         raise Invalid("Refusing to delete without confirmation.", hint="Pass --yes.")
     from commonplace.core.fence import visible
-    from commonplace.doors.cli.terminal_width import cut
+    from commonplace.doors.cli.terminal_width import cut, terminal_size
 
     if begins := visible(" ".join(text.split())):
-        click.echo(cut(begins, shutil.get_terminal_size().columns), err=True)
+        click.echo(cut(begins, terminal_size().columns), err=True)
     try:
         agreed = click.confirm(question, err=True)
     except click.Abort:

@@ -6,7 +6,6 @@ Never shows stored text as it is: what could steer a terminal is made visible.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from datetime import datetime
 from pathlib import PurePath
@@ -19,7 +18,7 @@ from commonplace.core.clock import render_interval, to_local
 from commonplace.core.fence import visible
 from commonplace.core.text import asked_spans
 from commonplace.core.values import Interval
-from commonplace.doors.cli.terminal_width import cells, cut
+from commonplace.doors.cli.terminal_width import cells, cut, terminal_size
 from commonplace.journals.table import JOURNALS
 from commonplace.tools.answers import when_of
 
@@ -108,7 +107,7 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
 
 def print_list(text: str) -> None:
     """Print a list on a terminal, in a pager where it is longer than the screen: the best first."""
-    if text.count("\n") + 2 > shutil.get_terminal_size().lines and sys.stdin.isatty():
+    if sys.stdin.isatty() and text.count("\n") + 2 > terminal_size().lines:
         os.environ.setdefault("LESS", "FRX")
         click.echo_via_pager(text, color=True)
         return

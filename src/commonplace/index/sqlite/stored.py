@@ -6,7 +6,6 @@ Never takes a store's word for a cosine, and never waits for one that is far beh
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import logging
 import threading
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from msgspec import Struct
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import locked, make_folder
 from commonplace.core.values import Problem
@@ -62,7 +62,7 @@ class _Mark(NamedTuple):
     @classmethod
     def of(cls, position: Position, encoder: EncoderRow, reached: Reached) -> _Mark:
         named = f"{position.name}:{encoder.dimensions}:{encoder.identity}"
-        return cls(hashlib.sha256(named.encode()).hexdigest()[:16], *reached)
+        return cls(sha256_hex(named.encode())[:16], *reached)
 
     @property
     def text(self) -> str:

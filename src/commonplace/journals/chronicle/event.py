@@ -5,7 +5,6 @@ Never reads a disk; the same words hold for every generation of chronicle's stor
 
 from __future__ import annotations
 
-import hashlib
 import json
 import unicodedata
 from functools import lru_cache
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from commonplace.core.clock import local_date, render_date
+from commonplace.core.digest import blake2b_hex
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Doc, superseding_tags
@@ -345,8 +345,7 @@ def written_apart(instant: int, written: int) -> datetime | None:
 
 def stamp_of(instant: int, parts: Sequence[bytes]) -> str:
     """A token of an entry's instant and its other parts: 16 hex digits."""
-    digest = hashlib.blake2b(b"\0".join((b"%d" % instant, *parts)), digest_size=8)
-    return digest.hexdigest()
+    return blake2b_hex(b"\0".join((b"%d" % instant, *parts)))
 
 
 def doc_of(event: Event, zone: tzinfo) -> Doc:

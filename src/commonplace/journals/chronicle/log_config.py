@@ -5,13 +5,13 @@ Never writes a log, and never raises for a file that is broken: it logs nothing 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import translated
 from commonplace.core.text import opening
@@ -73,7 +73,7 @@ def _read_config(file: Path) -> LogConfig:
             raw = opened.read(CONFIG_LIMIT + 1)
         if len(raw) > CONFIG_LIMIT:
             return _broken(file, f"{file} is larger than {CONFIG_LIMIT // 1024} KB.")
-        content = hashlib.sha256(raw).hexdigest()
+        content = sha256_hex(raw)
         return _parse_config(file, content, parse_toml(raw.decode(), name=str(file)))
     except CommonplaceError as exc:
         return _broken(file, exc.located)

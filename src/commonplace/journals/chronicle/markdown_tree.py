@@ -6,7 +6,6 @@ Never follows a link out of the tree, and never writes without chronicle's own l
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import heapq
 import os
 import re
@@ -14,6 +13,7 @@ import stat
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from commonplace.core.digest import blake2b_hex
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.files import (
     drop_reserved,
@@ -308,15 +308,15 @@ class ChronicleTree:
 
     def files_state(self) -> str:
         """A token of the folders' mtimes: every file put under a name or removed changes one."""
-        digest = hashlib.blake2b(digest_size=8)
+        stamps = []
         level = [str(self.path)]
         for _ in range(4):  # the tree, its years, months and days
             for path in level:
                 with contextlib.suppress(OSError):
                     stamp = f"{path}\0{os.stat(path).st_mtime_ns}\0"
-                    digest.update(stamp.encode("utf-8", "replace"))
+                    stamps.append(stamp.encode("utf-8", "replace"))
             level = sorted(x for folder in level for x in _dated(folder))
-        return digest.hexdigest()
+        return blake2b_hex(*stamps)
 
     def mark(self) -> str:
         """The state of the folders; edits in place without a rename are found by a whole pass."""
@@ -466,7 +466,7 @@ def _event_of(content: str, mtime_ns: int) -> Event:
         hostname=_text(fields.get("hostname")),
         username=_text(fields.get("username")),
         directory=_text(fields.get("working_directory")),
-        stamp=hashlib.blake2b(content.encode(), digest_size=8).hexdigest(),
+        stamp=blake2b_hex(content.encode()),
         place=mtime_ns,
         written=written_apart(instant, _written(fields.get("written")) or instant),
     )

@@ -5,7 +5,6 @@ Never loses a nanosecond: an instant is a whole number of them until it becomes 
 
 from __future__ import annotations
 
-import calendar
 import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
@@ -48,7 +47,7 @@ def parse_timestamp(text: str) -> int:
         at = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError as exc:
         raise Invalid("A timestamp names no date and time of the calendar.") from exc
-    seconds = calendar.timegm(at.timetuple())
+    seconds = (at - _EPOCH) // timedelta(seconds=1)
     if sign:
         ahead = int(ahead_h) * 3600 + int(ahead_m) * 60
         if ahead > _WIDEST_OFFSET_S:

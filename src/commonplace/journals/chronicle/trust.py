@@ -6,7 +6,6 @@ Never allows a file by itself, and never holds a word of an entry.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import make_folder, replace_file
 
@@ -88,7 +88,7 @@ class TrustedLogs:
         replace_file(self._path_of(asked.file), json.dumps(asdict(asked)).encode())
 
     def _path_of(self, file: str) -> Path:
-        return self._folder / hashlib.sha256(os.fsencode(file)).hexdigest()[:32]
+        return self._folder / sha256_hex(os.fsencode(file))[:32]
 
     def _read(self, path: Path) -> TrustRequest | None:
         try:

@@ -5,13 +5,13 @@ Never reads a file, never refuses a text, and never loads YAML: only `key: value
 
 from __future__ import annotations
 
-import hashlib
 import re
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.text import fold_name, well_formed
 from commonplace.journals.private.markdown import (
     SUPERSEDED_BY,
@@ -220,7 +220,7 @@ def decode(content: bytes) -> str:
 
 def version_of(content: bytes) -> str:
     """The sha256 of a file's bytes, in hex."""
-    return hashlib.sha256(content).hexdigest()
+    return sha256_hex(content)
 
 
 def parse_entry(raw: str) -> Parsed:

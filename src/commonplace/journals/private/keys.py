@@ -5,13 +5,13 @@ Never holds a word of an entry: only where it was to be written, and when.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import NotFound
 from commonplace.core.files import replace_file, translated
 from commonplace.core.text import well_formed
@@ -46,7 +46,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def key_path(keys: Path, key: str) -> Path:
     """The file of a key, named by its sha256."""
-    return keys / f"{hashlib.sha256(well_formed(key).encode()).hexdigest()}.json"
+    return keys / f"{sha256_hex(well_formed(key).encode())}.json"
 
 
 def find_plan(path: Path) -> Plan | None:

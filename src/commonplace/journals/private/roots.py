@@ -6,7 +6,6 @@ Never lists or reads an entry, and makes no folder but the one under the temp di
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Denied
 from commonplace.core.files import translated
 
@@ -110,7 +110,7 @@ def project_digest(path: Path) -> str:
 
 
 def _digest_of(real: str) -> str:
-    return hashlib.sha256(os.fsencode(real)).hexdigest()[:8]
+    return sha256_hex(os.fsencode(real))[:8]
 
 
 def resolve_roots(

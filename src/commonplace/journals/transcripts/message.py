@@ -10,6 +10,8 @@ import re
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from commonplace.core.digest import sha256_hex
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -126,9 +128,7 @@ def session_name(session: str) -> str:
     """A client's id of a session as a file may be named: itself, else the beginning of its hash."""
     if _NAME.fullmatch(session):
         return session
-    from hashlib import sha256  # 3 MB, for an id that hardly any client gives
-
-    return sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return sha256_hex(session.encode("utf-8", "surrogatepass"))[:32]
 
 
 def ref_of(client: str, session: str, n: int = 0) -> str:

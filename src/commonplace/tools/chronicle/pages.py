@@ -6,7 +6,7 @@ Never writes, and opens the journal only when a page is read.
 from __future__ import annotations
 
 import json
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import period, to_local
@@ -83,7 +83,7 @@ def prompts() -> tuple[Prompt, ...]:
 
 
 def _text(name: str) -> str:
-    return (files("commonplace.tools.chronicle") / "prompts" / name).read_text("utf-8")
+    return (Path(__file__).parent / "prompts" / name).read_text("utf-8")
 
 
 def recent_activity(service: ChronicleService) -> str:
