@@ -21,7 +21,6 @@ from commonplace.core.projects import (
     git_folder_of,
     project_of,
 )
-from commonplace.journals.git.first_commit import first_commit, holds_commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -143,7 +142,11 @@ class ProjectService(Struct, frozen=True, kw_only=True):
 
     def _clones(self, here: Project) -> Iterator[Path]:
         others = dict(self._other_repositories(here))
-        first = first_commit(Path(here.root), Path(here.git)) if others and here.git else ""
+        if not others or not here.git:
+            return
+        from commonplace.journals.git.first_commit import first_commit, holds_commit
+
+        first = first_commit(Path(here.root), Path(here.git))
         for root, git in others.items() if first else ():
             if holds_commit(root, git, first) and first_commit(root, git) == first:
                 yield root

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.context import late_source
+from commonplace.core.digest import sha256_hex
 from commonplace.core.files import may_exist
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class NotebookWiring:
         from commonplace.journals.notebook.journal import Notebook
 
         context, settings, folder = self._context, self._context.settings, self._folder
-        place = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        place = sha256_hex(str(folder).encode("utf-8", "surrogateescape"))[:8]
         return Notebook(
             folder,
             ledger=context.folder / "ledgers" / f"{place}.db",

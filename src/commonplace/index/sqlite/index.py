@@ -10,7 +10,6 @@ import contextlib
 import json
 import logging
 import os
-import secrets
 import sqlite3
 import threading
 import time
@@ -122,7 +121,7 @@ class SqliteOwnerIndex:
         self._file = IndexFile(folder, open_meaning)
         self._clock = clock
         self._sql = queries()
-        self._holder = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._holder = f"{os.getpid()}-{os.urandom(4).hex()}"
 
     def close(self) -> None:
         """Close the file; may be called twice."""

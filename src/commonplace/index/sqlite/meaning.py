@@ -6,7 +6,7 @@ Never compares vectors of two encoders, and never answers from a matrix file tha
 from __future__ import annotations
 
 import contextlib
-import secrets
+import os
 import shutil
 import threading
 from typing import TYPE_CHECKING
@@ -73,7 +73,7 @@ class Meaning:
         with snapshot(conn):
             view, reached = self._view(conn, encoder)
             binding = self._binding(self.position(conn, encoder.id), encoder)
-        file = f"index-{encoder.id}-{secrets.token_hex(6)}.matrix"
+        file = f"index-{encoder.id}-{os.urandom(6).hex()}.matrix"
         rows = write_matrix(self._folder / file, view.parts, binding, reached)
         with transaction(conn):
             if self.position(conn, encoder.id).name != binding.name:

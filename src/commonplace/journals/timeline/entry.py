@@ -5,7 +5,6 @@ Never reads a disk or a clock. A rollup is an entry too: of a period, written by
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import uuid
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct, field
 
 from commonplace.core.clock import local_date, period_key, render_date, render_time
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.fence import shows_nothing
 from commonplace.core.text import nearest, opening, well_formed
@@ -331,7 +331,7 @@ def json_kind(value: object) -> str:
 def content_hash(content: str, metadata: str, entry_type: str, at: str) -> bytes:
     """A token of all that readers see of an entry; differs whenever one of them does."""
     said = f"{entry_type}\n{at}\n{metadata}\n{content}"
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:8]
+    return bytes.fromhex(sha256_hex(said.encode("utf-8", "surrogatepass"))[:16])
 
 
 def names_of(metadata: Mapping[str, Any], key: str) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ import codecs
 import json
 import os
 import re
-import zipfile
 import zlib
 from contextlib import contextmanager
 from typing import cast
@@ -20,6 +19,7 @@ from commonplace.journals.transcripts.clients.original import BROKEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import zipfile
     from collections.abc import Iterable, Iterator
     from typing import IO
 
@@ -49,6 +49,8 @@ def exported_values(path: str) -> Iterator[object | Skipped]:
         if not is_zip:
             yield from list_values(file)
             return
+        import zipfile  # 2 ms, for exports alone
+
         with _explained(path), zipfile.ZipFile(file) as archive:
             members = [x for x in archive.infolist() if _MEMBERS.fullmatch(x.filename)]
             if not members:
@@ -77,9 +79,11 @@ def _check_swelling(path: str, size: int, members: Iterable[zipfile.ZipInfo]) ->
 
 @contextmanager
 def _explained(path: str) -> Iterator[None]:
+    from zipfile import BadZipFile
+
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as exc:
+    except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as exc:
         raise Invalid(
             "The archive {place} is damaged or encrypted.", hint="Export it again.", place=path
         ) from exc
