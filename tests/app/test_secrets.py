@@ -144,3 +144,53 @@ def test_doctor_finds_what_was_written_before(opened, tmp_path):  # noqa: F811
     assert f"chronicle: {ref} holds GitHub token. Save it again" in " ".join(said)
     assert "1 commits of the history hold secrets (GitHub token)" in " ".join(said)
     assert SECRET not in " ".join(said)
+
+
+PIECE = 10
+"""As many characters of a secret in a row are a part of it, and no word."""
+
+READS = {
+    "private": [
+        ("recall", "recall", {"query": "kestrel flies", "limit": 50}),
+        ("recall", "list_by_time", {"limit": 50}),
+        ("private", "search_journal", {"query": "kestrel flies", "limit": 50}),
+        ("private", "list_recent_entries", {"limit": 50}),
+    ],
+    "chronicle": [
+        ("recall", "recall", {"query": "kestrel flies", "limit": 50}),
+        ("recall", "list_by_time", {"limit": 50}),
+        ("chronicle", "search_entries", {"text": "kestrel"}),
+    ],
+    "notebook": [
+        ("recall", "recall", {"query": "kestrel flies", "limit": 50}),
+        ("recall", "list_by_time", {"limit": 50}),
+        ("notebook", "journal_search", {"work_context": "kestrel flies", "limit": 50}),
+    ],
+    "timeline": [
+        ("recall", "recall", {"query": "kestrel flies", "limit": 50}),
+        ("recall", "list_by_time", {"limit": 50}),
+        ("timeline", "timeline_search", {"query": "kestrel flies", "limit": 50}),
+        ("timeline", "timeline_range", {"start": "today"}),
+    ],
+    "journal": [
+        ("recall", "recall", {"query": "kestrel flies", "limit": 50}),
+        ("memory", "memory_search", {"query": "kestrel flies"}),
+    ],
+}
+
+
+@pytest.mark.parametrize("write", READS)
+def test_no_answer_shows_a_part_of_a_secret(opened, write):  # noqa: F811
+    """Wherever a text is cut: it is screened before, since a part of a secret has no shape."""
+    app = opened(secrets_at_write="keep")
+    toolset, name, given = WRITES[write]
+    for before in range(20, 240, 9):
+        text = f"The kestrel flies. {'a b c d e f ' * 20}"[:before] + f" {SECRET}"
+        arguments = json.loads(json.dumps(given).replace(TEXT, text + " and on it goes" * 40))
+        app.toolset(toolset).tool(name).call(arguments)
+    parts = [SECRET[at : at + PIECE] for at in range(len(SECRET) - PIECE)]
+    for of, reading, asked in READS[write]:
+        answer = app.toolset(of).tool(reading).call(asked)
+        said = answer.text + json.dumps(answer.facts)
+        assert "kestrel" in said, reading
+        assert [part for part in parts if part in said] == [], reading

@@ -7,10 +7,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import accumulate
 from typing import NamedTuple
 
 from commonplace.core.digest import sha256_hex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 EXCERPT_LENGTH = 200
 EXCERPT_STEP = 20
@@ -54,6 +60,9 @@ _TIME_WORD = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# How far a secret reaches at most: the longest are private keys of some kilobytes.
+_SECRET_REACH = 8192
+_screen_now: ContextVar[Callable[[str], str] | None] = ContextVar("_screen_now", default=None)
 
 
 class Term(NamedTuple):
@@ -133,6 +142,29 @@ def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
+@contextmanager
+def screening(screen: Callable[[str], str] | None) -> Iterator[None]:
+    """What is cut inside it is screened before: of a secret that was cut no shape is left to see.
+
+    Args:
+        screen: Gives a text with marks for its secrets; None leaves all as it is.
+    """
+    token = _screen_now.set(screen)
+    try:
+        yield
+    finally:
+        _screen_now.reset(token)
+
+
+def _screened(text: str, start: int, end: int) -> str:
+    """The text with marks for its secrets, where one may lie across either end of this part."""
+    screen = _screen_now.get()
+    if screen is None:
+        return text
+    around = text[max(start - _SECRET_REACH, 0) : end + _SECRET_REACH]
+    return text if screen(around) == around else screen(text)
+
+
 def excerpt(text: str, query: str, length: int = EXCERPT_LENGTH) -> str:
     """The 200 characters of the text that hold most words of the query, `...` where it is cut.
 
@@ -142,6 +174,11 @@ def excerpt(text: str, query: str, length: int = EXCERPT_LENGTH) -> str:
     if len(text) <= length:
         return text
     start = excerpt_start(text, query, length)
+    shown = _screened(text, start, start + length)
+    if shown is not text:
+        if len(shown) <= length:
+            return shown
+        text, start = shown, excerpt_start(shown, query, length)
     end = start + length
     return ("..." if start else "") + text[start:end].strip() + ("..." if end < len(text) else "")
 
@@ -183,9 +220,11 @@ def _window_gains(lowered: str, words: list[str], last: int, length: int) -> lis
     return gains
 
 
-def opening(text: str, length: int = 150) -> str:
-    """The first characters of a text, `...` where it is cut."""
-    return text if len(text) <= length else text[:length] + "..."
+def opening(text: str, length: int = 150, sign: str = "...") -> str:
+    """The first characters of a text, with a sign where it is cut."""
+    if len(text) > length:
+        text = _screened(text, 0, length)
+    return text if len(text) <= length else text[:length] + sign
 
 
 def first_words(text: str, length: int = 80) -> str:
@@ -194,6 +233,8 @@ def first_words(text: str, length: int = 80) -> str:
     A text that begins with a longer word is cut inside it.
     """
     text = text.lstrip()
+    if len(text) > length:
+        text = _screened(text, 0, 4 * length)
     line = " ".join(text[: 4 * length + 1].split())
     if len(line) <= length and len(text) <= 4 * length:
         return line

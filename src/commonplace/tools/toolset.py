@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.core.redact import noting_secrets
+from commonplace.core.text import screening
 from commonplace.tools.answers import add_notes, either, unknown_name
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
                 raise unknown_name(
                     f"Unknown argument of {self.name}: {name!r}.", name, list(self._parameters)
                 )
-        with noting_secrets() as left_out:
+        shown = self.screen and self.screen.shown
+        with noting_secrets() as left_out, screening(shown):
             answer = self.run(
                 **self._checked(given), **({SAMPLER: sampler} if self.samples else {})
             )
@@ -342,6 +344,7 @@ class Toolset(Struct, frozen=True, kw_only=True):
 def _shown(screen: Screen, write: Callable[[], str]) -> Callable[[], str]:
     @wraps(write)  # the SDK asks for its name
     def shown() -> str:
-        return screen.shown(write())
+        with screening(screen.shown):
+            return screen.shown(write())
 
     return shown

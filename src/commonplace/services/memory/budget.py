@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from commonplace.core.text import opening
 from commonplace.search import policy
 
 if TYPE_CHECKING:
@@ -48,4 +49,4 @@ def _cut(text: str, count: Callable[[str], int], budget: int) -> str:
             low = middle
         else:
             high = middle - 1
-    return text[:low].rstrip() + CUT
+    return opening(text, low, "").rstrip() + CUT

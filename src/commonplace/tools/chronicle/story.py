@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import day_of
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible
+from commonplace.core.text import opening
 from commonplace.tools.answers import ago, entries, one_line, time_of, when_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def message_of(event: Event, *, indent: int) -> str:
     """The message as a text shows it: further lines indented, and cut where it is very long."""
     text = visible(event.message)
     if len(text) > LONGEST_SHOWN:
-        text = f"{text[:LONGEST_SHOWN]}… (cut: {len(event.message):,} characters)"
+        text = f"{opening(text, LONGEST_SHOWN, '…')} (cut: {len(event.message):,} characters)"
     return text.replace("\n", "\n" + " " * indent)
 
 
