@@ -10,6 +10,8 @@ from starlette.testclient import TestClient
 from tests.doors.web.test_entry import form_of
 from tests.doors.web.web_world import ADDRESS, csrf_of, words_of
 
+from commonplace.doors.last_examination import examine_if_due, find_examination
+
 
 def test_what_each_journal_holds(world, browser):
     """With the index, the disk and the settings."""
@@ -84,3 +86,46 @@ def test_the_brief_of_the_folder_stands_on_the_first_page(world, browser):
     words = words_of(browser.get("/"))
     told = words.partition("What a session that begins now is told")[2].partition("Last entries")[0]
     assert "deployed the harbour" in told
+
+
+def test_what_the_doctor_found_stands_on_the_first_page(world, browser):
+    """With the time of the look, until another finds nothing; the page itself does not look."""
+    world.call("chronicle", "add_entry", message="deployed")
+    home = world.app.settings.home
+    os.chmod(home, 0o755)
+    assert "The doctor found" not in words_of(browser.get("/"))
+    found = browser.get("/health/doctor").text.count('class="warning"')
+    problems = "1 problem" if found == 1 else f"{found} problems"
+    words = words_of(browser.get("/"))
+    assert f"The doctor found {problems}, 2026-11-23 12:00." in words
+    assert "can be read by other users" in words
+    os.chmod(home, 0o700)
+    browser.get("/health/doctor")
+    assert "can be read by other users" not in words_of(browser.get("/"))
+
+
+def test_a_look_is_due_once_a_day(world):
+    """Not before anything is kept; a broken file of it, or one of the future, is looked over."""
+    assert not examine_if_due(world.app)
+    world.call("chronicle", "add_entry", message="deployed")
+    assert examine_if_due(world.app)
+    assert not examine_if_due(world.app)
+    world.clock.advance(25 * 3600)
+    assert examine_if_due(world.app)
+    assert find_examination(world.app).at == world.app.clock()
+    world.clock.advance(-3600)
+    assert examine_if_due(world.app)
+    kept = world.app.folder / "doctor.json"
+    assert kept.stat().st_mode & 0o077 == 0
+    for broken in (b"", b"{}", b'{"at": 3}', b"\xff"):
+        kept.write_bytes(broken)
+        assert find_examination(world.app) is None
+        assert examine_if_due(world.app)
+
+
+def test_a_look_that_cannot_be_kept_is_shown_all_the_same(world, browser):
+    """In the way of its file lies a folder."""
+    world.call("chronicle", "add_entry", message="deployed")
+    (world.app.folder / "doctor.json").mkdir()
+    assert browser.get("/health/doctor").status_code == 200
+    assert browser.get("/").status_code == 200

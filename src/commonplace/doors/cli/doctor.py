@@ -17,6 +17,7 @@ from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import FAILURE, common_options, show
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.terminal_width import wrapped
+from commonplace.doors.last_examination import keep_examination
 
 if TYPE_CHECKING:
     from commonplace.core.values import HealthReport
@@ -44,6 +45,8 @@ def doctor(ctx: click.Context, repair: bool, secrets: bool, as_json: bool) -> No
             with show_counting("Making vectors") as on_progress:
                 repairs = checks.repair(on_progress)
         report = entry_point("find_secrets")(app) if secrets else checks.examine()
+        if not secrets:
+            keep_examination(app, report)
     report.problems.extend(x for x in repairs.failed if x not in report.problems)
     show(Answer(text=_text(report, repairs), facts=_facts(report, repairs)), as_json)
     if report.problems:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
+import time
 from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
 from importlib import import_module
@@ -113,6 +115,9 @@ class WebApplication:
         self._visitors = Visitors()
         self._marks = LiveMarks(apps)
         self._limiter: anyio.CapacityLimiter | None = None
+        self._last_answer = time.monotonic()
+        self.first_answer = threading.Event()
+        """Set once a page was made."""
         routes: list[Any] = [
             Mount(_STATIC, StaticFiles(directory=STATIC)),
             Route(_ENTER, self._enter, methods=["GET", "POST"]),
@@ -187,11 +192,19 @@ class WebApplication:
                 return self._error(exc, visitor)
             if self._limiter is None:
                 self._limiter = anyio.CapacityLimiter(THREADS)
-            return await anyio.to_thread.run_sync(
-                self._make, row, visitor, request, form, limiter=self._limiter
-            )
+            try:
+                return await anyio.to_thread.run_sync(
+                    self._make, row, visitor, request, form, limiter=self._limiter
+                )
+            finally:
+                self._last_answer = time.monotonic()
+                self.first_answer.set()
 
         return answer
+
+    def quiet_s(self) -> float:
+        """How many seconds no page was asked for."""
+        return time.monotonic() - self._last_answer
 
     def _make(
         self, row: PageRow, visitor: Visitor, request: Request, form: Mapping[str, Sequence[str]]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import anyio
 
 from commonplace.app import App
 from commonplace.core.clock import utc_now
+from commonplace.core.values import Filter
 from commonplace.doors.host_names import LOOPBACK_NAMES, HostNames
 from commonplace.doors.interrupt import INTERRUPTED
+from commonplace.doors.last_examination import examine_if_due
 from commonplace.doors.lifecycle import Lifecycle
 from commonplace.doors.uvicorn_server import (
     end_at_stop_signals,
@@ -20,6 +26,8 @@ from commonplace.doors.uvicorn_server import (
 )
 from commonplace.doors.web.application import OneApp, WebApplication
 from commonplace.doors.web.guard import LinkEntrance
+from commonplace.doors.web.render import environment
+from commonplace.doors.web.table import row_of
 
 if TYPE_CHECKING:
     import socket
@@ -28,8 +36,25 @@ if TYPE_CHECKING:
 
     from commonplace.config.table import Settings
 
+_log = logging.getLogger(__name__)
+
 HOST = "127.0.0.1"
 FINISH_S = 2.0
+
+OPENING_S = 0.3
+"""How long the link waits for what the first page reads to be opened, which it needs anyway."""
+
+FIRST_PAGE_S = 5.0
+"""How long the loading of the encoder waits for the first page, which needs none."""
+
+AFTER_IT_S = 0.2
+"""How long it leaves the page's styles and its next questions alone."""
+
+QUIET_S = 20.0
+"""How long no page must have been asked for before the doctor looks: it takes seconds."""
+
+AGAIN_S = 600.0
+"""How often it is asked whether a look is due."""
 
 
 def start(
@@ -48,11 +73,14 @@ def start(
     """
     opened = listen(HOST, port, option="--port")
     app = App(settings, user_home=user_home)
-    threading.Thread(target=app.warm_up, name="warm-up", daemon=True).start()
-    anyio.run(_serve, app, opened, ready)
+    opening = threading.Thread(target=_open_first, args=(app,), name="open", daemon=True)
+    opening.start()
+    anyio.run(_serve, app, opened, opening, ready)
 
 
-async def _serve(app: App, opened: socket.socket, ready: Callable[[str], None]) -> None:
+async def _serve(
+    app: App, opened: socket.socket, opening: threading.Thread, ready: Callable[[str], None]
+) -> None:
     port = opened.getsockname()[1]
     settings = app.settings
     entrance = LinkEntrance(settings.owner, may_write=not settings.read_only)
@@ -64,6 +92,7 @@ async def _serve(app: App, opened: socket.socket, ready: Callable[[str], None]) 
         clock=utc_now,
         cookie=f"commonplace-{port}",
     )
+    threading.Thread(target=_prepare, args=(app, pages), name="warm-up", daemon=True).start()
     server = make_server(pages, connections=200, keep_alive_s=75, finish_s=FINISH_S)
     status = 0
 
@@ -73,7 +102,35 @@ async def _serve(app: App, opened: socket.socket, ready: Callable[[str], None]) 
         server.should_exit = True
 
     on_stop_signals(lambda: stop(0), at_ctrl_c=lambda: stop(INTERRUPTED))
+    opening.join(OPENING_S)
     ready(f"http://{HOST}:{port}/enter?key={entrance.new_key()}")
     await server.serve([opened])
     end_at_stop_signals()
     Lifecycle(app.close).leave(status)
+
+
+def _open_first(app: App) -> None:
+    """Open what the first page reads, while the server and then the browser begin."""
+    with suppress(Exception):  # the page says what is wrong
+        environment().get_template("home.html")
+        import_module(row_of("home").handler.partition(":")[0])
+        service = app.recall.service()
+        service.list_in(None, within=service.written(Filter()), limit=1)
+
+
+def _prepare(app: App, pages: WebApplication) -> None:
+    """Load the encoder behind the first page; have the doctor look once a day, while it is quiet.
+
+    Runs in a thread until the process ends.
+    """
+    if pages.first_answer.wait(FIRST_PAGE_S):
+        time.sleep(AFTER_IT_S)
+    app.warm_up()
+    while True:
+        while (quiet := pages.quiet_s()) < QUIET_S:
+            time.sleep(QUIET_S - quiet)
+        try:
+            examine_if_due(app)
+        except Exception:  # noqa: BLE001  the thread's last line: the pages go on without a look
+            _log.exception("The doctor could not look")
+        time.sleep(AGAIN_S)

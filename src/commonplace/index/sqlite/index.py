@@ -32,6 +32,7 @@ from commonplace.index.sqlite.docs import (
 from commonplace.index.sqlite.file import IndexFile, empty, queries
 from commonplace.index.sqlite.meaning import Meaning
 from commonplace.index.sqlite.positions import EncoderRow
+from commonplace.index.sqlite.tallies import TallyCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -121,6 +122,7 @@ class SqliteOwnerIndex:
         self._file = IndexFile(folder, open_meaning)
         self._clock = clock
         self._sql = queries()
+        self._tallies = TallyCache(self._sql)
         self._holder = f"{os.getpid()}-{os.urandom(4).hex()}"
 
     def close(self) -> None:
@@ -229,20 +231,33 @@ class SqliteOwnerIndex:
     def counts(self, identity: str) -> Counts:
         """How much is held, and how much waits for this encoder. Raises: Unavailable."""
         with self._file.using() as (conn, _), snapshot(conn):
-            asked = {"encoder": self._encoder_id(conn, identity)}
             docs = int(conn.execute(self._sql["count_docs"]).fetchone()[0])
-            pending = int(conn.execute(self._sql["count_unencoded"], asked).fetchone()[0])
+            pending = self._count_pending(conn, self._encoder_id(conn, identity))
         return Counts(docs=docs, pending=pending, bytes=self._file.bytes_on_disk())
 
     def tally(self, identity: str) -> list[Tally]:
         """How much is held of each journal; see the port. Raises: Unavailable."""
+
+        def read(conn: sqlite3.Connection, encoder: int) -> list[Tally]:
+            waits = self._count_pending(conn, encoder)
+            query = self._sql["tally" if waits else "tally_encoded"]
+            return [
+                Tally(journal=journal, docs=docs, pending=pending, newest=instant(newest))
+                for journal, docs, pending, newest in conn.execute(query, {"encoder": encoder})
+            ]
+
         with self._file.using() as (conn, _), snapshot(conn):
-            asked = {"encoder": self._encoder_id(conn, identity)}
-            rows = conn.execute(self._sql["tally"], asked).fetchall()
-        return [
-            Tally(journal=journal, docs=docs, pending=pending, newest=instant(newest))
-            for journal, docs, pending, newest in rows
-        ]
+            encoder = self._encoder_id(conn, identity)
+            return [*self._tallies.read(conn, "tally", encoder, read)]
+
+    def _count_pending(self, conn: sqlite3.Connection, encoder: int) -> int:
+        """How many docs wait for an encoder; below 0 it is none, and all with words wait."""
+
+        def read(conn: sqlite3.Connection, encoder: int) -> int:
+            query = self._sql["count_worded" if encoder < 0 else "count_unencoded"]
+            return int(conn.execute(query, {"encoder": encoder}).fetchone()[0])
+
+        return self._tallies.read(conn, "pending", encoder, read)
 
     def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
         """When the docs of some refs were; see `core.ports.DatesRefs`. Raises: Unavailable."""

@@ -147,12 +147,18 @@ WHERE d.blank = 0
 ORDER BY d.id DESC LIMIT :limit;
 
 -- name: count_unencoded
--- How many docs with words in them have no vector of an encoder; a number below 0 is of none.
+-- How many docs with words in them have no vector of an encoder.
 SELECT count(*) FROM docs
-WHERE blank = 0 AND (
-    :encoder < 0
-    OR NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder)
-);
+WHERE blank = 0
+    AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder);
+
+-- name: tally_position
+-- What moves whenever a doc or a vector comes or goes; the name is another where the index is.
+SELECT (SELECT name FROM state), (SELECT group_concat(name || seq) FROM sqlite_sequence);
+
+-- name: count_worded
+-- How many docs have words in them: what waits where there is no encoder.
+SELECT (SELECT docs FROM state) - count(*) FROM docs WHERE blank <> 0;
 
 -- name: count_docs
 -- How many docs there are.
@@ -168,6 +174,13 @@ SELECT
     )),
     max(docs.at_us)
 FROM docs JOIN facets ON facets.id = docs.facet
+GROUP BY facets.journal ORDER BY facets.journal;
+
+-- name: tally_encoded
+-- The same where none waits: half the time, and what is asked for most.
+SELECT facets.journal, sum(counted.docs), 0, max(counted.at_us)
+FROM (SELECT facet, count(*) AS docs, max(at_us) AS at_us FROM docs GROUP BY facet) AS counted
+JOIN facets ON facets.id = counted.facet
 GROUP BY facets.journal ORDER BY facets.journal;
 
 -- name: list_doc_vectors

@@ -21,6 +21,7 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.rollups import ranked
 from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
+from commonplace.doors.web.charts import heat_of
 from commonplace.doors.web.visit import Redirect, WebPage
 from commonplace.services.timeline.keeping import ShownPeriod
 
@@ -37,7 +38,6 @@ LISTED = 100
 STEPS: Mapping[Level, Level] = {"year": "month", "month": "day", "week": "day", "day": "hour"}
 """What each level is divided into."""
 
-_HEAT = 4
 _TICK = timedelta(microseconds=1)
 _NAMED = 8
 
@@ -122,11 +122,6 @@ def name_of(interval: Interval, level: Level, zone: tzinfo) -> str:
         case "hour":
             local = to_local(interval.start, zone)
             return f"{day:%a} {day.day} {day:%b} {day.year}, {local:%H:%M}"
-
-
-def heat_of(count: int, most: int) -> int:
-    """How full a part is beside the fullest: 0 for none, then 1 to 4."""
-    return 0 if not count else max(1, round(_HEAT * (count / most) ** 0.5))
 
 
 def count_cells(

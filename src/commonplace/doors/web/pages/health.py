@@ -12,6 +12,7 @@ from commonplace.core.clock import local_date
 from commonplace.core.errors import Denied
 from commonplace.doors import entry_point
 from commonplace.doors.installed import installed_version
+from commonplace.doors.last_examination import keep_examination
 from commonplace.doors.web.visit import Download, Redirect, WebPage
 from commonplace.services.recall.status import read_status
 
@@ -49,6 +50,7 @@ def examine(visit: Visit) -> WebPage:
     """What `commonplace doctor` finds."""
     _check_own(visit)
     report = entry_point("doctor")(visit.app).examine()
+    keep_examination(visit.app, report)
     return WebPage(
         template="doctor.html",
         title="Doctor",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from commonplace.core.clock import day_of, periods_in, start_of_day
+from commonplace.core.clock import day_of, start_of_day
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Filter, Interval
 from commonplace.doors.briefs import brief_now
-from commonplace.doors.web.charts import DayCell, heatmap
-from commonplace.doors.web.pages.calendar import count_cells
+from commonplace.doors.last_examination import find_examination
+from commonplace.doors.web.charts import DayCell, heat_of, heatmap
 from commonplace.doors.web.visit import WebPage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from commonplace.doors.web.visit import Visit
+    from commonplace.journals.notebook.conflicts import OverviewClash
 
 LAST = 12
 WEEKS = 53
@@ -21,25 +26,11 @@ WEEKS = 53
 
 def home(visit: Visit) -> WebPage:
     """The first page."""
-    zone, journals = visit.zone, visit.values("journal")
+    journals = visit.values("journal")
     service = visit.app.recall.service()
     within = service.written(Filter(journals=journals))
     listed = service.list_in(None, within=within, limit=LAST)
-    last = day_of(visit.now, zone)
-    first = last - timedelta(days=last.weekday(), weeks=WEEKS - 1)
-    year = Interval(
-        start=start_of_day(first, zone), end=start_of_day(last + timedelta(days=1), zone)
-    )
-    cells = count_cells(visit, list(periods_in(year, "day", zone)), "day", within)
-    days = [
-        DayCell(
-            day=date.fromisoformat(cell.key),
-            heat=cell.heat,
-            said=f"{cell.name}: {cell.count}",
-            link=visit.url("period", key=cell.key, journal=journals),
-        )
-        for cell in cells
-    ]
+    days = _days(visit, within, journals)
     state = service.encoder()
     behind = [each.journal for each in service.filing.behind()]
     return WebPage(
@@ -50,16 +41,55 @@ def home(visit: Visit) -> WebPage:
             "entries": listed.hits,
             "journals": [each.name for each in visit.app.journals],
             "chosen": journals,
-            "chart": heatmap(days),
-            "total": sum(cell.count for cell in cells),
+            "chart": heatmap([cell for cell, _ in days]),
+            "total": sum(count for _, count in days),
             "pending": service.index.counts(state.identity).pending,
             "encoder": state,
             "behind": behind,
             "lost": service.lost,
+            "clashes": _clashes(visit),
+            "examination": find_examination(visit.app) if visit.shows_paths else None,
             "notes_of_list": listed.notes,
             "brief": [] if journals else _brief(visit),
         },
     )
+
+
+def _days(visit: Visit, within: Filter, journals: Sequence[str]) -> list[tuple[DayCell, int]]:
+    """The days of the last year, each with the number of its entries."""
+    last = day_of(visit.now, visit.zone)
+    first = last - timedelta(days=last.weekday(), weeks=WEEKS - 1)
+    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    starts = [start_of_day(day, visit.zone) for day in [*days, last + timedelta(days=1)]]
+    spans = [Interval(start=start, end=end) for start, end in pairwise(starts)]
+    counts = visit.app.recall.service().count_in(spans, within=within)
+    most = max(counts)
+    link = visit.url("period", key="", journal=journals)
+    path, query = link.partition("?")[::2]
+    return [
+        (
+            DayCell(
+                day=day,
+                heat=heat_of(count, most),
+                said=f"{day:%A}, {day.day} {day:%B} {day.year}: {count}",
+                link=f"{path}{day.isoformat()}{'?' if query else ''}{query}",
+            ),
+            count,
+        )
+        for day, count in zip(days, counts, strict=True)
+    ]
+
+
+def _clashes(visit: Visit) -> Sequence[OverviewClash]:
+    """Overviews of the notebook that wait for a choice; what is wrong with it stands elsewhere."""
+    if not visit.app.notebook.is_there():
+        return ()
+    from commonplace.services.notebook.keeping import NotebookKeeping
+
+    try:
+        return NotebookKeeping(visit.app.notebook.service).conflicts()
+    except CommonplaceError:
+        return ()
 
 
 def _brief(visit: Visit) -> list[tuple[str, list[tuple[str, str]]]]:
