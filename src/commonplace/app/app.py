@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
+    from commonplace.services.backup.copies import Copies
     from commonplace.services.forgetting.service import ForgettingService
     from commonplace.services.imports.service import ForeignImport
     from commonplace.services.imports.tally import ImportTally
@@ -83,6 +84,7 @@ class App(OwnerContext):
             project=self.project,
             sessions=made["transcripts"].safety,
             imported=self.imported,
+            last_backup=lambda: self.copies().last_backup() if self.shows_paths else None,
         )
         # By name and type, for the doors of each.
         self.private: PrivateWiring = made["private"]
@@ -136,7 +138,14 @@ class App(OwnerContext):
             chronicle=self.chronicle,
             notebook=self.notebook,
             transcripts=self.transcripts,
+            copies=self.copies(),
         ).service()
+
+    def copies(self) -> Copies:
+        """The backups and exports that were made of this home."""
+        from commonplace.services.backup.copies import Copies
+
+        return Copies(self.settings.home, self.clock)
 
     def imported(self) -> ImportTally:
         """What counts the entries that were ever imported from other programs."""

@@ -303,3 +303,40 @@ def test_a_backup_that_was_cut_off_is_refused(written, part):
     ran = run("restore", written / "all.zip")
     assert ran.exit_code == 2
     assert "not a whole backup" in ran.stderr
+
+
+def test_the_last_backup_is_told(written):
+    """By `status`, with when and where; before there is one it says nothing of it."""
+    assert json.loads(ok("status", "--json"))["last_backup"] is None
+    ok("backup", written / "first.zip")
+    ok("backup", written / "second.zip")
+    last = json.loads(ok("status", "--json"))["last_backup"]
+    assert last["path"] == str(written / "second.zip")
+    assert f"Backup   {last['at'][:4]}" in ok("status")
+
+
+def test_forget_names_the_backups_that_are_not_reached(written):
+    """One by one, the newest first; of one that is gone it says so."""
+    ref = json.loads(ok("list", "--json"))["items"][0]["ref"]
+    ok("backup", written / "first.zip")
+    ok("backup", written / "second.zip")
+    (written / "first.zip").unlink()
+    named = json.loads(ok("forget", ref, "--dry-run", "--json"))["not_reached"]
+    backups = [each for each in named if each.startswith("The backup of ")]
+    assert [each.partition("(")[2] for each in backups] == [
+        f"{written / 'second.zip'}).",
+        f"{written / 'first.zip'}, moved or deleted since).",
+    ]
+
+
+def test_a_broken_list_of_copies_hides_no_good_line(written):
+    """A line that is none is passed over; the next copy is noted beside it."""
+    ok("backup", written / "first.zip")
+    kept = written / "home/.local/share/commonplace/copies.jsonl"
+    kept.write_bytes(b'\xff\n{"kind": 1}\n[]\n{"at": "2026-01-01T00:00:00"}\n' + kept.read_bytes())
+    ok("backup", written / "second.zip")
+    assert json.loads(ok("status", "--json"))["last_backup"]["path"].endswith("second.zip")
+    kept.write_bytes(b"\x00" * 100)
+    assert json.loads(ok("status", "--json"))["last_backup"] is None
+    ok("backup", written / "third.zip")
+    assert json.loads(ok("status", "--json"))["last_backup"]["path"].endswith("third.zip")

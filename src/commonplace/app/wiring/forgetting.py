@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Source
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
+    from commonplace.services.backup.copies import Copies
+
+_COPIES = 20
+"""Of so many copies each is named, the newest."""
 
 
 class ForgettingWiring(Struct, frozen=True, kw_only=True):
@@ -35,6 +39,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
     chronicle: ChronicleWiring
     notebook: NotebookWiring
     transcripts: TranscriptWiring
+    copies: Copies
 
     def service(self) -> ForgettingService:
         """What forgets this owner's entries."""
@@ -84,11 +89,21 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             return None
         return self.notebook.journal.repo
 
+    def _copies(self) -> Iterator[str]:
+        """The newest copies that are known of; whoever may not see paths is told of none."""
+        if not self.context.shows_paths:
+            return
+        for made in self.copies.each()[: -_COPIES - 1 : -1]:
+            where = made.path or "downloaded from the page"
+            gone = ", moved or deleted since" if made.path and not made.is_there else ""
+            yield f"The {made.kind} of {made.at.date().isoformat()} ({where}{gone})."
+
     def _unreached(self) -> Iterator[str]:
         repo = self._repository()
         remotes = repo.git.run(["remote"]).out.decode("utf-8", "replace").split() if repo else []
         if remotes:
             yield f"Remotes of the notebook ({', '.join(remotes)}), and its other clones."
+        yield from self._copies()
         yield "Backups and exports that were made, and snapshots of the file system."
         yield "What AI clients keep of their sessions themselves."
         if self.context.settings.database.url is not None:

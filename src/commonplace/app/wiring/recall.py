@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from commonplace.app.context import JournalWiring, OwnerContext
     from commonplace.core.ports import OpensRefs, Searched
     from commonplace.search.finder import Finder
+    from commonplace.services.backup.copies import MadeCopy
     from commonplace.services.imports.tally import ImportTally
     from commonplace.services.projects import ProjectService
     from commonplace.services.recall.service import RecallService
@@ -46,12 +47,14 @@ class RecallWiring:
         project: Callable[[], ProjectService | None],
         sessions: Callable[[], Safety | None],
         imported: Callable[[], ImportTally],
+        last_backup: Callable[[], MadeCopy | None],
     ) -> None:
         self._context = context
         self._amend = amend
         self._project = project
         self._sessions = sessions
         self._imported = imported
+        self._last_backup = last_backup
         self.wiring = context.wiring
         self._journals = journals
 
@@ -100,6 +103,7 @@ class RecallWiring:
             project=self._project,
             sessions=self._sessions,
             imported=lambda: self._imported().counts(),
+            last_backup=self._last_backup,
             left_out=() if context.shared.serves_owners else context.settings.left_out,
         )
 

@@ -32,6 +32,7 @@ def backup(file: Path, with_tokens: bool, as_json: bool) -> None:
     from commonplace.app.backup import backup_places, left_out_of_backups
     from commonplace.core.clock import utc_now
     from commonplace.doors.installed import installed_version
+    from commonplace.services.backup.copies import BACKUP
     from commonplace.services.backup.making import make_backup
 
     with opened() as app:
@@ -43,6 +44,7 @@ def backup(file: Path, with_tokens: bool, as_json: bool) -> None:
             with_tokens=with_tokens,
             not_included=left_out_of_backups(app),
         )
+        app.copies().note(BACKUP, str(file.absolute()))
     size = os.path.getsize(file)
     lines = [f"Backed up: {len(made.files)} files, {size:,} bytes, in {file}."]
     lines += [f"Not included: {each}" for each in made.not_included]

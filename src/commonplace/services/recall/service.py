@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import EncoderState, Found, Hit, Page
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
+    from commonplace.services.backup.copies import MadeCopy
     from commonplace.services.imports.tally import ImportCount
     from commonplace.services.projects import ProjectService
     from commonplace.services.transcripts.safety import Safety
@@ -109,6 +110,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
         sessions: How the sessions of this machine's clients stand, for `status`; answers None
             where that is nobody's to know.
         imported: How much was ever imported from other programs, for `status`.
+        last_backup: The backup made last, for `status`; None where none is known of.
         left_out: What project files asked for and did not get, for `status`.
     """
 
@@ -124,6 +126,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
     project: Callable[[], ProjectService | None] = lambda: None
     sessions: Callable[[], Safety | None] = lambda: None
     imported: Callable[[], Sequence[ImportCount]] = lambda: ()
+    last_backup: Callable[[], MadeCopy | None] = lambda: None
     left_out: tuple[str, ...] = ()
 
     def recall(self, query: str, *, when: str, within: Filter, limit: int) -> EntriesRecalled:

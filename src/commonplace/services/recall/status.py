@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.values import EncoderState, Tally
+    from commonplace.services.backup.copies import MadeCopy
     from commonplace.services.imports.tally import ImportCount
     from commonplace.services.projects import ProjectState
     from commonplace.services.recall.service import RecallService
@@ -53,6 +54,7 @@ class RecallStatus(Struct, frozen=True, kw_only=True):
         project: None where there is none, or its private journal cannot be told.
         sessions: None where they cannot be looked at, or are nobody's to know.
         imported: How much was ever imported from other programs.
+        last_backup: None where none was ever made, or where it is nobody's to know.
         left_out: What project files asked for and did not get.
     """
 
@@ -63,6 +65,7 @@ class RecallStatus(Struct, frozen=True, kw_only=True):
     project: ProjectState | None
     sessions: Safety | None
     imported: Sequence[ImportCount]
+    last_backup: MadeCopy | None
     left_out: tuple[str, ...]
 
 
@@ -108,6 +111,7 @@ def read_status(service: RecallService) -> RecallStatus:
         project=_project(service),
         sessions=_sessions(service),
         imported=service.imported(),
+        last_backup=service.last_backup(),
         left_out=service.left_out,
     )
 

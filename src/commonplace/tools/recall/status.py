@@ -62,6 +62,8 @@ def _facts(status: RecallStatus) -> dict[str, Any]:
             {"program": x.program, "into": x.into, "entries": x.entries, "last": x.last}
             for x in status.imported
         ],
+        "last_backup": status.last_backup
+        and {"at": status.last_backup.at.isoformat(), "path": status.last_backup.path},
         "notes": list(status.left_out),
     }
 
@@ -98,6 +100,10 @@ def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
     encoder = status.encoder
     why = f": {encoder.why}" if encoder.why else ""
     lines.append(f"Encoder  {encoder.identity or encoder.name}, {encoder.state}{why}")
+    if status.last_backup:
+        made = status.last_backup
+        where = f"in {made.path}" if made.path else "downloaded from the page"
+        lines.append(visible_line(f"Backup   {render_instant(made.at, zone)}, {where}"))
     lines += (
         [visible_line(each) for each in project_lines(status.project)] if status.project else []
     )

@@ -73,6 +73,7 @@ def back_up(visit: Visit) -> Download:
     """Everything that cannot be made again, as one file to keep."""
     _check_own(visit)
     from commonplace.app.backup import backup_places, left_out_of_backups
+    from commonplace.services.backup.copies import BACKUP
     from commonplace.services.backup.making import make_backup
 
     # Inside our own folder, which nobody else reads, and deleted as it begins to be sent.
@@ -85,6 +86,7 @@ def back_up(visit: Visit) -> Download:
         with_tokens=False,
         not_included=left_out_of_backups(visit.app),
     )
+    visit.app.copies().note(BACKUP)
     day = local_date(visit.now, visit.zone)
     return Download(path=made, name=f"commonplace-{day}.zip", media_type="application/zip")
 

@@ -1,0 +1,102 @@
+"""Owns the list of the copies that were made of a home: one line of JSON each, in `copies.jsonl`.
+
+Never reads a copy, and never says what became of one since.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import locked, make_folder, replace_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from commonplace.core.clock import Clock
+
+BACKUP = "backup"
+EXPORT = "export"
+_MOST = 1000
+"""Older ones are dropped from the list."""
+
+
+class MadeCopy(Struct, frozen=True, kw_only=True):
+    """A copy of what is remembered that was made.
+
+    Attributes:
+        kind: `backup` or `export`.
+        at: When it was made, in aware UTC.
+        path: Where it was put; empty for one that a browser was given.
+    """
+
+    kind: str
+    at: datetime
+    path: str = ""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether something lies where it was put."""
+        return bool(self.path) and os.path.lexists(self.path)
+
+
+class Copies:
+    """The copies that were made of one home.
+
+    Args:
+        home: The folder that holds the list.
+        clock: The present.
+    """
+
+    def __init__(self, home: Path, clock: Clock) -> None:
+        self._path = home / "copies.jsonl"
+        self._clock = clock
+
+    def note(self, kind: str, path: str = "") -> None:
+        """Note a copy that was made just now. Never raises: it is made.
+
+        Args:
+            kind: `BACKUP` or `EXPORT`.
+            path: Absolute; empty for one that went to a browser.
+        """
+        made = json.dumps({"kind": kind, "at": self._clock().isoformat(), "path": path})
+        with suppress(CommonplaceError, OSError):
+            make_folder(self._path.parent)
+            with locked(self._path.parent):
+                lines = [*self._lines()[1 - _MOST :], made]
+                replace_file(self._path, "".join(f"{line}\n" for line in lines).encode())
+
+    def each(self) -> tuple[MadeCopy, ...]:
+        """Those noted, oldest first; a line that is none is passed over."""
+        with suppress(OSError):
+            return tuple(copy for line in self._lines() if (copy := _read(line)) is not None)
+        return ()
+
+    def last_backup(self) -> MadeCopy | None:
+        """The backup made last; None where none is known of."""
+        backups = (copy for copy in self.each() if copy.kind == BACKUP)
+        return max(backups, key=lambda copy: copy.at, default=None)
+
+    def _lines(self) -> list[str]:
+        try:
+            return self._path.read_text("utf-8", "replace").splitlines()
+        except FileNotFoundError:
+            return []
+
+
+def _read(line: str) -> MadeCopy | None:
+    try:
+        fields = json.loads(line)
+        at = datetime.fromisoformat(fields["at"])
+        kind, path = fields["kind"], fields.get("path", "")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    if at.tzinfo is None or not isinstance(kind, str) or not isinstance(path, str):
+        return None
+    return MadeCopy(kind=kind, at=at, path=path)
