@@ -407,6 +407,15 @@ class Tallying(Protocol):
 
 
 @runtime_checkable
+class ListsScopes(Protocol):
+    """An index that can say where the docs it holds were written."""
+
+    def scopes(self) -> list[tuple[str, str]]:
+        """Each journal and scope of which it holds a doc, sorted. Raises: Unavailable."""
+        ...
+
+
+@runtime_checkable
 class NamesPreviousEncoder(Protocol):
     """An index that can say whose vectors still answer while those of another encoder are made."""
 

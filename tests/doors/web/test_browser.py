@@ -38,7 +38,11 @@ pytestmark = [
 ]
 
 LISTED = [row.path for row in PAGES if not row.writes and row.title]
-ASKED = ["/search?q=deployed", "/search?q=deployed&journal=chronicle&since=2026-01-01&n=25"]
+ASKED = [
+    "/search?q=deployed&project=x&as_of=2026-11-01",
+    "/search?q=deployed",
+    "/search?q=deployed&journal=chronicle&since=2026-01-01&n=25",
+]
 FIGURES = ["/chronicle/figure?q=deployed", "/chronicle?q=when+did+i+last+deploy"]
 TIMES = ["/calendar/2026", "/calendar/2026-10", "/calendar/2026-W41", "/calendar/2026-10-06"]
 WIDTHS = (360, 768, 1440)

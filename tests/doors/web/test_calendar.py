@@ -81,6 +81,20 @@ def test_a_summary_with_both_ways(world):
     assert "3 entries." in period(world, "2026-10-06")
 
 
+def test_the_way_down_goes_several_steps(world):
+    """From a month to the entries of an hour, a step at a time."""
+    world.call("timeline", "timeline_add", content="tests were red", at="2026-10-06 10:05")
+    world.app.timeline_keeping().roll_up()
+    one = world.browser().get("/calendar/2026-10")
+    assert "A step further down" in words_of(one)
+    assert "2026-10-06T10" not in words_of(one)
+    three = words_of(world.browser().get("/calendar/2026-10?steps=3"))
+    assert "2026-10-06T10" in three
+    assert "A step less" in three
+    assert "tests were red" in three.partition("Where it comes from")[2]
+    assert world.browser().get("/calendar/2026-10?steps=99").status_code == 400
+
+
 @pytest.mark.parametrize(
     "key",
     [

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.doors.web.web_world import words_of
 
 
@@ -123,3 +125,70 @@ def test_secrets_are_not_shown(world):
     page = search(world, q="key")
     assert "[secret: GitHub token," in words_of(page)
     assert token not in page.text
+
+
+def log_in(world, folder, message, **given):
+    """Log as from a folder."""
+    service = world.app.chronicle.service()
+    author = service.chronicle.author
+    service.chronicle._author = replace(author, directory=folder)
+    world.call("chronicle", "add_entry", message=message, **given)
+    service.chronicle._author = author
+
+
+def test_one_project_alone(world):
+    """By its name or a part of it, whatever the case; of a name that nobody knows there is none."""
+    log_in(world, "/srv/harbour-api", "deployed the api of the harbour")
+    log_in(world, "/srv/bakery", "deployed the api of the bakery")
+    page = search(world, q="deployed", project="Harbour-API")
+    assert "of the harbour" in words_of(page)
+    assert "of the bakery" not in words_of(page)
+    assert '<option value="bakery">' in page.text
+    assert "of the bakery" in words_of(search(world, q="deployed", project="bak"))
+    words = words_of(search(world, q="deployed", project="<b>nowhere"))
+    assert "Nothing was written in a project called" in words
+    assert "No entries found" in words
+
+
+def test_as_it_was_known_at_a_time(world):
+    """What was written down later is left out, and the time is shown."""
+    world.call("chronicle", "add_entry", message="the api listens on port 8000")
+    world.clock.advance(10 * 24 * 3600)
+    world.call("chronicle", "add_entry", message="the api listens on port 9000")
+    words = words_of(search(world, q="api port", as_of="2026-11-25"))
+    assert "As known before 2026-11-26 00:00" in words
+    assert "port 8000" in words
+    assert "port 9000" not in words
+    assert search(world, q="api port", as_of="no time").status_code == 400
+
+
+def test_what_says_the_same_is_folded_with_its_text(world):
+    """Each can be opened from there."""
+    for hour in (9, 10):
+        world.call(
+            "chronicle",
+            "add_entry",
+            message="deployed the api to staging <i>again</i>",
+            at=f"2026-11-20 {hour}:00",
+        )
+    page = search(world, q="deployed")
+    folded = page.text.partition("1 more that says the same")[2].partition("</details>")[0]
+    assert "staging &lt;i&gt;again" in folded
+    assert 'href="/entry?ref=chronicle' in folded
+
+
+def test_more_hits_are_a_page_further(world):
+    """Every entry is on just one page, and the link back leads to the better ones."""
+    subjects = ["harbour", "bakery", "garden", "library", "station", "museum", "theatre", "mill"]
+    for n in range(24):
+        said = f"deployed {subjects[n % 8]} {subjects[n // 8]} number{n} of part{n * 7}"
+        world.call("chronicle", "add_entry", message=said)
+    found, address = [], "/search?q=deployed"
+    while address:
+        page = world.browser().get(address)
+        found += re.findall(r'<a class="open" href="/entry\?ref=([^"]+)"', page.text)
+        further = re.search(r'rel="next" href="([^"]+)"', page.text)
+        address = html.unescape(further[1]) if further else ""
+    assert len(found) == len(set(found)) == 24
+    assert 'rel="prev"' in page.text
+    assert "No more entries found" in words_of(search(world, q="deployed", start=500))

@@ -259,6 +259,15 @@ class SqliteOwnerIndex:
 
         return self._tallies.read(conn, "pending", encoder, read)
 
+    def scopes(self) -> list[tuple[str, str]]:
+        """Where its docs were written; see `core.ports.ListsScopes`. Raises: Unavailable."""
+
+        def read(conn: sqlite3.Connection, _: int) -> list[tuple[str, str]]:
+            return [(journal, scope) for journal, scope in conn.execute(self._sql["list_scopes"])]
+
+        with self._file.using() as (conn, _), snapshot(conn):
+            return [*self._tallies.read(conn, "scopes", -1, read)]
+
     def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
         """When the docs of some refs were; see `core.ports.DatesRefs`. Raises: Unavailable."""
         asked = {"refs": json.dumps([well_formed(ref) for ref in refs])}

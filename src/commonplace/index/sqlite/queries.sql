@@ -183,6 +183,11 @@ FROM (SELECT facet, count(*) AS docs, max(at_us) AS at_us FROM docs GROUP BY fac
 JOIN facets ON facets.id = counted.facet
 GROUP BY facets.journal ORDER BY facets.journal;
 
+-- name: list_scopes
+-- Where the docs that are held were written.
+SELECT DISTINCT journal, scope FROM facets
+WHERE id IN (SELECT DISTINCT facet FROM docs) ORDER BY journal, scope;
+
 -- name: list_doc_vectors
 -- The vectors of a doc, of one encoder or of all.
 SELECT encoder, text_hash, chunk, start, "end", vector, sum FROM vectors

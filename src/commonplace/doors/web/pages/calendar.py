@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 LISTED = 100
 """Entries of a day or an hour that are listed; the rest a page further."""
 
+MOST_STEPS = 4
+"""Steps from a period down to what it was made from: a year's lead to its hours' entries."""
+
 STEPS: Mapping[Level, Level] = {"year": "month", "month": "day", "week": "day", "day": "hour"}
 """What each level is divided into."""
 
@@ -96,6 +99,7 @@ def period(visit: Visit) -> WebPage:
         "listed": None,
         "start": 0,
         "size": LISTED,
+        "steps": max(visit.number("steps", most=MOST_STEPS), 1),
         "summary": _summary(visit, key),
     }
     if level in {"day", "hour"}:
@@ -197,7 +201,8 @@ def _summary(visit: Visit, key: str) -> Mapping[str, Any] | None:
     if not app.timeline.journal.exists:
         return None
     try:
-        shown = app.timeline_keeping().show(text=key, depth=1)
+        steps = max(visit.number("steps", most=MOST_STEPS), 1)
+        shown = app.timeline_keeping().show(text=key, depth=steps)
     except CommonplaceError as exc:
         return {"problem": str(exc)}
     if not isinstance(shown, ShownPeriod) or not shown.rollup.content:
@@ -214,6 +219,7 @@ def _summary(visit: Visit, key: str) -> Mapping[str, Any] | None:
         "is_stale": rollup.stale,
         "down": shown.node.down,
         "above": shown.above,
+        "is_cut": shown.node.is_cut and steps < MOST_STEPS,
         "projects": ranked(figures.get("projects") or {}, _NAMED),
         "tags": ranked(figures.get("tags") or {}, _NAMED),
     }

@@ -36,6 +36,9 @@ def entry(visit: Visit) -> WebPage:
             "is_cut": is_cut,
             "length": len(page.text),
             "may_alter": is_altered,
+            "section": page.ref.partition(":")[2].partition("#")[0]
+            if page.journal == "notebook"
+            else "",
         },
     )
 

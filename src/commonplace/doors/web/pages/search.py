@@ -6,22 +6,27 @@ All that a search depends on stands in its address, so the same link asks the sa
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.clock import render_interval, to_local
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.ports import ListsScopes
 from commonplace.core.text import EXCERPT_STEP, excerpt, excerpt_start, opening
 from commonplace.core.values import Filter
 from commonplace.doors.web.visit import WebPage
+from commonplace.services.times import read_as_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from commonplace.core.values import Hit, Interval
     from commonplace.doors.web.visit import Visit
-    from commonplace.services.recall.service import RecallService
+    from commonplace.services.recall.service import EntriesRecalled, RecallService
 
 EXCERPT = 420
 """Characters of an entry that a hit shows."""
@@ -30,6 +35,15 @@ _LONG = 65_536
 _AROUND = 400 * EXCERPT_STEP  # more than a secret is long, which the cut would hide from the screen
 
 LIMITS = (10, 25, 50, 100)
+
+MOST_RANKED = 1000
+"""Hits of a search from its second page on."""
+
+FOLDED, MOST_FOLDED = 5, 40
+"""Of how many entries that say the same as a hit the texts are shown, and of one page."""
+
+_NOWHERE = "\0"
+"""A scope in which nothing was ever written."""
 
 
 class _Form(Struct, frozen=True, kw_only=True):
@@ -43,7 +57,10 @@ class _Form(Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     tags: tuple[str, ...]
     scopes: tuple[str, ...]
+    project: str
+    as_of: str
     limit: int
+    start: int
 
     @property
     def phrase(self) -> str:
@@ -65,6 +82,8 @@ class _Form(Struct, frozen=True, kw_only=True):
             "kind": self.kinds,
             "tag": self.tags,
             "scope": self.scopes,
+            "project": self.project,
+            "as_of": self.as_of,
             "n": self.limit if self.limit != LIMITS[0] else "",
             **other,
         }
@@ -86,6 +105,7 @@ def search(visit: Visit) -> WebPage:
         "journals": names,
         "kinds": sorted({kind for each in service.journals.values() for kind in each.kinds}),
         "limits": LIMITS,
+        "projects": sorted({name for name, _ in _projects(visit, service)}, key=str.casefold),
         "answer": None,
     }
     if form.q:
@@ -104,15 +124,30 @@ def _read(visit: Visit) -> _Form:
         kinds=visit.values("kind"),
         tags=visit.values("tag"),
         scopes=visit.values("scope"),
+        project=visit.value("project"),
+        as_of=visit.value("as_of"),
+        start=visit.number("start", most=MOST_RANKED),
         limit=visit.number("n", most=LIMITS[-1]) or LIMITS[0],
     )
 
 
 def _answer(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, object]:
+    before = read_as_of(service, form.as_of)
     within = Filter(
-        journals=form.journals, kinds=form.kinds, required_tags=form.tags, scopes=form.scopes
+        journals=form.journals,
+        kinds=form.kinds,
+        required_tags=form.tags,
+        scopes=form.scopes,
+        written_before=before,
     )
-    done = service.recall(form.q, when=form.phrase, within=within, limit=form.limit)
+    unknown = ""
+    if form.project:
+        scopes = _scopes_of(visit, service, form.project)
+        unknown = "" if scopes else f"Nothing was written in a project called {form.project!r}."
+        # A filter of no scopes would let in all of them.
+        chosen = [x for x in scopes if x in form.scopes] if form.scopes else scopes
+        within = replace(within, scopes=tuple(chosen) or (_NOWHERE,))
+    done, hits, has_more = _page(service, form, within)
     interval = done.question.interval
     lost = [f"{name} cannot be used: {why}" for name, why in service.lost.items()]
     return {
@@ -124,9 +159,78 @@ def _answer(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, o
         "is_weak": done.is_weak,
         "chance": done.found.chance,
         "has_todos": done.has_todos,
-        "notes": [*lost, *done.found.notes],
-        "hits": [_hit(visit, hit, done.question.about) for hit in done.found.hits],
+        "notes": [*lost, *([unknown] if unknown else []), *done.found.notes],
+        "before": before,
+        "has_more": has_more,
+        "hits": _shown(visit, service, hits, done.question.about),
     }
+
+
+def _page(
+    service: RecallService, form: _Form, within: Filter
+) -> tuple[EntriesRecalled, Sequence[Hit], bool]:
+    """The hits of one page, and whether there are more.
+
+    A deeper search may order differently. So the first page is as deep as it is long, and all
+    later ones are cut from one search of full depth, less what the first has shown.
+    """
+    done = service.recall(form.q, when=form.phrase, within=within, limit=form.limit + 1)
+    hits = done.found.hits
+    if form.start:
+        shown = {hit.doc.ref for hit in hits[: form.limit]}
+        deep = service.recall(form.q, when=form.phrase, within=within, limit=MOST_RANKED)
+        rest = [hit for hit in deep.found.hits if hit.doc.ref not in shown]
+        hits = (*hits[: form.limit], *rest)
+    end = form.start + form.limit
+    return done, hits[form.start : end], len(hits) > end
+
+
+def _projects(visit: Visit, service: RecallService) -> list[tuple[str, str]]:
+    """The name of each place in which something was written, and its scope."""
+    index = service.index
+    if not isinstance(index, ListsScopes):
+        return []
+    named = (
+        (visit.place(journal, scope), scope)
+        for journal, scope in index.scopes()
+        if journal != "notebook"  # whose scopes are its sections
+    )
+    return [(PurePath(place).name or place, scope) for place, scope in named if place]
+
+
+def _scopes_of(visit: Visit, service: RecallService, project: str) -> list[str]:
+    """The scopes of a project: of its whole name, else of every name that holds it."""
+    known, wanted = _projects(visit, service), project.casefold()
+    whole = [scope for name, scope in known if name.casefold() == wanted]
+    return whole or [scope for name, scope in known if wanted in name.casefold()]
+
+
+def _shown(
+    visit: Visit, service: RecallService, hits: Sequence[Hit], about: str
+) -> list[Mapping[str, object]]:
+    """The hits as the page shows them; of what says the same the texts too, the first so many."""
+    left = MOST_FOLDED
+    shown: list[Mapping[str, object]] = []
+    for hit in hits:
+        folded = hit.also[: min(left, FOLDED)]
+        left -= len(folded)
+        shown.append(_hit(visit, hit, about) | {"folded": _folded(visit, service, folded)})
+    return shown
+
+
+def _folded(
+    visit: Visit, service: RecallService, refs: Sequence[str]
+) -> list[tuple[str, datetime | None, str]]:
+    """The ref, the time and the beginning of entries; of one that is gone the ref alone."""
+    found: list[tuple[str, datetime | None, str]] = []
+    for ref in refs:
+        try:
+            page = service.open_ref(ref)
+        except CommonplaceError:
+            found.append((ref, None, ref))
+        else:
+            found.append((ref, page.at, visit.glimpse(page.text, EXCERPT)))
+    return found
 
 
 def _fields(visit: Visit, interval: Interval | None) -> tuple[str, str]:
@@ -139,7 +243,7 @@ def _fields(visit: Visit, interval: Interval | None) -> tuple[str, str]:
     return first, last
 
 
-def _hit(visit: Visit, hit: Hit, about: str) -> Mapping[str, object]:
+def _hit(visit: Visit, hit: Hit, about: str) -> dict[str, object]:
     doc = hit.doc
     return {
         "hit": hit,
