@@ -19,6 +19,7 @@ LOWER, UPPER, DIGITS = string.ascii_lowercase, string.ascii_uppercase, string.di
 ALNUM = LOWER + UPPER + DIGITS
 HEX, URL = DIGITS + "abcdef", ALNUM + "-_"
 B64 = ALNUM + "+/"
+UUID = ((HEX, 8), "-", (HEX, 4), "-", (HEX, 4), "-", (HEX, 4), "-", (HEX, 12))
 
 # A rule for each: texts stand as they are, (alphabet, length) is drawn. Put together here, so that
 # no scanner takes this file for a leak; the forms are those that each host has published.
@@ -92,6 +93,44 @@ RULES: dict[str, tuple[list[object], ...]] = {
     "Dynatrace token": (["dt", "0c01.", (UPPER + DIGITS, 24), ".", (UPPER + DIGITS, 64)],),
     "SonarQube token": (["sq", "p_", (HEX, 40)],),
     "OpenShift token": (["sha", "256~", (URL, 43)],),
+    "PuTTY key": (["Private-", "Lines: 2\n", (B64, 64), "\n", (B64, 40), "\n"],),
+    "Slack webhook": (
+        ["https://hooks.sl", "ack.com/services/", (UPPER, 11), "/", (UPPER, 11), "/", (ALNUM, 24)],
+    ),
+    "Discord webhook": (
+        ["https://discord.com/api/web", "hooks/", (DIGITS[1:], 18), "/", (URL, 68)],
+    ),
+    "Teams webhook": (
+        [
+            "https://a.webhook.off",
+            "ice.com/webhookb2/",
+            *UUID,
+            "@",
+            *UUID,
+            "/Incoming",
+            "Webhook/",
+            (HEX, 32),
+            "/",
+            *UUID,
+        ],
+    ),
+    "Azure signature": (
+        ["https://a.blob.core.windows.net/b?sv=2024-11-04&s", "ig=", (ALNUM, 43), "%3D"],
+    ),
+    "Cloudflare key": (["v1", ".0-", (HEX, 24), "-", (HEX, 146)],),
+    "Clojars token": (["CLO", "JARS_", (ALNUM, 60)],),
+    "Shippo token": (["ship", "po_live_", (HEX, 40)],),
+    "Duffel token": (["duf", "fel_test_", (URL, 43)],),
+    "HubSpot token": (["pa", "t-na1-", *UUID],),
+    "Contentful token": (["CF", "PAT-", (URL, 43)],),
+    "Typeform token": (["tf", "p_", (ALNUM, 44), "_", (ALNUM, 14)],),
+    "Buildkite token": (["bk", "ua_", (HEX, 40)],),
+    "CircleCI token": (["CCI", "PAT_", (ALNUM, 22), "_", (HEX, 40)],),
+    "Prefect key": (["pn", "u_", (ALNUM, 36)],),
+    "ReadMe key": (["rd", "me_", (LOWER + DIGITS, 70)],),
+    "Adafruit key": (["ai", "o_", (ALNUM, 28)],),
+    "1Password token": (["op", "s_eyJ", (B64, 400)],),
+    "Commonplace token": (["c", "p_", (HEX, 8), "_", (URL, 43)],),
     "age key": (["AGE-SECRET", "-KEY-1", (UPPER + DIGITS, 58)],),
     "private key": (
         ["-----BEGIN ", "RSA PRIVATE KEY-----\n", (B64, 64), "\n-----END RSA ", "PRIVATE KEY-----"],
@@ -136,7 +175,7 @@ def test_of_made_secrets_hardly_one_is_missed():
             count += 1
             if drawn in left_of(text):
                 missed.append((kind, text))
-    assert len(RULES) >= 40
+    assert set(RULES) == {shape.kind for shape in SHAPES}
     assert count >= 800
     assert len(missed) <= count * 0.02, missed[:5]
 

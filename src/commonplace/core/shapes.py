@@ -438,7 +438,7 @@ def _compiled(shape: Shape) -> re.Pattern[str]:
     """The shape as it is looked for; what goes by no name begins where no word goes on."""
     if shape.named:
         return re.compile(shape.pattern, re.IGNORECASE)
-    inside = shape.pattern.startswith(("(?<=", "://", "/", "-", "."))
+    inside = shape.pattern.startswith(("(?<=", "://", "/", "-", r"\."))
     return re.compile(shape.pattern if inside else rf"(?<![A-Za-z0-9_-])(?:{shape.pattern})")
 
 
