@@ -210,7 +210,10 @@ def test_every_page_at_every_width_light_and_dark(serve, chromium, count):
                 f"/entry/forget?ref={ref}",
             ]
         if count >= 100:
-            paths += ["/notebook/section?name=api/errors"]
+            paths += [
+                "/notebook/section?name=api/errors",
+                "/transcripts/given?ref=transcripts:claude-code/s0000",
+            ]
             visit(page, served, "/transcripts")
             paths.append(page.locator("a.open").first.get_attribute("href"))
         for path in paths:

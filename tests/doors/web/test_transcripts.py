@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from urllib.parse import quote
+
 import pytest
 from tests.doors.web.web_world import words_of
 from tests.journals.transcripts.sessions import said
@@ -55,3 +59,66 @@ def test_sessions_that_are_not_there(kept, ref):
     """Say so."""
     answer = kept.browser().get("/transcripts/session", params={"ref": ref})
     assert answer.status_code in {400, 404}
+
+
+def original(*lines):
+    """The client's own file of the session."""
+    folder = Path.home() / ".claude" / "projects" / "-srv-harbour"
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [x if isinstance(x, str) else json.dumps(x) for x in lines]
+    (folder / "5e0c-1.jsonl").write_text("\n".join(written))
+
+
+def block(role, *blocks):
+    """A line of a message."""
+    return {"type": role, "timestamp": "2026-05-01T10:00:00Z", "message": {"content": [*blocks]}}
+
+
+def test_what_a_session_was_given(kept):
+    """What hooks put in, and calls of our tools with their answers; no other tool's."""
+    put = {"hookEvent": "SessionStart", "content": ["<commonplace-brief>the brief <b></b>"]}
+    ours = {"id": "1", "name": "mcp__commonplace__recall", "input": {"query": "harbour"}}
+    other = {"id": "2", "name": "Bash", "input": {"command": "ls"}}
+    token = "ghp_" + "a1B2" * 9
+    original(
+        {"type": "attachment", "attachment": {"type": "hook_additional_context", **put}},
+        {"type": "attachment", "attachment": {"type": "hook_success", **put}},
+        {"type": "attachment", "attachment": {"type": "todo", "content": "commonplace left out"}},
+        block("assistant", {"type": "tool_use", **ours}, {"type": "tool_use", **other}),
+        block("user", {"type": "tool_result", "tool_use_id": "2", "content": "not of ours"}),
+        block(
+            "user",
+            {
+                "type": "tool_result",
+                "tool_use_id": "1",
+                "content": [{"type": "text", "text": f"found <script>x</script> {token}"}],
+            },
+        ),
+        '{"torn commonplace',
+        "[" * 100_000 + "commonplace",
+    )
+    browser = kept.browser()
+    page = browser.get("/transcripts/session", params={"ref": SESSION})
+    assert f'href="/transcripts/given?ref={quote(SESSION, safe="")}"' in page.text
+    page = browser.get("/transcripts/given", params={"ref": SESSION})
+    words = words_of(page)
+    assert "1 text put in by hooks, 1 recalled." in words
+    assert "put in at SessionStart" in words
+    assert "&lt;commonplace-brief&gt;the brief &lt;b&gt;" in page.text
+    assert "recalled by mcp__commonplace__recall 2026-05-01 10:00" in words
+    assert "harbour" in words
+    assert "found &lt;script&gt;x" in page.text
+    assert token not in page.text
+    assert "not of ours" not in words
+    assert "left out" not in words
+
+
+def test_a_session_whose_file_is_gone(kept):
+    """Says so; of another client's nothing is known."""
+    browser = kept.browser()
+    page = browser.get("/transcripts/given", params={"ref": SESSION})
+    assert "keeps no file of this session any more" in words_of(page)
+    other = browser.get("/transcripts/given", params={"ref": "transcripts:codex/0199-2"})
+    assert other.status_code == 404
+    for ref in ("", "x", "transcripts:claude-code/nope", "transcripts:claude-code/../x"):
+        assert browser.get("/transcripts/given", params={"ref": ref}).status_code in {400, 404}

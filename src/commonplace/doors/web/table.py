@@ -45,6 +45,7 @@ PAGES: tuple[PageRow, ...] = (
     PageRow("tick", "/memory/tick", f"{_PAGES}.memory:tick", writes=True),
     PageRow("transcripts", "/transcripts", f"{_PAGES}.transcripts:sessions", "Transcripts"),
     PageRow("session", "/transcripts/session", f"{_PAGES}.transcripts:session"),
+    PageRow("given", "/transcripts/given", f"{_PAGES}.transcripts:given"),
     PageRow("health", "/health", f"{_PAGES}.health:health", "Health"),
     PageRow("examine", "/health/doctor", f"{_PAGES}.health:examine"),
     PageRow("repair", "/health/repair", f"{_PAGES}.health:repair", writes=True),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import local_date, parse_time, render_date
+from commonplace.core.errors import NotFound
 from commonplace.doors.web.visit import WebPage
+from commonplace.journals.transcripts.given import CLIENT, list_given
 from commonplace.journals.transcripts.message import ref_of
 
 if TYPE_CHECKING:
@@ -91,5 +94,44 @@ def session(visit: Visit) -> WebPage:
             "messages": messages,
             "earlier": max(1, begin - SHOWN) if begin > 1 else 0,
             "later": read.next_first,
+            "has_given": visit.shows_paths and read.session.client == CLIENT,
+        },
+    )
+
+
+def given(visit: Visit) -> WebPage:
+    """What hooks put into a session, and what it recalled of ours, from the client's own file."""
+    read = visit.app.transcripts.service().read_session(visit.value("ref"), first=0, limit=1)
+    home = visit.app.user_home
+    if read.session.client != CLIENT or home is None or not visit.shows_paths:
+        raise NotFound(
+            "What was put into this session is not known.",
+            hint="It is for sessions of Claude Code, on the machine that held them.",
+        )
+    found = list_given(read.session.name, home, os.environ)
+    texts = [
+        {
+            "at": parse_time(each.at) if each.at else None,
+            "source": visit.shown(each.source),
+            "asked": visit.glimpse(each.asked, LONGEST)[:LONGEST],
+            "text": visit.glimpse(each.text, LONGEST)[:LONGEST],
+            "is_cut": len(each.text) > LONGEST,
+            "is_recalled": each.is_recalled,
+        }
+        for each in found.texts
+    ]
+    start = visit.number("start", most=1_000_000)
+    return WebPage(
+        template="given.html",
+        title="What the session was given",
+        values={
+            "current": "transcripts",
+            "ref": read.session.ref,
+            "found": found,
+            "texts": texts[start : start + SHOWN],
+            "injected": sum(not each["is_recalled"] for each in texts),
+            "start": start,
+            "size": SHOWN,
+            "has_more": len(texts) > start + SHOWN,
         },
     )

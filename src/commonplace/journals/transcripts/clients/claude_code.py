@@ -149,7 +149,7 @@ def _of_tools(
         if block.get("type") == "tool_use":
             key, text = text_of(block.get("id")), json.dumps(block.get("input"), ensure_ascii=False)
         elif block.get("type") == "tool_result":
-            key, text = text_of(block.get("tool_use_id")), _result_text(block.get("content"))
+            key, text = text_of(block.get("tool_use_id")), result_text(block.get("content"))
         else:
             continue
         name = conversation.tool_names.get(key, "")
@@ -162,7 +162,8 @@ def _of_tools(
             yield message
 
 
-def _result_text(content: object) -> str:
+def result_text(content: object) -> str:
+    """What a tool answered, as a text or as blocks of it."""
     if isinstance(content, str):
         return content
     return "\n\n".join(text_of(dict_of(block).get("text")) for block in list_of(content))

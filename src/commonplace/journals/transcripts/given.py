@@ -1,0 +1,133 @@
+"""What a session was given and did not say: what hooks put into it, and what it recalled of ours.
+
+Never kept here, lest it be remembered as something that was said: read from the client's own file
+each time. Known for Claude Code alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.files import translated
+from commonplace.journals.transcripts.clients import claude_code
+from commonplace.journals.transcripts.clients.original import (
+    dict_of,
+    instant,
+    list_of,
+    name_of,
+    text_of,
+)
+from commonplace.journals.transcripts.injected import BRIEF, is_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+CLIENT = "claude-code"
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Of one file that is read; what lies behind is said to be left out."""
+
+_BRIEF = re.compile(rf"<{BRIEF}\b[^<>]*>.*?</{BRIEF}>", re.DOTALL)
+_WORTH_PARSING = (b'"attachment"', b"commonplace", b'"tool_result"')
+_HOOK = "hook_"
+
+
+class GivenText(Struct, frozen=True, kw_only=True):
+    """A text that a session was given.
+
+    Attributes:
+        at: When, as messages have it; empty where the client does not say.
+        source: The hook that put it there, or the tool of ours that answered it.
+        asked: The arguments of the tool as JSON; empty for what a hook put there.
+        is_recalled: Whether it was asked for.
+    """
+
+    at: str
+    source: str
+    text: str
+    asked: str = ""
+    is_recalled: bool = False
+
+
+class GivenToSession(Struct, frozen=True, kw_only=True):
+    """All that a session was given, in the order of its file.
+
+    Attributes:
+        files: How many files of the client's were read; 0 where it keeps none any more.
+        is_whole: Whether all of them was read.
+    """
+
+    texts: tuple[GivenText, ...]
+    files: int
+    is_whole: bool
+
+
+def list_given(session: str, home: Path, environ: Mapping[str, str]) -> GivenToSession:
+    """What a session of Claude Code was given, from the client's own files of it.
+
+    Args:
+        session: Its id.
+        home: Of the user.
+        environ: Names where the client keeps its files.
+
+    Raises:
+        Denied, Unavailable: A file cannot be read.
+    """
+    own = [path for path, name in claude_code.originals(str(home), environ) if name == session]
+    texts: list[GivenText] = []
+    is_whole = True
+    for path in own:
+        with translated(path), open(path, "rb") as file:
+            texts += _given(_lines(file.readlines(MOST_BYTES)))
+            is_whole = is_whole and not file.read(1)
+    # A hook's answer may be noted twice: as what it printed, and as what was put in.
+    once = {(each.source, each.asked, each.text, each.is_recalled): each for each in texts[::-1]}
+    kept = tuple(each for each in texts if once.get(_key(each)) is each)
+    return GivenToSession(texts=kept, files=len(own), is_whole=is_whole)
+
+
+def _key(each: GivenText) -> tuple[str, str, str, bool]:
+    return each.source, each.asked, each.text, each.is_recalled
+
+
+def _lines(lines: Iterable[bytes]) -> Iterator[dict[str, object]]:
+    for line in lines:
+        if not any(part in line for part in _WORTH_PARSING):
+            continue
+        try:
+            yield dict_of(json.loads(line))
+        except (ValueError, RecursionError):
+            continue  # the client writes it just now, or it was torn
+
+
+def _given(lines: Iterable[dict[str, object]]) -> Iterator[GivenText]:
+    calls: dict[str, tuple[str, str]] = {}
+    for line in lines:
+        at = instant(line.get("timestamp"))
+        put = dict_of(line.get("attachment"))
+        if line.get("type") == "attachment" and name_of(put.get("type")).startswith(_HOOK):
+            source = name_of(put.get("hookEvent")) or name_of(put.get("hookName")) or "hook"
+            texts = [text_of(put.get("content")), *map(text_of, list_of(put.get("content")))]
+            yield from (GivenText(at=at, source=source, text=x) for x in texts if x.strip())
+            continue
+        content = dict_of(line.get("message")).get("content")
+        blocks = (
+            [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
+        )
+        for block in map(dict_of, blocks):
+            kind = block.get("type")
+            if kind == "text":
+                for found in _BRIEF.finditer(text_of(block.get("text"))):
+                    yield GivenText(at=at, source="brief", text=found[0])
+            elif kind == "tool_use" and is_ours(name_of(block.get("name"))):
+                asked = json.dumps(block.get("input"), ensure_ascii=False)
+                calls[text_of(block.get("id"))] = name_of(block.get("name")), asked
+            elif kind == "tool_result" and text_of(block.get("tool_use_id")) in calls:
+                name, asked = calls.pop(text_of(block.get("tool_use_id")))
+                answer = claude_code.result_text(block.get("content"))
+                yield GivenText(at=at, source=name, text=answer, asked=asked, is_recalled=True)
