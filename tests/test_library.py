@@ -28,6 +28,7 @@ IN_BOTH = {
     "context",
     "delete",
     "edit",
+    "expire",
     "get",
     "list",
     "read_text",
@@ -168,3 +169,37 @@ def test_owners_stand_beside_each_other_in_both(library: Library[Any]) -> None:
         assert list(other.list()) == []
     with pytest.raises(Invalid):
         library.beside("a\nb")
+
+
+def test_an_entry_expires(tmp_path: Path, library: Library[Any]) -> None:
+    """From its instant on it is in no answer and in no file; what was taken back stays."""
+    clock = library._shared._clock  # the present of both faces
+    assert isinstance(clock, FrozenClock)
+    gone = library.save_message("user", "the blue door behind the bakery")
+    kept = library.save_message("user", "a quiet harbour")
+    for ref in (gone, kept):
+        library.expire(ref, NOON + timedelta(hours=1))
+    library.expire(kept, None)
+    clock.at = NOON + timedelta(minutes=59)
+    assert library.get(gone).ref == gone
+    clock.at = NOON + timedelta(hours=1)
+    written = [entry.ref for entry in library.list() if "rollup" not in entry.ref]
+    assert written == [kept]
+    with pytest.raises(NotFound):
+        library.get(gone)
+    library.close()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert [path for path in files if b"bakery" in path.read_bytes()] == []
+
+
+def test_a_time_to_expire_is_to_come(library: Library[Any]) -> None:
+    """And aware; the entry stays as it was."""
+    ref = library.save_message("user", "a quiet harbour")
+    with pytest.raises(Invalid, match="is past"):
+        library.expire(ref, NOON)
+    with pytest.raises(Invalid, match="has no zone"):
+        library.expire(ref, datetime(2027, 1, 1))  # noqa: DTZ001  what is refused
+    with pytest.raises(NotFound):
+        library.expire(f"{ref}x", NOON + timedelta(hours=1))
+    assert library.get(ref).ref == ref

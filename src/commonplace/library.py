@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from commonplace.core.clock import utc_now
-from commonplace.core.errors import Invalid, Unavailable
+from commonplace.core.errors import Invalid, NotFound, Unavailable
+from commonplace.core.expiring import ExpiryBook
 from commonplace.core.owner_folders import parse_owner
 from commonplace.core.values import Interval
 
@@ -108,6 +111,9 @@ class Library(ABC, Generic[_Service]):
         clock: The present, aware.
         encoder: In place of the one that the settings name.
     """
+
+    _journal = ""
+    """With which the refs begin."""
 
     def __init__(
         self,
@@ -207,6 +213,23 @@ class Library(ABC, Generic[_Service]):
         Raises: Invalid, Unavailable.
         """
 
+    def expire(self, ref: str, at: datetime | None) -> None:
+        """Let an entry be deleted at an instant to come; it is in no answer from then on.
+
+        Args:
+            ref: Of the entry.
+            at: Aware; None lets it stay after all.
+
+        Raises:
+            Invalid: The instant is past, or has no zone.
+            NotFound, Unavailable.
+        """
+        whole = self.read_text(ref).ref
+        if at is None:
+            self._expiring.drop([whole])
+            return
+        self._expiring.keep(whole, self._time_to_come(at))
+
     def read_text(self, ref: str) -> EditableText:
         """The text that `edit` replaces, and its version. Raises: Invalid, NotFound."""
         return self._amender().read_text(ref)
@@ -251,7 +274,31 @@ class Library(ABC, Generic[_Service]):
                 raise Unavailable(f"This {name} is closed.", hint="Open it again.")
             if self._service is None:
                 self._service = self._open(self._shared.app)
+            self._sweep(self._service)
             return self._service
+
+    def _time_to_come(self, at: datetime) -> float:
+        if at.tzinfo is None:
+            raise Invalid(f"Invalid expires: {at} has no zone.", hint="Give an aware time.")
+        if at <= self._shared.app.clock():
+            raise Invalid(f"Invalid expires: {at} is past.", hint="Give a time to come.")
+        return at.timestamp()
+
+    @cached_property
+    def _expiring(self) -> ExpiryBook:
+        return ExpiryBook(self._shared.app.shared.folder_of(self.owner))
+
+    def _sweep(self, service: _Service) -> None:
+        """Delete what has expired, before anything is answered. Raises: Unavailable."""
+        now = self._shared.app.clock().timestamp()
+        if not self._expiring.has_due(now):
+            return
+        amender = self._amender_of(service)
+        for ref, at in self._expiring.read().items():
+            if at <= now and ref.startswith(f"{self._journal}:"):
+                with suppress(NotFound):  # it was deleted meanwhile
+                    amender.delete(ref)
+                self._expiring.drop([ref])
 
     def close(self) -> None:
         """Close the files, and the model where nothing else uses it; may be called twice."""
@@ -278,8 +325,11 @@ class Library(ABC, Generic[_Service]):
     def _close(self, service: _Service) -> None:
         """Close what was opened."""
 
-    @abstractmethod
     def _amender(self) -> AmendsRefs:
+        return self._amender_of(self.service)
+
+    @abstractmethod
+    def _amender_of(self, service: _Service) -> AmendsRefs:
         """What corrects the owner's entries."""
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from commonplace.core.errors import Invalid
 from commonplace.journals.memory.entry import parse_id, parse_kind, parse_ref
 from commonplace.journals.memory.records import (
+    JOURNAL,
     KINDS,
     PREFERENCES_ID,
     ChatMessage,
@@ -45,6 +46,8 @@ _T = TypeVar("_T")
 
 class Memory(Library[MemoryService]):
     """The memory of one user; see `Library` for how it is opened, and for the verbs of both."""
+
+    _journal = JOURNAL
 
     def save_message(
         self,
@@ -243,8 +246,8 @@ class Memory(Library[MemoryService]):
         service.filing().close()
         service.store.close()
 
-    def _amender(self) -> MemoryAmender:
-        return MemoryAmender(self.service)
+    def _amender_of(self, service: MemoryService) -> MemoryAmender:
+        return MemoryAmender(service)
 
     def _save(
         self, kind: Kind, at: datetime | None, key: str, supersedes: str, **fields: Any

@@ -43,6 +43,8 @@ _log = logging.getLogger(__name__)
 class Timeline(Library[TimelineService]):
     """The timeline of one owner; see `Library` for how it is opened, and for the verbs of both."""
 
+    _journal = JOURNAL
+
     def save_entry(
         self,
         text: str,
@@ -219,8 +221,8 @@ class Timeline(Library[TimelineService]):
         service.filing().close()
         service.journal.close()
 
-    def _amender(self) -> TimelineAmender:
-        return TimelineAmender(self.service)
+    def _amender_of(self, service: TimelineService) -> TimelineAmender:
+        return TimelineAmender(service)
 
     def _save(
         self,

@@ -5,15 +5,18 @@ Nothing below this room imports it; it decides nothing that a room could decide.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from commonplace.app.backends import Backend
+from commonplace.app.cached import locked_cached_property
 from commonplace.app.context import OwnerContext, found_sources
 from commonplace.app.process import ENCODER_LOAD_S, ProcessContext
 from commonplace.app.wiring.recall import AmendWiring, RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.expiring import PENDING
 from commonplace.journals.table import DEFAULT, JOURNALS, PARTS
 from commonplace.tools.selection import classic_toolset, default_toolset
 
@@ -29,14 +32,17 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.timeline import TimelineWiring
     from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.config.table import Settings
+    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
     from commonplace.services.backup.copies import Copies
+    from commonplace.services.forgetting.expiry import ExpiryService
     from commonplace.services.forgetting.service import ForgettingService
     from commonplace.services.imports.service import ForeignImport
     from commonplace.services.imports.tally import ImportTally
     from commonplace.services.projects import ProjectService
     from commonplace.services.recall.prompt import PromptReach, PromptService
+    from commonplace.services.recall.service import RecallService
     from commonplace.services.timeline.keeping import TimelineKeeping
     from commonplace.tools.toolset import Toolset
 
@@ -101,7 +107,7 @@ class App(OwnerContext):
 
     def toolset(self, name: str) -> Toolset:
         """The toolset of a name in the table, whether or not the settings ask for it."""
-        return self._made(name).screened(self.shared.screen)
+        return self._made(name).screened(self.shared.screen).preceded(self.sweep_expired)
 
     def _made(self, name: str) -> Toolset:
         made = dict(self.recall.toolsets())
@@ -147,6 +153,35 @@ class App(OwnerContext):
 
         return Copies(self.settings.home, self.clock)
 
+    @locked_cached_property
+    def expiring(self) -> ExpiryService:
+        """What lets entries expire; whoever is about to answer has it sweep first."""
+        from commonplace.services.forgetting.expiry import ExpiryService
+
+        return ExpiryService(
+            book=self._expiry_book,
+            forgetting=self.forgetting,
+            clock=self.clock,
+            zone=self.settings.timezone,
+        )
+
+    @locked_cached_property
+    def _expiry_book(self) -> ExpiryBook:
+        from commonplace.core.expiring import ExpiryBook
+
+        return ExpiryBook(self.folder)
+
+    def sweep_expired(self) -> Sequence[str]:
+        """Forget what has expired and what a killed process was forgetting; notes on it.
+
+        Done before anything is answered; where there is nothing, it is a look at two files.
+        Raises: Unavailable where it cannot be forgotten.
+        """
+        is_due = self._expiry_book.has_due(self.clock().timestamp())
+        if not is_due and not os.path.exists(self.folder.joinpath(*PENDING)):
+            return ()
+        return self.expiring.sweep()
+
     def imported(self) -> ImportTally:
         """What counts the entries that were ever imported from other programs."""
         from commonplace.services.imports.tally import ImportTally
@@ -189,8 +224,12 @@ class App(OwnerContext):
         from commonplace.services.recall.prompt import PromptService
 
         return PromptService(
-            recall=self.recall.service, reach=self._prompt_reach, screen=self.shared.screen.shown
+            recall=self._swept_recall, reach=self._prompt_reach, screen=self.shared.screen.shown
         )
+
+    def _swept_recall(self) -> RecallService:
+        self.sweep_expired()
+        return self.recall.service()
 
     def _prompt_reach(self) -> PromptReach:
         from commonplace.services.recall.prompt import PromptReach

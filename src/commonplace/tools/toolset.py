@@ -71,6 +71,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         quotes: Whether its text holds stored text outside a fence: where a model reads it, the door
             puts one around all of it. People read it as it is.
         screen: Hides secrets in its answers.
+        before: Done at each call before it runs.
     """
 
     run: Callable[..., Answer]
@@ -82,6 +83,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     about: str = ""
     quotes: bool = False
     screen: Screen | None = None
+    before: Callable[[], object] | None = None
 
     @property
     def name(self) -> str:
@@ -136,6 +138,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
                 raise unknown_name(
                     f"Unknown argument of {self.name}: {name!r}.", name, list(self._parameters)
                 )
+        if self.before is not None:
+            self.before()
         shown = self.screen and self.screen.shown
         with noting_secrets() as left_out, screening(shown):
             answer = self.run(
@@ -335,10 +339,29 @@ class Toolset(Struct, frozen=True, kw_only=True):
             prompts=tuple(replace(each, write=_shown(screen, each.write)) for each in self.prompts),
         )
 
+    def preceded(self, before: Callable[[], object]) -> Toolset:
+        """The same with something done before each tool runs and each resource is read."""
+        return replace(
+            self,
+            tools=tuple(replace(tool, before=before) for tool in self.tools),
+            resources=tuple(
+                replace(each, read=_after(before, each.read)) for each in self.resources
+            ),
+        )
+
     def read_only(self) -> Toolset:
         """The same without the tools that write, and without a word on them."""
         kept = tuple(tool for tool in self.tools if not tool.effects.writes)
         return replace(self, tools=kept, writing_guide="")
+
+
+def _after(before: Callable[[], object], read: Callable[[], str]) -> Callable[[], str]:
+    @wraps(read)
+    def both() -> str:
+        before()
+        return read()
+
+    return both
 
 
 def _shown(screen: Screen, write: Callable[[], str]) -> Callable[[], str]:

@@ -165,8 +165,6 @@ def test_a_process_that_dies_is_followed_by_the_next(no_weights):
         [sys.executable, "-c", DYING, log, note], env=os.environ, timeout=120, check=False
     )
     assert died.returncode == 9
-    assert run("open", log).exit_code == 3
-    assert run("open", note).exit_code == 0
     (pending,) = Path(opened_home()).rglob("pending.json")
     assert note in pending.read_text("utf-8")
     assert "bakery" not in pending.read_text("utf-8")

@@ -88,6 +88,7 @@ LAST = {
     "memory delete": ["todo", "-1", "--yes"],
     "delete": ["-1", "--yes"],
     "forget": ["-1", "--dry-run"],
+    "expire": [],
     "transcripts retain": ["--days", "9000", "--yes"],
     "transcripts delete": ["transcripts:codex/1", "--yes"],
     "reindex": [],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.expiring import PENDING
 from commonplace.services.forgetting.service import ForgettingService
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             skip=home / "models",
             drafts=home / "drafts",
             unreached=lambda: list(self._unreached()),
-            pending=self.context.folder / "forgetting" / "pending.json",
+            pending=self.context.folder.joinpath(*PENDING),
         )
 
     def _sources(self) -> Sequence[Source]:

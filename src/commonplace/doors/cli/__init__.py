@@ -29,6 +29,9 @@ COMMANDS = {
     "forget": Lazy(
         "commonplace.doors.cli.forgetting:forget", "Delete entries and whatever holds their text."
     ),
+    "expire": Lazy(
+        "commonplace.doors.cli.expiring:expire", "Let an entry be forgotten at a time to come."
+    ),
     **{row.name: Lazy(row.command, row.help) for row in JOURNALS},
     "import": Lazy(
         "commonplace.doors.cli.importing:import_sessions",

@@ -13,7 +13,7 @@ import click
 
 from commonplace.app import App
 from commonplace.core.redact import noting_secrets
-from commonplace.doors.cli.frame import home_folder, settings
+from commonplace.doors.cli.frame import expires_at, home_folder, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,14 +29,17 @@ VECTORS_WAIT_S = 10.0
 
 
 @contextmanager
-def opened(*, defers_filing: bool = False) -> Iterator[App]:
+def opened(*, defers_filing: bool = False, sweeps: bool = True) -> Iterator[App]:
     """The app of this call's settings, closed at the end.
 
     Args:
         defers_filing: Whether new entries are left to the next search or server to file.
+        sweeps: Whether what has expired is forgotten first, so that the command shows none of it.
     """
     app = App(settings(), user_home=home_folder(), defers_filing=defers_filing)
     try:
+        for note in app.sweep_expired() if sweeps else ():
+            click.echo(f"Note: {note}", err=True)
         with noting_secrets() as left_out:
             yield app
         for note in left_out.notes:  # of a verb that is no tool, whose answer has its own
@@ -67,7 +70,34 @@ def call_tool(
     with opened(defers_filing=defers_filing) as app:
         if after is not None:
             after(app)
-        return app.toolset(toolset).tool(name).call(arguments)
+        tool = app.toolset(toolset).tool(name)
+        return written(app, lambda: tool.call(arguments), journal=toolset)
+
+
+def written(app: App, write: Callable[[], Answer], *, journal: str) -> Answer:
+    """What a command writes, with the time that `--expires` gives it.
+
+    Args:
+        app: Of this call.
+        write: Writes, and answers with the refs of what it wrote.
+        journal: Whose ids the answer has, where it has ids in place of refs.
+
+    Raises:
+        Invalid: The time is none, or is past; then nothing is written.
+    """
+    phrase = expires_at()
+    if phrase is None:
+        return write()
+    from commonplace.core.clock import render_instant
+    from commonplace.doors.cli.json_output import shaped
+    from commonplace.tools.answers import add_notes
+
+    at = app.expiring.read_time(phrase)
+    answer = write()
+    facts = shaped(answer.facts, journal=journal)
+    for ref in facts.get("refs") or [facts["ref"]]:
+        app.expiring.expire(ref, at)
+    return add_notes(answer, [f"It expires {render_instant(at, app.settings.timezone)}."])
 
 
 def load_encoder(app: App) -> None:

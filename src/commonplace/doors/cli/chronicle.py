@@ -27,6 +27,7 @@ from commonplace.doors.cli.editor import edited_text
 from commonplace.doors.cli.frame import (
     common_options,
     confirm,
+    expires_option,
     explain_option,
     file_text,
     list_options,
@@ -90,6 +91,7 @@ def writing_options(command: Any) -> Any:
     """What every way to log something takes."""
     for option in (
         tool_option(ChronicleTools.add_entry, "supersedes", "--supersedes", metavar="REF"),
+        expires_option,
         tool_option(
             ChronicleTools.add_entry, "idempotency_key", "--idempotency-key", metavar="KEY"
         ),

@@ -79,7 +79,7 @@ def forget(
     if refs:
         filters["project"] = None
     _check_filters(refs, filters)
-    with opened() as app:
+    with opened(sweeps=False) as app:
         service = app.forgetting()
         chosen = _select(app, service, filters) if any(filters.values()) else ()
         if not refs and not chosen:

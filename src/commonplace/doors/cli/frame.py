@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FAILURE = 1
 USAGE = 2
 _EXIT_CODES = {"invalid": USAGE, "not_found": 3, "conflict": 4}
+_EXPIRES = "commonplace.expires"
 _FLAGS = "commonplace.flags"
 _FORM = "commonplace.form"
 _SETTINGS = "commonplace.settings"
@@ -423,6 +424,26 @@ def flag_of(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
 project_option = setting_option(
     "project", metavar="FOLDER", help="The project's folder (default: the current one)."
 )
+
+
+def _keep_expires(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.meta[_EXPIRES] = value
+
+
+expires_option = click.option(
+    "--expires",
+    metavar="TIME",
+    callback=_keep_expires,
+    expose_value=False,
+    help="Forget it then: 'in 30 days', 'tomorrow', '2027-01-01'.",
+)
+
+
+def expires_at() -> str | None:
+    """What `--expires` was given, of a command that has it; None for nothing."""
+    found: str | None = click.get_current_context().meta.get(_EXPIRES)
+    return found
 
 
 def common_options(command: _Command) -> _Command:

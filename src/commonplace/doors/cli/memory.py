@@ -16,9 +16,11 @@ import click
 from commonplace.core.errors import Invalid
 from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter
-from commonplace.doors.cli.calls import load_encoder, opened, tool_option
+from commonplace.doors.cli.calls import load_encoder, opened, tool_option, written
 from commonplace.doors.cli.frame import (
     confirm,
+    expires_at,
+    expires_option,
     explain_option,
     form_options,
     json_option,
@@ -114,6 +116,7 @@ def memory() -> None:
 @tool_option(MemoryTools.memory_save, "at", "--at", metavar="TIME")
 @tool_option(MemoryTools.memory_save, "idempotency_key", "--idempotency-key", metavar="KEY")
 @tool_option(MemoryTools.memory_save, "supersedes", "--supersedes", metavar="REF")
+@expires_option
 @user_options
 def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **given: Any) -> None:
     """Save something of KIND, or change the one that --ref names.
@@ -132,9 +135,15 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
             raise Invalid(
                 "Invalid --flags: no JSON.", hint='Use one like {"tone": "calm"}.'
             ) from exc
-    with tools_of(user, with_encoder=False) as tools:
+    if expires_at() is not None and user not in {None, settings().owner}:
+        raise Invalid(
+            "What is kept for another user cannot expire here.",
+            hint=f"Set COMMONPLACE_OWNER={user} and leave out --user.",
+        )
+    with opened(defers_filing=True) as app, _service(app, user) as tools:
         tool = tools.write_toolset.tool("memory_save")
-        show(tool.call({"kind": kind, **given}), as_json)
+        saved = written(app, lambda: tool.call({"kind": kind, **given}), journal="memory")
+        show(saved, as_json)
 
 
 def _named_words(kind: str, text: str, given: Mapping[str, Any]) -> dict[str, str]:

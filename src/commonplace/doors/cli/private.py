@@ -25,6 +25,7 @@ from commonplace.doors.cli.editor import edited_text
 from commonplace.doors.cli.frame import (
     common_options,
     confirm,
+    expires_option,
     explain_option,
     list_options,
     show,
@@ -87,6 +88,7 @@ def category_options(command: Any) -> Any:
 @click.option("--at", metavar="TIME", help="When it happened: an ISO time or 'yesterday 9am'.")
 @click.option("--idempotency-key", metavar="KEY", help="The same key again writes nothing new.")
 @tool_option(PrivateTools.process_thoughts, "supersedes", "--supersedes", metavar="REF")
+@expires_option
 @common_options
 def write(
     text: tuple[str, ...],

@@ -25,6 +25,7 @@ from commonplace.doors.cli.calls import (
 from commonplace.doors.cli.frame import (
     common_options,
     confirm,
+    expires_option,
     explain_option,
     file_text,
     json_option,
@@ -99,6 +100,7 @@ def timeline() -> None:
 @click.option("--metadata", metavar="JSON", default="", help="Anything else, as a JSON object.")
 @tool_option(TimelineTools.timeline_add, "idempotency_key", "--idempotency-key", metavar="KEY")
 @tool_option(TimelineTools.timeline_add, "supersedes", "--supersedes", metavar="REF")
+@expires_option
 @common_options
 def add(
     content: tuple[str, ...],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.expiring import FOLDER as EXPIRING
 from commonplace.core.owner_folders import folder_owner
 from commonplace.services.timeline.keeping import TimelineKeeping
 
@@ -71,7 +72,7 @@ class RollupScheduler(Background):
         return made
 
     def list_owners(self) -> Iterator[str]:
-        """The owners that have a timeline or sessions."""
+        """The owners that have a timeline, sessions, or entries that expire."""
         try:
             folders = sorted(os.listdir(self._users))
         except FileNotFoundError:
@@ -79,7 +80,7 @@ class RollupScheduler(Background):
         for name in folders:
             folder = self._users / name
             is_there = os.path.isfile(folder / "journal" / "journal.db")
-            if is_there or os.path.isdir(folder / "transcripts"):
+            if is_there or any(os.path.isdir(folder / x) for x in ("transcripts", EXPIRING)):
                 try:
                     yield folder_owner(folder)
                 except CommonplaceError as exc:
@@ -115,6 +116,7 @@ class RollupScheduler(Background):
 
 
 def _roll_up_some(app: App) -> tuple[int, bool]:
+    app.sweep_expired()
     app.transcripts.service().retain_as_set()
     service = app.timeline.service()
     service.feed()

@@ -213,6 +213,7 @@ class WebApplication:
         try:
             with ExitStack() as held:
                 app = held.enter_context(self._apps.using(visitor.owner))
+                app.sweep_expired()
                 left_out = held.enter_context(noting_secrets())
                 visit = Visit(
                     app=app,

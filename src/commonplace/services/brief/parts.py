@@ -80,6 +80,11 @@ def find_decided(items: Iterable[BriefItem]) -> list[BriefItem]:
     return found
 
 
+def without_refs(items: Iterable[BriefItem], refs: frozenset[str]) -> list[BriefItem]:
+    """The items of other entries than these."""
+    return [item for item in items if item.ref not in refs]
+
+
 def without(items: Iterable[BriefItem], shown: Iterable[BriefItem]) -> list[BriefItem]:
     """The items less the lines that are shown elsewhere; one of which nothing is left goes.
 

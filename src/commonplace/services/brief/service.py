@@ -20,6 +20,7 @@ from commonplace.services.brief.parts import (
     find_open,
     find_settled,
     without,
+    without_refs,
 )
 from commonplace.services.brief.project import make_test
 from commonplace.services.brief.render import render_brief
@@ -96,11 +97,14 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
     """
     if not settings["brief.tokens"]:
         return Brief("", {})
-    events = _list_events(settings, question)
-    notes, preferred = _list_private(settings, question)
+    expired = _list_expired(settings)
+    if expired is None:
+        return Brief("", {})
+    events = without_refs(_list_events(settings, question), expired)
+    notes, preferred = (without_refs(x, expired) for x in _list_private(settings, question))
     written = sorted([*events, *notes], key=lambda item: -item.at)
-    sessions, turns = _list_sessions(settings, question)
-    todos = _list_todos(settings)
+    sessions, turns = (without_refs(x, expired) for x in _list_sessions(settings, question))
+    todos = without_refs(_list_todos(settings), expired)
     found = {
         "lost": turns,
         "open": [*find_open(written), *find_open(todos)],
@@ -124,6 +128,19 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
         screen=settings.screen().shown,
     )
     return Brief(text, chosen)
+
+
+def _list_expired(settings: QuickSettings) -> frozenset[str] | None:
+    """The refs of what has expired and was not swept yet; None where nobody can know."""
+    from commonplace.core.errors import Unavailable
+    from commonplace.core.expiring import read_expiring
+
+    try:
+        known = read_expiring(settings.owner_folder)
+    except Unavailable:
+        return None
+    now = time.time()
+    return frozenset(ref for ref, at in known.items() if at <= now)
 
 
 def local_time(zone: str | None) -> Callable[[float], str]:

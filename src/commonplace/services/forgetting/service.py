@@ -194,7 +194,11 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         )
 
     def carry_out(self, plan: ForgettingPlan) -> ForgettingProof:
-        """Delete what the plan says, and look whether anything is left.
+        """Delete what the plan says, and look whether anything is left. Raises: as `delete`."""
+        return self._prove(plan, self.delete(plan))
+
+    def delete(self, plan: ForgettingPlan) -> tuple[str, ...]:
+        """Delete what the plan says; what the journals say to it.
 
         What a killed process had begun to forget goes first. Raises: as `AmendService.delete`;
         what was not deleted then stays noted, unless it is refused for good.
@@ -209,7 +213,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 notes += self._delete_noted(wanted)
         for path in plan.drafts:
             remove_file(path)
-        return self._prove(plan, tuple(notes))
+        return tuple(notes)
 
     def resume(self) -> tuple[str, ...]:
         """Go on with what a killed process had begun; notes on it, empty where nothing was."""

@@ -1,0 +1,92 @@
+"""When entries expire: one small file for each owner, whatever journals they are in.
+
+Holds refs and times, and never a word of an entry. Imports nothing heavy: a hook reads it too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from commonplace.core.errors import Unavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FOLDER = "expiring"
+PENDING = ("forgetting", "pending.json")
+"""Where, in an owner's folder, a process notes what it is forgetting: left there if it dies."""
+
+_FILE = "entries.json"
+
+
+def read_expiring(owner_folder: str | os.PathLike[str]) -> dict[str, float]:
+    """When each entry expires, in seconds since 1970, by its ref; none where there is no file.
+
+    Raises: Unavailable where the file is damaged or cannot be read: what expired must not be shown
+    because of it.
+    """
+    path = os.path.join(owner_folder, FOLDER, _FILE)
+    try:
+        with open(path, "rb") as file:
+            found = json.loads(file.read())
+        return {str(ref): float(at) for ref, at in found.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, AttributeError) as exc:
+        raise Unavailable(
+            f"{path} cannot be read, which says when entries expire.",
+            hint="Restore it from a backup, or remove it: then nothing expires.",
+        ) from exc
+
+
+class ExpiryBook:
+    """The file of one owner, for those who write it. Safe among threads and processes.
+
+    Args:
+        owner_folder: The owner's, which exists once anything was written.
+    """
+
+    def __init__(self, owner_folder: Path) -> None:
+        self._owner_folder = owner_folder
+        self._folder = owner_folder / FOLDER
+        self._seen: tuple[tuple[int, int, int], float] | None = None
+
+    def read(self) -> dict[str, float]:
+        """When each entry expires, by its ref. Raises: Unavailable."""
+        return read_expiring(self._owner_folder)
+
+    def keep(self, ref: str, at: float) -> None:
+        """Let an entry expire then, instead of at any other time. Raises: Unavailable."""
+        self._change(lambda known: known.__setitem__(ref, at))
+
+    def drop(self, refs: list[str]) -> None:
+        """Let entries never expire. Raises: Unavailable."""
+
+        def without(known: dict[str, float]) -> None:
+            for ref in refs:
+                known.pop(ref, None)
+
+        self._change(without)
+
+    def has_due(self, now: float) -> bool:
+        """Whether anything is due; one look at the file where it has not changed since."""
+        try:
+            stat = os.stat(self._folder / _FILE)
+        except OSError:
+            return False
+        mark = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        if self._seen is None or self._seen[0] != mark:
+            self._seen = mark, min(self.read().values(), default=float("inf"))
+        return self._seen[1] <= now
+
+    def _change(self, change: Callable[[dict[str, float]], None]) -> None:
+        from commonplace.core.files import locked, make_folder, replace_file
+
+        make_folder(self._folder)
+        with locked(self._folder):
+            known = self.read()
+            change(known)
+            replace_file(self._folder / _FILE, json.dumps(known, indent=0).encode())

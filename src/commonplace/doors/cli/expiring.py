@@ -1,0 +1,56 @@
+"""`commonplace expire`: when an entry is to be forgotten, and what expires.
+
+Decides nothing: `services.forgetting.expiry` keeps the times and forgets what is due.
+"""
+
+from __future__ import annotations
+
+import click
+
+from commonplace.core.clock import render_instant
+from commonplace.core.errors import Invalid
+from commonplace.core.values import Answer
+from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.frame import common_options, show
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+
+
+@click.command(cls=ShortRefCommand, short_help="Let an entry be forgotten at a time to come.")
+@click.argument("ref", required=False)
+@click.argument("when", nargs=-1, metavar="[TIME]")
+@click.option("--never", is_flag=True, help="Let it stay after all.")
+@common_options
+def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -> None:
+    """Let an entry be forgotten at a TIME to come, or list what expires.
+
+    REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. TIME is one
+    such as `in 30 days`, `tomorrow` or `2027-01-01`. Once it came, nothing shows the entry: the
+    next command, call of a tool or page forgets it first, as `commonplace forget` does.
+    """
+    if ref is not None and bool(when) == never:
+        raise Invalid(
+            "No time is given." if not when else "A time is given, and --never.",
+            hint="Give one: `commonplace expire REF in 30 days`, or `--never`.",
+        )
+    with opened(sweeps=not never) as app:
+        service, zone = app.expiring, app.settings.timezone
+        if ref is None:
+            listed = [
+                {"ref": each, "expires": render_instant(at, zone)}
+                for each, at in service.list_expiring()
+            ]
+            lines = [f"{each['expires']}  {each['ref']}" for each in listed]
+            text = "\n".join(lines or ["Nothing expires."])
+            show(Answer(text=text, facts={"items": listed}), as_json)
+            return
+        whole = find_entry(app, ref, app.amend.service().read_text).ref
+        if never:
+            was = service.cancel(whole)
+            text = f"{whole} stays." if was else f"{whole} would not have expired."
+            show(Answer(text=text, facts={"ref": whole, "expires": None}), as_json)
+            return
+        at = service.read_time(" ".join(when))
+        service.expire(whole, at)
+        shown = render_instant(at, zone)
+        text = f"{whole} expires {shown}."
+        show(Answer(text=text, facts={"ref": whole, "expires": shown}), as_json)

@@ -1,0 +1,114 @@
+"""Entries that expire: they are forgotten before anything else is answered once their time came.
+
+Never waits for a clock: whoever is about to answer sweeps first, so no answer shows what is due.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.clock import micros
+from commonplace.core.errors import CommonplaceError, Denied, NotFound, Unavailable
+from commonplace.core.when.ahead import parse_ahead
+from commonplace.services.times import naming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import tzinfo
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.expiring import ExpiryBook
+    from commonplace.services.forgetting.service import ForgettingService
+
+_NEVER = {
+    "notebook": "what the notebook held stays in its history",
+    "transcripts": "sessions go whole, by transcripts.retain_days",
+}
+
+
+class ExpiryService(Struct, frozen=True, kw_only=True):
+    """What lets the entries of one owner expire.
+
+    Attributes:
+        book: Says what expires when.
+        forgetting: What forgets, opened only where something is due.
+        clock: The present.
+        zone: The owner's, for phrases.
+    """
+
+    book: ExpiryBook
+    forgetting: Callable[[], ForgettingService]
+    clock: Clock
+    zone: tzinfo
+
+    def read_time(self, phrase: str) -> datetime:
+        """The time to come that a phrase names. Raises: Invalid."""
+        with naming("expires"):
+            return parse_ahead(phrase, now=self.clock(), zone=self.zone)
+
+    def expire(self, ref: str, at: datetime) -> str:
+        """Let an entry expire at an instant, in place of any earlier say; its whole ref.
+
+        Raises: as `AmendService.read_text`; Denied for an entry that cannot be forgotten.
+        """
+        whole = self.forgetting().amend.read_text(ref).ref
+        if why := _NEVER.get(whole.partition(":")[0]):
+            raise Denied(
+                f"{whole} cannot expire: {why}.",
+                hint="Write what is not to last into another journal.",
+            )
+        self.book.keep(whole, micros(at) / 1e6)
+        return whole
+
+    def cancel(self, ref: str) -> bool:
+        """Let an entry stay for good; whether it would have expired. Raises: Unavailable."""
+        was = ref in self.book.read()
+        if was:
+            self.book.drop([ref])
+        return was
+
+    def list_expiring(self) -> list[tuple[str, datetime]]:
+        """What expires, and when, the next first. Raises: Unavailable."""
+        found = sorted(self.book.read().items(), key=lambda each: (each[1], each[0]))
+        return [(ref, datetime.fromtimestamp(at, UTC)) for ref, at in found]
+
+    def sweep(self) -> tuple[str, ...]:
+        """Forget what is due, and go on with what a killed process was forgetting; notes on it.
+
+        Where nothing is, this is a look at two files.
+
+        Raises:
+            Unavailable: Something due cannot be forgotten, so nothing may be answered.
+        """
+        now = micros(self.clock()) / 1e6
+        service = self.forgetting()
+        notes = service.resume()
+        if not self.book.has_due(now):
+            return notes
+        due = [ref for ref, at in self.book.read().items() if at <= now]
+        there = [ref for ref in due if self._is_there(service, ref)]
+        try:
+            if there:
+                service.delete(service.plan(there))
+        except NotFound:
+            pass  # another process was faster; what is left comes next time
+        except CommonplaceError as exc:
+            raise Unavailable(
+                f"{there[0]} has expired and cannot be forgotten: {exc.message}",
+                hint="`commonplace forget` or `commonplace expire REF --never` settles it.",
+            ) from exc
+        else:
+            self.book.drop(due)
+        return notes
+
+    def _is_there(self, service: ForgettingService, ref: str) -> bool:
+        try:
+            service.amend.read_text(ref)
+        except NotFound:
+            return False
+        except CommonplaceError:
+            return True  # what is wrong with it is said where it is to be forgotten
+        return True

@@ -1,0 +1,44 @@
+"""Times to come: what expires is given one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from commonplace.core.errors import Invalid
+from commonplace.core.when.ahead import parse_ahead
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2026, 3, 28, 11, 30, tzinfo=UTC)  # 12:30 in Berlin, whose clocks go forward at night
+
+
+@pytest.mark.parametrize(
+    ("phrase", "at"),
+    [
+        ("in 30 minutes", datetime(2026, 3, 28, 12, 0, tzinfo=UTC)),
+        ("in an hour", datetime(2026, 3, 28, 12, 30, tzinfo=UTC)),
+        ("36 hours", datetime(2026, 3, 29, 23, 30, tzinfo=UTC)),
+        ("in 1 day", datetime(2026, 3, 29, 10, 30, tzinfo=UTC)),  # 12:30 again, 23 hours on
+        ("In  2 Weeks", datetime(2026, 4, 11, 10, 30, tzinfo=UTC)),
+        ("next week", datetime(2026, 4, 4, 10, 30, tzinfo=UTC)),
+        ("in 11 months", datetime(2027, 2, 28, 11, 30, tzinfo=UTC)),
+        ("in a year", datetime(2027, 3, 28, 10, 30, tzinfo=UTC)),
+        ("tomorrow", datetime(2026, 3, 28, 23, 0, tzinfo=UTC)),
+        ("2027-01-01", datetime(2026, 12, 31, 23, 0, tzinfo=UTC)),
+        ("2026-04-01 09:00", datetime(2026, 4, 1, 7, 0, tzinfo=UTC)),
+    ],
+)
+def test_a_time_to_come(phrase, at):
+    """Days and months are those of the zone, and keep the time of day."""
+    assert parse_ahead(phrase, now=NOW, zone=BERLIN) == at
+
+
+@pytest.mark.parametrize(
+    "phrase", ["yesterday", "now", "2026-03-28", "in 0 days", "soonish", "", "in 999999 years"]
+)
+def test_what_is_no_time_to_come(phrase):
+    """It is refused, with the phrase."""
+    with pytest.raises(Invalid):
+        parse_ahead(phrase, now=NOW, zone=BERLIN)

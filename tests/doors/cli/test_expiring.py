@@ -1,0 +1,172 @@
+"""Entries that expire: whatever comes next forgets them first, and shows nothing of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.doors.terminal import facts, opened_app, run, write
+
+SECRET = "the blue door behind the bakery opens with four seven one one, Ann said so"
+
+WRITES = [
+    ("private", "write", SECRET),
+    ("log", SECRET),
+    ("timeline", "add", SECRET),
+    ("memory", "save", "gratitude", SECRET),
+]
+READS = [
+    ("list",),
+    ("recall", "bakery"),
+    ("status",),
+    ("chronicle", "list"),
+    ("chronicle", "export"),
+    ("private", "search", "bakery"),
+    ("timeline", "list"),
+    ("memory", "search", "bakery"),
+    ("when", "bakery"),
+    ("brief",),
+    ("doctor",),
+]
+
+
+def holders():
+    """The files below the home that hold the text."""
+    files = [path for path in Path.home().rglob("*") if path.is_file()]
+    return [str(path) for path in files if SECRET.encode() in path.read_bytes()]
+
+
+def book():
+    """The file that says when entries expire."""
+    (path,) = Path.home().rglob("expiring/entries.json")
+    return path
+
+
+def let_expire():
+    """Whatever is to expire did so a moment ago."""
+    known = json.loads(book().read_text("utf-8"))
+    book().write_text(json.dumps(dict.fromkeys(known, 1.0)), "utf-8")
+    return list(known)
+
+
+@pytest.mark.parametrize("words", WRITES, ids=lambda words: words[0])
+def test_it_is_forgotten_by_whatever_comes_next(no_weights, words):
+    """Of any journal; what stands beside it stays, and the file has no word of it."""
+    kept = facts("log", "a quiet harbour")["ref"]
+    facts(*words, "--expires", "in 30 days")
+    assert "bakery" not in book().read_text("utf-8")
+    assert holders()
+    (ref,) = let_expire()
+    assert [item["ref"] for item in facts("list")["items"]] == [kept]
+    assert holders() == []
+    assert run("open", ref).exit_code == 3
+    assert json.loads(book().read_text("utf-8")) == {}
+
+
+@pytest.mark.parametrize("words", READS, ids=" ".join)
+def test_nothing_shows_it_before_it_is_swept(no_weights, words):
+    """No command that reads: it is the one that sweeps."""
+    run("log", SECRET, "--expires", "tomorrow")
+    let_expire()
+    assert "bakery behind" not in run(*words).output.replace("behind the bakery", "bakery behind")
+    assert "four seven" not in run(*words).output
+
+
+def test_a_tool_of_a_server_that_is_open_shows_nothing(no_weights):
+    """One that was started before the entry expired."""
+    run("log", SECRET, "--expires", "tomorrow")
+    app = opened_app()
+    try:
+        tool = app.toolset("recall").tool("recall")
+        assert tool.call({"query": "bakery"}).facts["count"] == 1
+        let_expire()
+        assert tool.call({"query": "bakery"}).facts["count"] == 0
+        assert holders() == []
+    finally:
+        app.close()
+
+
+def test_a_hook_shows_nothing_of_it(no_weights):
+    """A brief is read from the journals themselves, and sweeps nothing."""
+    run("log", SECRET, "--expires", "tomorrow")
+    said = {"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"}
+    given = {"input": json.dumps({**said, "cwd": str(Path.cwd())})}
+    assert "four seven" in run("hook", "session-start", "--client", "claude-code", **given).output
+    let_expire()
+    shown = run("hook", "session-start", "--client", "claude-code", **given).output
+    assert "four seven" not in shown
+
+
+def test_a_time_can_be_given_later_and_taken_back(no_weights):
+    """By a number or a ref; what expires is listed, the next first."""
+    first, second = write("a quiet harbour"), facts("log", SECRET)["ref"]
+    facts("expire", first, "in", "30", "days")
+    facts("expire", "-1", "tomorrow")
+    assert [item["ref"] for item in facts("expire")["items"]] == [second, first]
+    facts("expire", second, "--never")
+    let_expire()
+    assert [item["ref"] for item in facts("list")["items"]] == [second]
+    assert "Nothing expires." in run("expire").stdout
+
+
+def test_a_bad_time_writes_nothing(no_weights):
+    """It is read before the entry is written."""
+    done = run("log", SECRET, "--expires", "yesterday")
+    assert done.exit_code == 2
+    assert "Invalid expires: 'yesterday' is past." in done.stderr
+    assert facts("list")["items"] == []
+    ref = write("a quiet harbour")
+    assert run("expire", ref).exit_code == 2
+    assert run("expire", ref, "tomorrow", "--never").exit_code == 2
+    assert run("expire", "chronicle:nothing", "tomorrow").exit_code == 3
+
+
+def test_what_is_never_forgotten_cannot_expire(no_weights):
+    """An entry of the notebook is a commit; it is said why."""
+    ref = facts("notebook", "write", "door", SECRET)["ref"]
+    done = run("expire", ref, "tomorrow")
+    assert done.exit_code == 1
+    assert "stays in its history" in done.stderr
+
+
+def test_a_damaged_file_shows_nothing(no_weights):
+    """Nobody knows then what has expired: the error names the file, and what to do."""
+    run("log", SECRET, "--expires", "tomorrow")
+    book().write_text("{", "utf-8")
+    done = run("list")
+    assert done.exit_code == 1
+    assert str(book()) in done.stderr
+    book().unlink()
+    assert len(facts("list")["items"]) == 1
+
+
+def test_any_command_finishes_what_a_killed_one_was_forgetting(no_weights):
+    """And says so beside its answer."""
+    log, note = facts("log", SECRET)["ref"], write(f"{SECRET}.")
+    died = subprocess.run(
+        [sys.executable, "-c", DYING, log, note], env=os.environ, timeout=120, check=False
+    )
+    assert died.returncode == 9
+    done = run("list")
+    assert "An earlier forgetting of 2 entries was finished." in done.stderr
+    assert "bakery" not in done.stdout
+    assert holders() == []
+
+
+DYING = """
+import os, sys
+from pathlib import Path
+from msgspec.structs import replace
+from commonplace.app import App
+from commonplace.config.settings import read_settings
+
+app = App(read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home())
+service = app.forgetting()
+plan = service.plan(sys.argv[1:])
+amenders = {**service.amend.amenders, "private": lambda: os._exit(9)}
+replace(service, amend=replace(service.amend, amenders=amenders)).carry_out(plan)
+"""
