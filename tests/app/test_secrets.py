@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 
 import pytest
 from tests.app.test_app import opened  # noqa: F401  a fixture
@@ -194,3 +195,38 @@ def test_no_answer_shows_a_part_of_a_secret(opened, write):  # noqa: F811
         said = answer.text + json.dumps(answer.facts)
         assert "kestrel" in said, reading
         assert [part for part in parts if part in said] == [], reading
+
+
+@pytest.mark.parametrize("place", [800, 5000, 14000])
+def test_no_answer_shows_the_middle_of_a_long_key(opened, place):  # noqa: F811
+    """It begins farther away than any token is long, and the question leads into it."""
+    app = opened(secrets_at_write="keep")
+    lines = ["QUJD" * 16] * 300
+    lines[place // 65] = "kestrel/" * 8
+    edges = [f"-----{side} RSA PRIVATE KEY-----" for side in ("BEGIN", "END")]
+    text = "\n".join(["Here it is.", edges[0], *lines, edges[1], "So it is."])
+    app.toolset("chronicle").tool("add_entry").call({"message": text})
+    for name, asked in (("recall", {"query": "kestrel"}), ("list_by_time", {})):
+        answer = app.toolset("recall").tool(name).call(asked)
+        assert "QUJDQUJD" not in answer.text + json.dumps(answer.facts)
+        assert "[secret: private key, " in answer.text
+
+
+def test_doctor_reads_a_long_history_in_a_stream(opened):  # noqa: F811
+    """Commits larger than what is read at once, and each secret in its own commit."""
+    app = opened(secrets_at_write="keep")
+    write = app.toolset("notebook").tool("journal_write")
+    for number, secret in enumerate(["", SECRET, "", OTHER]):
+        text = f"{number} {'The kestrel flies over the oak. ' * 6000}{secret}"
+        write.call({"path": f"a/b{number}", "entry": text, "overview": "It flies."})
+    tracemalloc.start()
+    try:
+        report = find_secrets(app)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    said = " ".join(problem.what for _, problem in report.problems)
+    assert "2 commits of the history hold secrets" in said
+    assert "GitHub token" in said
+    assert "npm token" in said
+    assert most < 40_000_000

@@ -122,7 +122,7 @@ class Screen:
 
     def values(self, value: _T) -> _T:
         """Data with each text in it as it may be written. Raises: as a call."""
-        found: _T = _mapped(value, self)
+        found: _T = mapped_texts(value, self)
         return found
 
     def shown(self, text: str) -> str:
@@ -132,7 +132,7 @@ class Screen:
 
     def shown_values(self, value: _T) -> _T:
         """Data with each text in it as it may be shown."""
-        found: _T = _mapped(value, self.shown)
+        found: _T = mapped_texts(value, self.shown)
         return found
 
     def find(self, text: str, shapes: Sequence[Shape] | None = None) -> list[Span]:
@@ -335,14 +335,14 @@ def _replaced(text: str, spans: Sequence[Span], mark: Callable[[str, str], str])
     return "".join([*parts, text[done:]])
 
 
-def _mapped(value: Any, screen: Callable[[str], str]) -> Any:
+def mapped_texts(value: Any, screen: Callable[[str], str]) -> Any:
     """Data with each text in it screened; names of fields stay."""
     if isinstance(value, str):
         return screen(value)
     if isinstance(value, Mapping):
-        return {name: _mapped(each, screen) for name, each in value.items()}
+        return {name: mapped_texts(each, screen) for name, each in value.items()}
     if isinstance(value, list):
-        return [_mapped(each, screen) for each in value]
+        return [mapped_texts(each, screen) for each in value]
     if type(value) is tuple:
-        return tuple(_mapped(each, screen) for each in value)
+        return tuple(mapped_texts(each, screen) for each in value)
     return value

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -62,6 +63,8 @@ _TIME_WORD = re.compile(
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # How far a secret reaches at most: the longest are private keys of some kilobytes.
 _SECRET_REACH = 8192
+_SCREENED_KEPT = 128
+_LONG_SECRETS, _LONGEST_SECRET = ("-----BEGIN ", "Private-Lines:"), 20_200
 _screen_now: ContextVar[Callable[[str], str] | None] = ContextVar("_screen_now", default=None)
 
 
@@ -149,11 +152,18 @@ def screening(screen: Callable[[str], str] | None) -> Iterator[None]:
     Args:
         screen: Gives a text with marks for its secrets; None leaves all as it is.
     """
-    token = _screen_now.set(screen)
+    # One answer cuts a text several times: to find a part, and to fit a budget.
+    token = _screen_now.set(screen and lru_cache(_SCREENED_KEPT)(screen))
     try:
         yield
     finally:
         _screen_now.reset(token)
+
+
+def shown_now(text: str) -> str:
+    """A text as the screen of this call shows it; as it is where there is none."""
+    screen = _screen_now.get()
+    return text if screen is None else screen(text)
 
 
 def _screened(text: str, start: int, end: int) -> str:
@@ -161,7 +171,11 @@ def _screened(text: str, start: int, end: int) -> str:
     screen = _screen_now.get()
     if screen is None:
         return text
-    around = text[max(start - _SECRET_REACH, 0) : end + _SECRET_REACH]
+    low = max(start - _SECRET_REACH, 0)
+    for begins in _LONG_SECRETS:  # a key of many lines may begin farther away
+        if (at := text.rfind(begins, max(start - _LONGEST_SECRET, 0), start)) >= 0:
+            low = min(low, at)
+    around = text[low : end + _SECRET_REACH]
     return text if screen(around) == around else screen(text)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -213,7 +214,11 @@ class TwoQuestionFinder:
             if text.strip()
         ]
         # Most of a search is spent where other threads may go on: in the index and in products.
-        others = [self._pool.submit(self._finder.find, each) for each in questions[1:]]
+        others = [
+            # In the context of the call, whose screen hides what an excerpt would cut in two.
+            self._pool.submit(copy_context().run, self._finder.find, each)
+            for each in questions[1:]
+        ]
         found = [self._finder.find(questions[0]), *(each.result() for each in others)]
         return [(each.text, one) for each, one in zip(questions, found, strict=True)]
 

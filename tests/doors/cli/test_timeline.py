@@ -380,3 +380,19 @@ def test_a_person_is_shown_a_period_without_fences():
     assert f"10:00  sailed  {ref}" in shown
     assert "```" not in on_screen("timeline", "show", ref)
     assert "```the way down" in run("timeline", "show", "2026-03-02").stdout
+
+
+def test_a_secret_that_is_kept_is_shown_by_no_command(monkeypatch):
+    """Neither whole nor in part, where the answer is a journal's own and no tool's."""
+    monkeypatch.setenv("COMMONPLACE_SECRETS_AT_WRITE", "keep")
+    secret = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
+    parts = [secret[at : at + 10] for at in range(len(secret) - 10)]
+    refs = [
+        add(f"{('a kestrel ' * 20)[:before]} {secret}{' and on it goes' * 40 * long}")
+        for before, long in ((10, 0), (30, 1), (50, 1), (70, 1))
+    ]
+    for words in (["show", "today"], ["show", refs[0]], ["show", refs[2]], ["range", "today"]):
+        for form in ([], ["--json"]):
+            said = run("timeline", *words, *form).output
+            assert "kestrel" in said, words
+            assert [part for part in parts if part in said] == [], words

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 import click
 
 from commonplace.core.errors import CommonplaceError, Internal, Invalid, Unavailable
+from commonplace.core.text import shown_now
 from commonplace.doors.interrupt import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -192,7 +193,9 @@ def _reader_left() -> int:
 
 
 def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -> None:
-    """Print an answer on stdout: its text, or its facts as JSON.
+    """Print an answer on stdout, without secrets: its text, or its facts as JSON.
+
+    A tool's answer has none by then; that of a journal's own verb may.
 
     Args:
         answer: Of a tool or a verb.
@@ -201,12 +204,13 @@ def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -
         items: Which of its facts is its list, where that goes by a name of its own.
     """
     if as_json:
+        from commonplace.core.redact import mapped_texts
         from commonplace.doors.cli.json_output import shaped
 
-        facts = shaped(answer.facts, journal=journal, items=items)
+        facts = shaped(mapped_texts(answer.facts, shown_now), journal=journal, items=items)
         _write(sys.stdout, json.dumps(facts, ensure_ascii=False, indent=2))
         return
-    _write(sys.stdout, answer.text.removesuffix("\n"))
+    _write(sys.stdout, shown_now(answer.text).removesuffix("\n"))
 
 
 def list_form() -> str:

@@ -12,10 +12,12 @@ from commonplace.core.values import HealthReport, Problem, Put, Since
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import IO
 
     from commonplace.app import App
 
 _SHOWN = 20
+_CHUNK = 1 << 16
 _NOTHING = Since(mark=None, stamps=lambda _prefix: {})
 _STEPS = {
     "transcripts": "Delete the message: commonplace delete {ref}",
@@ -59,7 +61,7 @@ def _in_history(app: App) -> Iterator[Problem]:
         repo = app.notebook.journal.repo
         log = ["log", "--all", "-p", "--no-color", "--no-ext-diff", "--no-textconv"]
         with repo.git.stream([*log, "--format=%x00%h%n%B"]) as out:
-            for each in out.read().decode("utf-8", "replace").split("\0")[1:]:
+            for each in _commits(out):
                 if kinds := _kinds(app, each):
                     hashes.append(each.partition("\n")[0])
                     found[kinds] = None
@@ -72,6 +74,18 @@ def _in_history(app: App) -> Iterator[Problem]:
             what=f"{len(hashes):,} commits of the history hold secrets ({kinds_found}): {named}.",
             hint="An edit leaves them there: docs/secrets.md says how the history is rewritten.",
         )
+
+
+def _commits(out: IO[bytes]) -> Iterator[str]:
+    """The commits of a log, one after another: a whole history may be larger than the memory."""
+    parts: list[bytes] = []
+    while chunk := out.read(_CHUNK):
+        *ended, rest = chunk.split(b"\0")
+        for each in ended:
+            yield b"".join([*parts, each]).decode("utf-8", "replace")
+            parts = []
+        parts.append(rest)
+    yield b"".join(parts).decode("utf-8", "replace")
 
 
 def _kinds(app: App, text: str) -> str:

@@ -29,6 +29,7 @@ from starlette.staticfiles import StaticFiles
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.redact import noting_secrets
+from commonplace.core.text import screening
 from commonplace.doors.web.guard import (
     HEADERS,
     LONGEST_BODY,
@@ -215,6 +216,7 @@ class WebApplication:
                 app = held.enter_context(self._apps.using(visitor.owner))
                 app.sweep_expired()
                 left_out = held.enter_context(noting_secrets())
+                held.enter_context(screening(app.shared.screen.shown))
                 visit = Visit(
                     app=app,
                     visitor=visitor,

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
-from commonplace.core.text import body_of, opening
+from commonplace.core.text import body_of, opening, screening
 from commonplace.core.values import Put, Since
 from commonplace.journals.timeline.due_periods import note_change
 from commonplace.journals.timeline.entry import LATEST, is_within_calendar, ref_of, unpack_id
@@ -157,7 +157,9 @@ class Feeding:
                 if name in openers:
                     page = openers[name].read_ref(ref)
                     found[ref] = FedEntry(
-                        text=_text_of(page), metadata=_metadata_of(page), is_private=name == PRIVATE
+                        text=self._text_of(page),
+                        metadata=_metadata_of(page),
+                        is_private=name == PRIVATE,
                     )
         return found
 
@@ -232,9 +234,9 @@ class Feeding:
             if name:
                 done.blanked.add(ref_of(unpack_id(name)))
 
-
-def _text_of(page: Page) -> str:
-    return opening(page.text, _LONGEST_SAID) if page.kind == _SAID else body_of(page.text)
+    def _text_of(self, page: Page) -> str:
+        with screening(self._journal.screen.shown):
+            return opening(page.text, _LONGEST_SAID) if page.kind == _SAID else body_of(page.text)
 
 
 def _metadata_of(page: Page) -> dict[str, list[str]]:

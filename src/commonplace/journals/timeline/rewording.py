@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from commonplace.core.clock import render_time
 from commonplace.core.errors import Denied, Invalid, Unavailable
 from commonplace.core.rollups import NoSummary, Summary
+from commonplace.core.text import screening
 from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline.due_periods import note_change, span_of_row
 from commonplace.journals.timeline.entry import LEVELS, content_hash, render_metadata
@@ -207,7 +208,8 @@ class Rewording:
         failure, summary = "", Summary(text="", generator=summariser.generator)
         done = False
         try:
-            summary = summariser.summarise(found.material(self._journal.owner))
+            with screening(self._journal.screen.shown):
+                summary = summariser.summarise(found.material(self._journal.owner))
             done = self._commit(entry, found, token, summary)
         except (Unavailable, Denied) as exc:
             failure, result.stopped = "no answer", exc.summary

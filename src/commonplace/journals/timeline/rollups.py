@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Unavailable
 from commonplace.core.rollups import Figures, Item, Summary
+from commonplace.core.text import screening
 from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline.due_periods import (
     DuePeriod,
@@ -335,7 +336,8 @@ class Rollups:
     def _summary_of(self, found: RollupInput) -> Summary:
         if not found.items:
             return Summary(text="", generator=self.extractive.generator)
-        return self.extractive.summarise(found.material(self.journal.owner))
+        with screening(self.journal.screen.shown):
+            return self.extractive.summarise(found.material(self.journal.owner))
 
     def _bounds(self) -> dict[str, str]:
         return bounds(self.journal.clock(), self.grace)
