@@ -13,12 +13,8 @@ import click
 
 from commonplace.app import App
 from commonplace.core.redact import noting_secrets
-<<<<<<< HEAD
-from commonplace.doors.cli.frame import expires_at, home_folder, settings
-=======
 from commonplace.core.text import screening
-from commonplace.doors.cli.frame import home_folder, settings
->>>>>>> f8fd9b5 (core: the middle of a long key and a command's own answers show no secret)
+from commonplace.doors.cli.frame import expires_at, home_folder, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,13 +39,9 @@ def opened(*, defers_filing: bool = False, sweeps: bool = True) -> Iterator[App]
     """
     app = App(settings(), user_home=home_folder(), defers_filing=defers_filing)
     try:
-<<<<<<< HEAD
         for note in app.sweep_expired() if sweeps else ():
             click.echo(f"Note: {note}", err=True)
-        with noting_secrets() as left_out:
-=======
         with noting_secrets() as left_out, screening(app.shared.screen.shown):
->>>>>>> f8fd9b5 (core: the middle of a long key and a command's own answers show no secret)
             yield app
         for note in left_out.notes:  # of a verb that is no tool, whose answer has its own
             click.echo(f"Note: {note}", err=True)
