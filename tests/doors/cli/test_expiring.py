@@ -157,6 +157,74 @@ def test_any_command_finishes_what_a_killed_one_was_forgetting(no_weights):
     assert holders() == []
 
 
+def test_two_processes_sweep_beside_each_other(no_weights):
+    """Neither fails over what the other has forgotten, and neither shows any of it."""
+    for number in range(4):
+        run("log", f"{SECRET} {number}", "--expires", "tomorrow")
+    let_expire()
+    command = [sys.executable, "-m", "commonplace", "list"]
+    both = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for process in both:
+        shown, said = process.communicate(timeout=120)
+        assert (process.returncode, said) == (0, "")
+        assert "bakery" not in shown
+    assert holders() == []
+
+
+@pytest.mark.long
+def test_a_kill_at_any_stage_leaves_all_or_nothing(no_weights):
+    """Whatever file it was about to touch: once a command has come after it, all is there or gone."""
+    outcomes, stage = set(), 1
+    while True:
+        texts = [f"{SECRET}, number {stage} {x}" for x in "abc"]
+        refs = [facts("log", texts[0])["ref"], write(texts[1])]
+        refs.append(facts("timeline", "add", texts[2])["ref"])
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED, str(stage), *refs],
+            env=os.environ,
+            timeout=120,
+            check=False,
+        )
+        run("status")
+        left = {run("open", ref).exit_code for ref in refs}
+        assert len(left) == 1, (stage, left)
+        outcomes |= left
+        if killed.returncode == 0:
+            break
+        assert killed.returncode == 9
+        if left == {0}:
+            assert facts("forget", *refs, "--yes")["clean"]
+        assert holders() == []
+        stage += 4
+    assert outcomes == {0, 3}
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from commonplace.app import App
+from commonplace.config.settings import read_settings
+
+app = App(read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home())
+service = app.forgetting()
+plan = service.plan(sys.argv[2:])
+left = int(sys.argv[1])
+
+def count(event, args):
+    global left
+    if event in {"open", "os.remove", "os.rename", "os.link", "os.truncate", "sqlite3.connect"}:
+        left -= 1
+        if not left:
+            os._exit(9)
+
+sys.addaudithook(count)
+service.delete(plan)
+os._exit(0)
+"""
+
 DYING = """
 import os, sys
 from pathlib import Path

@@ -89,19 +89,18 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         if not self.book.has_due(now):
             return notes
         due = [ref for ref, at in self.book.read().items() if at <= now]
-        there = [ref for ref in due if self._is_there(service, ref)]
-        try:
-            if there:
+        while there := [ref for ref in due if self._is_there(service, ref)]:
+            try:
                 service.delete(service.plan(there))
-        except NotFound:
-            pass  # another process was faster; what is left comes next time
-        except CommonplaceError as exc:
-            raise Unavailable(
-                f"{there[0]} has expired and cannot be forgotten: {exc.message}",
-                hint="`commonplace forget` or `commonplace expire REF --never` settles it.",
-            ) from exc
-        else:
-            self.book.drop(due)
+            except NotFound:
+                continue  # another process was faster with some; the others are still there
+            except CommonplaceError as exc:
+                raise Unavailable(
+                    f"{there[0]} has expired and cannot be forgotten: {exc.message}",
+                    hint="`commonplace forget` or `commonplace expire REF --never` settles it.",
+                ) from exc
+            break
+        self.book.drop(due)
         return notes
 
     def _is_there(self, service: ForgettingService, ref: str) -> bool:
