@@ -293,3 +293,11 @@ def test_a_hostile_expression_of_ones_own_ends():
     start = time.process_time()
     assert pattern.search("a" * 200_000) is None
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("before", [r"\n", r"\t", r"\r\n", "%3D", "%2f"])
+def test_a_secret_behind_an_escape_is_found(before):
+    """The n of a line break in JSON is no letter of a word, nor is the D of %3D in an address."""
+    token = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
+    text = f'{{"said": "It is{before}{token}"}}'
+    assert [text[span.start : span.end] for span in find(text)] == [token]

@@ -439,7 +439,9 @@ def _compiled(shape: Shape) -> re.Pattern[str]:
     if shape.named:
         return re.compile(shape.pattern, re.IGNORECASE)
     inside = shape.pattern.startswith(("(?<=", "://", "/", "-", r"\."))
-    return re.compile(shape.pattern if inside else rf"(?<![A-Za-z0-9_-])(?:{shape.pattern})")
+    # In JSON and in an address the end of an escape looks like the end of a word.
+    begins = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
+    return re.compile(shape.pattern if inside else f"{begins}(?:{shape.pattern})")
 
 
 def hinted(text: str) -> list[Shape]:
