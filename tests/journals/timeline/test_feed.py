@@ -8,7 +8,7 @@ import pytest
 from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import NotFound, Unavailable
-from commonplace.core.values import Interval, Page
+from commonplace.core.values import Interval, Page, superseding_tags
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.feed import Feeding
@@ -292,3 +292,59 @@ def test_what_another_program_deleted_or_changed_is_named_until_it_is_taken_out(
     assert problems()[0].repairable
     world.feeding.sync()
     assert found() == []
+
+
+def test_what_holds_no_more_is_told_by_no_rollup_and_what_holds_says_since_when(world):
+    """Both count, each in its own time; deleted, the new one gives the word back to the old."""
+    world.log("chronicle:1", "The api listens on port 8000.", "2025-01-04T10:30")
+    world.log("chronicle:2", "Planted the apple tree.", "2025-01-04T10:40")
+    world.feeding.sync()
+    world.roll_up()
+    assert "port 8000" in world.read("month", "2025-01-04T00:00").content
+    tags = superseding_tags("chronicle:1")
+    world.log("chronicle:3", "The api listens on port 9000.", "2025-02-09T11:30", tags=tags)
+    assert world.feeding.sync() == 1
+    world.roll_up()
+    january = world.read("month", "2025-01-04T00:00")
+    assert "port 8000" not in january.content
+    assert "apple tree" in january.content
+    assert january.metadata["entries"] == 2
+    assert "chronicle:1" in world.read("hour", "2025-01-04T10:00").sources
+    february = world.read("month", "2025-02-09T00:00").content
+    assert "port 9000 (replaces what was said on 4 January 2025)." in february
+    world.chronicle.drop("chronicle:3")
+    world.feeding.sync()
+    world.roll_up()
+    assert "port 8000" in world.read("month", "2025-01-04T00:00").content
+
+
+def test_an_entry_of_ours_that_is_replaced_leaves_its_summaries(world):
+    """Until the new one is deleted; within a day nothing is said of it."""
+    old = world.add("The door code is 1234.", "2025-01-04T10:30")
+    world.add("Watered the roses.", "2025-01-04T10:45")
+    world.roll_up()
+    new = world.journal.supersede(old.id, "The door code is 9876.", at=at("2025-02-09T11:30")).entry
+    world.roll_up()
+    year = world.read("month", "2025-01-04T00:00").content
+    assert "1234" not in year and "roses" in year
+    told = world.read("month", "2025-02-09T00:00").content
+    assert "9876 (replaces what was said on 4 January 2025)." in told
+    last = world.journal.supersede(new.id, "The door code is 5555.", at=at("2025-02-09T15:30")).entry
+    world.roll_up()
+    told = world.read("month", "2025-02-09T00:00").content
+    assert "9876" not in told and "code is 5555." in told
+    world.journal.delete(last.id)
+    world.journal.delete(new.id)
+    world.roll_up()
+    assert "1234" in world.read("month", "2025-01-04T00:00").content
+
+
+def test_a_period_of_what_holds_no_more_alone_still_counts_it(world):
+    """It was recorded; there is nothing to tell of it."""
+    old = world.add("The door code is 1234.", "2025-01-04T10:30")
+    world.journal.supersede(old.id, "The door code is 9876.", at=at("2025-02-09T11:30"))
+    world.roll_up()
+    day = world.read("day", "2025-01-04T00:00")
+    assert day.metadata["entries"] == 1
+    assert "1234" not in day.content
+    assert day.sources

@@ -201,10 +201,14 @@ class Feeding:
             "timestamp": render_time(doc.at),
             "hash": digest,
             "stamp": doc.stamp,
+            "supersedes": doc.supersedes,
         }
         conn.execute(sql()["put_fed"], row)
+        before = old[3] if old else ""
+        if before != doc.supersedes:
+            self._mark_replaced(conn, before, doc.supersedes)
         if old is not None and old[2] == digest:
-            return False
+            return bool(before != doc.supersedes)
         if old is not None:
             self._blank_rollups_above(conn, old[0], done)
         now = self._journal.clock()
@@ -221,10 +225,19 @@ class Feeding:
         self._blank_rollups_above(conn, old[0], done)
         conn.execute(sql()["unlink"], {"source": -old[0]})
         conn.execute(sql()["drop_fed"], {"seq": old[0]})
+        self._mark_replaced(conn, old[3])
         change = note_change(conn, 0)
         now = self._journal.clock()
         self._journal.due_periods.mark(conn, parse_time(old[1]), change=change, now=now)
         return True
+
+    def _mark_replaced(self, conn: sqlite3.Connection, *refs: str) -> None:
+        """What tells of these must be rolled up again: they hold no more, or do again."""
+        for ref in refs:
+            found = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone() if ref else None
+            if found is not None:
+                change, now = note_change(conn, 0), self._journal.clock()
+                self._journal.due_periods.mark(conn, parse_time(found[1]), change=change, now=now)
 
     def _blank_rollups_above(self, conn: sqlite3.Connection, seq: int, done: _FeedChanges) -> None:
         """What a rollup quoted of an entry that is another one now, or none, leaves it at once."""

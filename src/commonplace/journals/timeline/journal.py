@@ -334,7 +334,15 @@ class TimelineJournal:
                 at=at or old.at,
                 metadata={**(metadata or old.metadata), SUPERSEDES: old.ref},
             )
-            return self._adder(conn, self.clock()).add_all([draft])[0]
+            added = self._adder(conn, self.clock()).add_all([draft])[0]
+            self._mark_replaced(conn, old)
+            return added
+
+    def _mark_replaced(self, conn: sqlite3.Connection, entry: TimelineEntry) -> None:
+        """What tells an entry must be rolled up again: it holds no more, or does again."""
+        if entry.entry_type == RAW:
+            change = note_change(conn, 0)
+            self.due_periods.mark(conn, entry.at, change=change, now=self.clock())
 
     def find_successor(self, entry: TimelineEntry) -> str:
         """The ref of the entry that took the place of this one; empty for none."""
@@ -364,6 +372,10 @@ class TimelineJournal:
                 entry = self._read_written(conn, entry_id) if gone is None else gone[0]
                 if gone is None:
                     refuse_other_version(entry, expected)
+                    with suppress(NotFound):
+                        if entry.supersedes:
+                            former = entry.supersedes.removeprefix(f"{JOURNAL}:")
+                            self._mark_replaced(conn, self._read_written(conn, former))
                 above = remove(conn, self.due_periods, entry_id, entry, now=self.clock())
         erase(self.database)
         refs = [entry_id, *(unpack_id(name) for _, name in above if name)]

@@ -266,8 +266,15 @@ ON CONFLICT (day, model) DO UPDATE
 SET calls = calls + 1, tokens = tokens + excluded.tokens, cost_usd = cost_usd + excluded.cost_usd;
 
 -- name: raw_within
--- What a period is made from that has no smaller one: its raw entries, archived ones too.
-SELECT seq, id, timestamp, content, metadata, hash FROM journal_entries
+-- What a period is made from that has no smaller one: its raw entries, archived ones too; whether
+-- another entry took the place of each.
+SELECT seq, id, timestamp, content, metadata, hash, EXISTS (
+    SELECT 1 FROM journal_entries AS later
+    WHERE CASE WHEN json_valid(later.metadata) THEN json_extract(later.metadata, '$.supersedes') END
+            = 'timeline:' || journal_entries.id
+        AND instr(later.metadata, '"supersedes"') > 0
+) AS is_replaced
+FROM journal_entries
 WHERE rollup_level = 0 AND timestamp >= :start AND timestamp < :end AND entry_type = 'raw'
 ORDER BY timestamp, id;
 
@@ -316,8 +323,14 @@ SELECT EXISTS (
 );
 
 -- name: fed_within
--- What other journals add to it.
-SELECT seq, ref, journal, timestamp, hash FROM fed
+-- What other journals add to it; whether another entry took the place of each, and the time of the one
+-- whose place it took.
+SELECT seq, ref, journal, timestamp, hash, EXISTS (
+    SELECT 1 FROM fed AS later WHERE later.supersedes = fed.ref AND later.supersedes <> ''
+) AS is_replaced, (
+    SELECT former.timestamp FROM fed AS former WHERE former.ref = fed.supersedes
+) AS former
+FROM fed
 WHERE timestamp >= :start AND timestamp < :end ORDER BY timestamp, ref;
 
 -- name: has_raw
@@ -355,6 +368,10 @@ SELECT min(first), max(last) FROM bounds;
 SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash, parent_id
 FROM journal_entries WHERE id = :id;
+
+-- name: raw_time
+-- When an entry was.
+SELECT timestamp FROM journal_entries WHERE id = :id AND rollup_level = 0;
 
 -- name: successor
 -- The entry that took the place of another, whose ref is given; the terms are those of the index.
@@ -565,14 +582,15 @@ SELECT ref, stamp FROM fed WHERE ref >= :low AND ref < :high;
 
 -- name: find_fed
 -- An entry of another journal.
-SELECT seq, timestamp, hash FROM fed WHERE ref = :ref;
+SELECT seq, timestamp, hash, supersedes FROM fed WHERE ref = :ref;
 
 -- name: put_fed
 -- An entry of another journal counts, or is another one now.
-INSERT INTO fed (ref, journal, timestamp, hash, stamp)
-VALUES (:ref, :journal, :timestamp, :hash, :stamp)
+INSERT INTO fed (ref, journal, timestamp, hash, stamp, supersedes)
+VALUES (:ref, :journal, :timestamp, :hash, :stamp, :supersedes)
 ON CONFLICT (ref) DO UPDATE
-SET timestamp = excluded.timestamp, hash = excluded.hash, stamp = excluded.stamp;
+SET timestamp = excluded.timestamp, hash = excluded.hash, stamp = excluded.stamp,
+    supersedes = excluded.supersedes;
 
 -- name: drop_fed
 -- It counts no more.

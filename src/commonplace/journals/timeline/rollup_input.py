@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _NAMES_KEPT = 50
+_SENTENCE_END = re.compile(r"[.!?]+(?=\s|$)|\n")
 
 
 class FedEntry(Struct, frozen=True, kw_only=True):
@@ -56,6 +58,8 @@ class Part(Struct, frozen=True, kw_only=True):
         names: Its id, or where it is not stored the ids of what it is made from.
         figures: Of a smaller rollup; a raw entry's are counted together.
         span: The period of a smaller rollup.
+        is_replaced: Whether another entry took its place: it counts, and is not told.
+        former: When the entry was whose place it took; None for none.
     """
 
     item: Item
@@ -63,6 +67,8 @@ class Part(Struct, frozen=True, kw_only=True):
     link: tuple[int, bytes] | None = None
     figures: Figures = field(default_factory=Figures)
     span: PeriodSpan | None = None
+    is_replaced: bool = False
+    former: datetime | None = None
 
 
 class RollupInput(Struct, frozen=True, kw_only=True, dict=True):
@@ -106,6 +112,8 @@ class RollupInput(Struct, frozen=True, kw_only=True, dict=True):
             ((x.link, x) for x in self.parts if x.link is not None), key=lambda found: found[0]
         ):
             digest.update(f"|{source} ".encode() + linked)
+            if part.is_replaced:
+                digest.update(b" replaced")
             if part.span is not None:
                 # A rollup may count and quote otherwise and read the same.
                 counted = json.dumps(render_figures(part.figures), sort_keys=True)
@@ -156,7 +164,8 @@ def read_fed(found: RollupInput, feed: Feed | None) -> RollupInput:
         if part.item.journal == JOURNAL:
             parts.append(part)
         elif fed is not None:
-            item = replace(part.item, text=fed.text, is_private=fed.is_private)
+            text = _told(part, fed.text, found.span)
+            item = replace(part.item, text=text, is_private=fed.is_private)
             parts.append(replace(part, item=item))
             counted.append((item.at, fed.metadata))
     figures = merged([found.figures, figures_of(counted)])
@@ -171,13 +180,20 @@ def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
     counted: list[tuple[datetime, Mapping[str, Any]]] = []
     rows = conn.execute(sql()["raw_within"], asked).fetchall()
     facts_of = {row[0]: json.loads(row[4]) if row[4] != "{}" else {} for row in rows}
-    # What was put right within the hour is told and counted as it is now, and once.
-    replaced = {facts.get(SUPERSEDES) for facts in facts_of.values()}
-    for seq, entry_id, timestamp, content, _, digest in rows:
+    # What was put right within the hour is counted as it is now, and once.
+    put_right = {facts.get(SUPERSEDES) for facts in facts_of.values()}
+    for seq, entry_id, timestamp, content, _, digest, is_replaced in rows:
         at, ref = parse_time(timestamp), ref_of(entry_id)
-        item = Item(ref=ref, at=at, text="" if ref in replaced else content)
-        parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
-        if ref not in replaced:
+        part = Part(
+            item=Item(ref=ref, at=at, text=""),
+            names=(entry_id,),
+            link=(seq, digest),
+            is_replaced=bool(is_replaced),
+            former=_time_of(conn, facts_of[seq].get(SUPERSEDES)),
+        )
+        item = replace(part.item, text=_told(part, content, span))
+        parts.append(replace(part, item=item))
+        if ref not in put_right:
             counted.append((at, facts_of[seq]))
     for seq, packed, timestamp, facts, points, digest in conn.execute(
         sql()["expired_within"], asked
@@ -187,10 +203,44 @@ def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
         item = Item(ref=ref_of(entry_id), at=at, text=text, points=quoted)
         parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
         counted.append((at, json.loads(facts)))
-    for seq, ref, journal, timestamp, digest in conn.execute(sql()["fed_within"], asked):
-        item = Item(ref=ref, at=parse_time(timestamp), text="", journal=journal)
-        parts.append(Part(item=item, names=(ref,), link=(-seq, digest)))
+    for seq, ref, journal, timestamp, digest, is_replaced, former in conn.execute(
+        sql()["fed_within"], asked
+    ):
+        part = Part(
+            item=Item(ref=ref, at=parse_time(timestamp), text="", journal=journal),
+            names=(ref,),
+            link=(-seq, digest),
+            is_replaced=bool(is_replaced),
+            former=parse_time(former) if former else None,
+        )
+        parts.append(part)
     return replace(empty_input(span), parts=tuple(parts), figures=figures_of(counted))
+
+
+def _told(part: Part, text: str, span: PeriodSpan) -> str:
+    """What a rollup tells of an entry: of one that holds no more nothing, of a new one what it is.
+
+    An entry of the same day is told as if it had been there from the start.
+    """
+    if part.is_replaced:
+        return ""
+    if part.former is None:
+        return text
+    former = part.former.astimezone(span.zone).date()
+    if former == part.item.at.astimezone(span.zone).date():
+        return text
+    note = f" (replaces what was said on {former.day} {former:%B %Y})"
+    end = _SENTENCE_END.search(text)
+    at = end.start() if end else len(text.rstrip())
+    return text[:at] + note + text[at:]
+
+
+def _time_of(conn: sqlite3.Connection, ref: Any) -> datetime | None:
+    """When an entry of the timeline was; None for no such one."""
+    if not isinstance(ref, str) or not ref.startswith(f"{JOURNAL}:"):
+        return None
+    row = conn.execute(sql()["raw_time"], {"id": ref.removeprefix(f"{JOURNAL}:")}).fetchone()
+    return parse_time(row[0]) if row else None
 
 
 def _of_rollups(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> RollupInput:
