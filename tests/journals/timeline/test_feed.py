@@ -329,7 +329,9 @@ def test_an_entry_of_ours_that_is_replaced_leaves_its_summaries(world):
     assert "1234" not in year and "roses" in year
     told = world.read("month", "2025-02-09T00:00").content
     assert "9876 (replaces what was said on 4 January 2025)." in told
-    last = world.journal.supersede(new.id, "The door code is 5555.", at=at("2025-02-09T15:30")).entry
+    last = world.journal.supersede(
+        new.id, "The door code is 5555.", at=at("2025-02-09T15:30")
+    ).entry
     world.roll_up()
     told = world.read("month", "2025-02-09T00:00").content
     assert "9876" not in told and "code is 5555." in told
