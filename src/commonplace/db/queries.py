@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sqlite3
 from importlib import import_module
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from commonplace.core.errors import Internal, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _NAME = re.compile(r"^-- name: *([a-z][a-z0-9_]*) *$", re.MULTILINE)
 
@@ -33,6 +33,8 @@ def folder_of(package: str) -> Path:
 
     `importlib.resources` gives the same and takes 8 ms to import.
     """
+    from pathlib import Path  # a hook, which reads a file beside its own, does not wait for it
+
     return Path(import_module(package).__path__[0])
 
 
