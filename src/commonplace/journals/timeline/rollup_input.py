@@ -164,7 +164,7 @@ def read_fed(found: RollupInput, feed: Feed | None) -> RollupInput:
         if part.item.journal == JOURNAL:
             parts.append(part)
         elif fed is not None:
-            text = _told(part, fed.text, found.span)
+            text = _text_of_part(part, fed.text, found.span)
             item = replace(part.item, text=text, is_private=fed.is_private)
             parts.append(replace(part, item=item))
             counted.append((item.at, fed.metadata))
@@ -191,7 +191,7 @@ def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
             is_replaced=bool(is_replaced),
             former=_time_of(conn, facts_of[seq].get(SUPERSEDES)),
         )
-        item = replace(part.item, text=_told(part, content, span))
+        item = replace(part.item, text=_text_of_part(part, content, span))
         parts.append(replace(part, item=item))
         if ref not in put_right:
             counted.append((at, facts_of[seq]))
@@ -217,7 +217,7 @@ def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
     return replace(empty_input(span), parts=tuple(parts), figures=figures_of(counted))
 
 
-def _told(part: Part, text: str, span: PeriodSpan) -> str:
+def _text_of_part(part: Part, text: str, span: PeriodSpan) -> str:
     """What a rollup tells of an entry: of one that holds no more nothing, of a new one what it is.
 
     An entry of the same day is told as if it had been there from the start.
