@@ -33,7 +33,7 @@ def read_expiring(owner_folder: str | os.PathLike[str]) -> dict[str, float]:
         with open(path, "rb") as file:
             found = json.loads(file.read())
         return {str(ref): float(at) for ref, at in found.items()}
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, TypeError, AttributeError) as exc:
         raise Unavailable(

@@ -5,6 +5,7 @@ Never decides what is wrong, and never stands for a look that was not taken.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -39,7 +40,7 @@ def keep_examination(app: App, report: HealthReport) -> None:
     What is wrong may be just that nothing can be written there.
     """
     made = Examination(at=app.clock(), report=report)
-    if app.folder.is_dir():
+    if os.path.isdir(app.folder):  # is_dir raises where a folder above is closed
         with suppress(CommonplaceError):
             replace_file(app.folder / FILE_NAME, msgspec.json.encode(made), mode=0o600)
 
@@ -55,7 +56,7 @@ def find_examination(app: App) -> Examination | None:
 def examine_if_due(app: App) -> bool:
     """Look for problems where that was not done for a day, and keep it; whether it was done."""
     last = find_examination(app)
-    if not app.folder.is_dir() or (
+    if not os.path.isdir(app.folder) or (
         last is not None and timedelta() <= app.clock() - last.at < DUE_AFTER
     ):
         return False

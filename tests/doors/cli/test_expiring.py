@@ -238,3 +238,19 @@ plan = service.plan(sys.argv[1:])
 amenders = {**service.amend.amenders, "private": lambda: os._exit(9)}
 replace(service, amend=replace(service.amend, amenders=amenders)).carry_out(plan)
 """
+
+
+def test_doctor_names_a_damaged_file_of_times_and_looks_at_the_rest(no_weights):
+    """Every other answer waits for it, so doctor may not; removed, all is answered again."""
+    facts("log", SECRET, "--expires", "in 30 days")
+    book().write_text("{broken", "utf-8")
+    refused = run("list")
+    assert refused.exit_code != 0
+    assert str(book()) in refused.stderr
+    found = facts("doctor", code=1)
+    (problem,) = [each for each in found["problems"] if each["where"] == "expiring"]
+    assert str(book()) in problem["what"]
+    assert "remove it" in problem["hint"]
+    assert {"chronicle", "private", "index"} <= {each["where"] for each in found["notes"]}
+    book().unlink()
+    assert run("list").exit_code == 0

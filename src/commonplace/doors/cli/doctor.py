@@ -6,11 +6,13 @@ Never decides what is wrong: `doors/doctor` asks each room.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import asdict
 
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Answer, HealthRepairs
 from commonplace.doors import entry_point
 from commonplace.doors.cli.calls import opened
@@ -38,7 +40,9 @@ def doctor(ctx: click.Context, repair: bool, secrets: bool, as_json: bool) -> No
     """
     if secrets and repair:
         raise click.UsageError("--secrets repairs nothing: it names what each entry needs.")
-    with opened() as app:
+    with opened(sweeps=False) as app:
+        with suppress(CommonplaceError):  # it is among the problems, which are all to be listed
+            app.sweep_expired()
         repairs = HealthRepairs()
         checks = entry_point("doctor")(app)
         if repair:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from commonplace.config.settings import user_file
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.expiring import read_expiring
 from commonplace.core.files import may_exist, translated
 from commonplace.core.ports import Erasing, Repairable
 from commonplace.core.values import HealthRepairs, HealthReport, Problem, Since
@@ -54,6 +55,7 @@ class Doctor:
             ("settings", self._check_settings),
             ("folders", self._check_folders),
             *((each.name, partial(_check_journal, each)) for each in self._app.journals),
+            ("expiring", self._check_expiring),
             ("index", self._check_index),
             ("language", self._check_language),
             ("start", partial(entry_point("check_start"), user_home=self._app.user_home)),
@@ -158,6 +160,13 @@ class Doctor:
         seen = "may see" if client.sees_private else "never sees"
         yield f"{client.name} {answers}, and {seen} private text."
         yield f"Today it has taken {spent:,} of {most:,} tokens."
+
+    def _check_expiring(self) -> Iterator[Finding]:
+        try:
+            if count := len(read_expiring(self._app.folder)):
+                yield f"{_count_of(count, 'entry')} with a time to expire: `commonplace expire`."
+        except CommonplaceError as exc:
+            yield Problem(what=exc.located, hint=exc.located_hint)
 
     def _count_index(self, *, is_there: bool) -> Iterator[str]:
         if is_there:
