@@ -40,7 +40,6 @@ from commonplace.search.filing.source_indexer import (
     explain,
     log_failure,
 )
-from commonplace.search.replacing import may_replace, proposal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -189,6 +188,8 @@ class Filing:
 
         With it, whose place the new entry may take, where it says that something changed.
         """
+        from commonplace.search.replacing import may_replace, proposal
+
         filed = self.file_edited(changes)
         fresh = may_replace(changes)
         if fresh is None:

@@ -19,7 +19,6 @@ from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
 from commonplace.core.when.phrases import parse_when
 from commonplace.search import policy
-from commonplace.search.cues import asks_for_all, asks_for_news, read_todos
 from commonplace.services.times import naming
 
 if TYPE_CHECKING:
@@ -58,6 +57,8 @@ class RecallQuestion(Struct, frozen=True, kw_only=True):
     @property
     def is_all(self) -> bool:
         """Whether it asks for whatever there is, of its time or of any: the newest of that."""
+        from commonplace.search.cues import asks_for_all, asks_for_news
+
         return asks_for_news(self.rest) if self.interval is None else asks_for_all(self.rest)
 
     def in_time(self, within: Filter) -> Filter:
@@ -145,6 +146,9 @@ class RecallService(Struct, frozen=True, kw_only=True):
             Invalid: A blank or too long query, or an unknown phrase; it names the argument.
             Unavailable: The index cannot be read.
         """
+        # Its patterns are compiled for a question alone: `status` asks none, and is quick.
+        from commonplace.search.cues import read_todos
+
         question = self._understand(query, when)
         wanted = read_todos(question.rest)
         todos = self._open_todos(question, within, limit) if wanted == "" else ()
@@ -298,6 +302,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
 
     def _understand(self, query: str, when: str) -> RecallQuestion:
         from commonplace.core.when.inside import find_when
+        from commonplace.search.cues import asks_for_all, read_todos
 
         now = self.clock()
         if when.strip():

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import Tallying
-from commonplace.journals.timeline.entry import JOURNAL as TIMELINE
 from commonplace.search import policy
 
 if TYPE_CHECKING:
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
     from commonplace.services.projects import ProjectState
     from commonplace.services.recall.service import RecallService
     from commonplace.services.transcripts.safety import Safety
+
+
+_TIMELINE = "timeline"  # not from its room, which status would wait for without having one
 
 
 class JournalStatus(Struct, frozen=True, kw_only=True):
@@ -80,7 +82,7 @@ def read_status(service: RecallService) -> RecallStatus:
         service.filing.refresh(policy.FILING_WAIT_S)
         if isinstance(service.index, Tallying):
             tallies = {each.journal: each for each in service.index.tally(encoder.identity)}
-        if TIMELINE in tallies:
+        if _TIMELINE in tallies:
             summaries = service.count_summaries()
         size = service.index.counts(encoder.identity).bytes
     except CommonplaceError as exc:
@@ -94,11 +96,11 @@ def read_status(service: RecallService) -> RecallStatus:
             JournalStatus(
                 name=name,
                 entries=(
-                    tallies[name].docs - (summaries if name == TIMELINE else 0)
+                    tallies[name].docs - (summaries if name == _TIMELINE else 0)
                     if name in tallies
                     else nothing
                 ),
-                summaries=summaries if name == TIMELINE else 0,
+                summaries=summaries if name == _TIMELINE else 0,
                 pending=tallies[name].pending if name in tallies else nothing,
                 last_write=tallies[name].newest if name in tallies else None,
                 trouble=trouble.get(name, ""),
