@@ -72,6 +72,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
             puts one around all of it. People read it as it is.
         screen: Hides secrets in its answers.
         before: Done at each call before it runs.
+        view: The address of the page that shows its result in a chat; empty for none.
     """
 
     run: Callable[..., Answer]
@@ -84,6 +85,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     quotes: bool = False
     screen: Screen | None = None
     before: Callable[[], object] | None = None
+    view: str = ""
 
     @property
     def name(self) -> str:

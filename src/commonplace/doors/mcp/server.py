@@ -410,6 +410,8 @@ def _sdk_tool(tool: Tool, *, structured: bool) -> SdkTool:
         is_async=False,
         context_kwarg="context",
         annotations=_annotations(tool.effects),
+        # For hosts that show pages; no model reads it.
+        meta={"ui": {"resourceUri": tool.view}} if tool.view else None,
     )
 
 

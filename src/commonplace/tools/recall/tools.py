@@ -23,6 +23,7 @@ from commonplace.tools.answers import (
     time_lines,
     unknown_name,
 )
+from commonplace.tools.recall.views import PERIOD, SEARCH, view_resources
 from commonplace.tools.renderer import AnswerFrame, Renderer
 from commonplace.tools.toolset import Arg, Resource, Tool, Toolset
 
@@ -67,8 +68,8 @@ class RecallTools:
             name="recall",
             guide=_GUIDE,
             tools=(
-                Tool(run=self.recall, title="Recall", about=_ABOUT),
-                Tool(run=self.list_by_time, title="List by time"),
+                Tool(run=self.recall, title="Recall", about=_ABOUT, view=SEARCH),
+                Tool(run=self.list_by_time, title="List by time", view=PERIOD),
                 Tool(run=self.open_ref, title="Open an entry"),
                 self._amend.tool,
             ),
@@ -80,6 +81,7 @@ class RecallTools:
                     media_type="application/json",
                     read=self._status_page,
                 ),
+                *view_resources(),
             ),
         )
 
