@@ -95,7 +95,12 @@ def test_the_sdks_client_uses_tools_pages_and_prompts(tmp_path, mode):
                 assert identity in [e["id"] for e in answer.structured_content["entries"]]
             listed = (await session.list_resources()).resources
             pages = [str(page.uri) for page in listed]
-            assert pages == [*(f"chronicle://{name}" for name in PAGES), "commonplace://status"]
+            assert pages == [
+                *(f"chronicle://{name}" for name in PAGES),
+                "commonplace://status",
+                "ui://commonplace/search",
+                "ui://commonplace/period",
+            ]
             read = {
                 name: (await session.read_resource(f"chronicle://{name}")).contents[0]
                 for name in PAGES
