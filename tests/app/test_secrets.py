@@ -10,6 +10,7 @@ import pytest
 from tests.app.test_app import opened  # noqa: F401  a fixture
 
 from commonplace.core.errors import Invalid
+from commonplace.doors.doctor.secret_repair import repair_secrets
 from commonplace.doors.doctor.secrets import find_secrets
 from commonplace.journals.transcripts.message import Message
 
@@ -34,6 +35,11 @@ def holders(folder, secret=SECRET):
     """The files below a folder that hold a secret."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return [path for path in files if secret.encode() in path.read_bytes()]
+
+
+def said(name, text):
+    """What a user said in a session."""
+    return Message(id=name, role="user", at="2026-11-22T10:00:00.000Z", text=text)
 
 
 def written_ref(answer):
@@ -142,7 +148,7 @@ def test_doctor_finds_what_was_written_before(opened, tmp_path):  # noqa: F811
     app.toolset("notebook").tool("journal_write").call(notebook)
     report = find_secrets(app)
     said = [f"{part}: {problem.what} {problem.hint}" for part, problem in report.problems]
-    assert f"chronicle: {ref} holds GitHub token. Save it again" in " ".join(said)
+    assert f"chronicle: {ref} holds GitHub token. --repair replaces it." in " ".join(said)
     assert "1 commits of the history hold secrets (GitHub token)" in " ".join(said)
     assert SECRET not in " ".join(said)
 
@@ -230,3 +236,64 @@ def test_doctor_reads_a_long_history_in_a_stream(opened):  # noqa: F811
     assert "GitHub token" in said
     assert "npm token" in said
     assert most < 40_000_000
+
+
+REPAIRS = ["private", "chronicle", "timeline", "profile", "message", "journal", "todo", "flags"]
+
+
+@pytest.mark.parametrize("write", REPAIRS)
+def test_repair_replaces_what_is_ours_alone(opened, tmp_path, write):  # noqa: F811
+    """In journal, summaries and index no byte of it is left, and the words around it stay."""
+    app = opened(secrets_at_write="keep")
+    toolset, name, arguments = WRITES[write]
+    app.toolset(toolset).tool(name).call(arguments)
+    app.toolset("recall").tool("recall").call({"query": "deploy key kestrel"})
+    assert holders(tmp_path)
+    assert any(problem.repairable for _, problem in find_secrets(app).problems)
+    repairs = repair_secrets(app)
+    assert repairs.failed == []
+    assert [said for _, said in repairs.done] == ["Replaced the secrets of 1 entry."]
+    assert find_secrets(app).problems == []
+    app.close()
+    assert holders(tmp_path) == []
+    found = opened().toolset("recall").tool("recall").call({"query": "deploy key kestrel"})
+    assert write in {"profile", "flags"} or "The deploy key of the kestrel is" in found.text
+    assert repair_secrets(opened()).done == []
+
+
+def test_repair_changes_a_session_by_its_secrets_alone(opened, tmp_path):  # noqa: F811
+    """Ids, numbers and times stay, and so does every other message, byte for byte."""
+    app = opened(secrets_at_write="keep")
+    app.transcripts.store.append("codex", "s1", [said("a", "Hello."), said("b", TEXT)])
+    (path,) = (tmp_path).rglob("s1.jsonl")
+    before = path.read_bytes().splitlines()
+    assert repair_secrets(app).failed == []
+    after = path.read_bytes().splitlines()
+    assert after[0] == before[0]
+    old, new = (json.loads(lines[1]) for lines in (before, after))
+    assert SECRET in old.pop("text")
+    assert "[secret: GitHub token, " in new.pop("text")
+    assert old == new
+    app.close()
+    assert holders(tmp_path) == []
+
+
+def test_repair_leaves_a_notebook_to_its_people(opened):  # noqa: F811
+    """Its history is not ours alone: what it needs is named, and nothing is changed."""
+    app = opened(secrets_at_write="keep")
+    app.toolset("notebook").tool("journal_write").call(WRITES["notebook"][2])
+    before = app.notebook.journal.repo.head()
+    assert repair_secrets(app).done == []
+    assert app.notebook.journal.repo.head() == before
+    assert not any(problem.repairable for _, problem in find_secrets(app).problems)
+
+
+def test_repair_goes_on_where_one_entry_cannot_be_changed(opened, tmp_path):  # noqa: F811
+    """It is named with the reason, and the others are done."""
+    app = opened(secrets_at_write="keep")
+    for toolset, name, arguments in (WRITES["private"], WRITES["chronicle"]):
+        app.toolset(toolset).tool(name).call(arguments)
+    (path,) = app.private.journal.roots[0].path.rglob("*.md")
+    path.write_bytes(path.read_bytes() + b"\n" + b"word " * (7 << 20))
+    repairs = repair_secrets(app)
+    assert [part for part, _ in repairs.done] == ["chronicle"]

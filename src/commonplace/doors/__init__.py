@@ -27,6 +27,7 @@ _ENTRY_POINTS = {
     "hook_events": "commonplace.doors.hooks.forms:EVENTS",
     "doctor": "commonplace.doors.doctor.checks:Doctor",
     "find_secrets": "commonplace.doors.doctor.secrets:find_secrets",
+    "repair_secrets": "commonplace.doors.doctor.secret_repair:repair_secrets",
     "clients": "commonplace.doors.setup.clients:CLIENTS",
     "set_up_client": "commonplace.doors.setup.set_up:set_up_client",
     "show_client_blocks": "commonplace.doors.setup.set_up:show_blocks",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, hits, on_screen, opened_app, run, write
@@ -342,3 +343,23 @@ def test_a_long_line_is_wrapped_under_itself_and_a_long_path_left_whole(no_weigh
     (start,) = (place for place, line in enumerate(shown) if line.startswith("Start "))
     assert shown[start + 1].startswith(" " * 13)
     assert not any(line.strip() in {"Timeline", "Memory", "Chronicle"} for line in shown)
+
+
+def test_secrets_are_replaced_when_that_is_asked_for(monkeypatch, no_weights):
+    """It names what it would do, refuses without a yes, and then leaves no byte of the secret."""
+    secret = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
+    monkeypatch.setenv("COMMONPLACE_SECRETS_AT_WRITE", "keep")
+    ref = facts("log", f"the key is {secret}, rotate it")["ref"]
+    (problem,) = facts("doctor", "--secrets", code=1)["problems"]
+    assert problem["what"] == f"{ref} holds GitHub token."
+    assert "run `commonplace doctor --secrets --repair`" in run("doctor", "--secrets").stdout
+    refused = run("doctor", "--secrets", "--repair")
+    assert refused.exit_code != 0
+    assert "--yes" in refused.stderr
+    assert facts("doctor", "--secrets", code=1)["problems"]
+    done = facts("doctor", "--secrets", "--repair", "--yes")
+    assert done["problems"] == []
+    assert done["repaired"] == [{"where": "chronicle", "what": "Replaced the secrets of 1 entry."}]
+    files = [path for path in Path.home().rglob("*") if path.is_file()]
+    assert [path for path in files if secret.encode() in path.read_bytes()] == []
+    assert "the key is [secret: GitHub token, " in run("open", ref).stdout

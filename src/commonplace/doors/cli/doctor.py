@@ -16,7 +16,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Answer, HealthRepairs
 from commonplace.doors import entry_point
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import FAILURE, common_options, show
+from commonplace.doors.cli.frame import FAILURE, common_options, confirm, show
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.terminal_width import wrapped
 from commonplace.doors.last_examination import keep_examination
@@ -30,29 +30,38 @@ _LEAD = len("Repaired  ")
 @click.command()
 @click.option("--repair", is_flag=True, help="Fix what can be fixed, and list what was done.")
 @click.option("--secrets", is_flag=True, help="Look for secrets in every journal instead.")
+@click.option("--yes", is_flag=True, help="Do not ask before --secrets --repair.")
 @common_options
 @click.pass_context
-def doctor(ctx: click.Context, repair: bool, secrets: bool, as_json: bool) -> None:
+def doctor(ctx: click.Context, repair: bool, secrets: bool, yes: bool, as_json: bool) -> None:
     """Check for problems; fix them with --repair.
 
     Checks the weights, the settings, the folders, every journal entry and the index. Exits with
-    code 1 while there is a problem. Entries are never changed: broken ones are listed.
+    code 1 while there is a problem. Entries are never changed: broken ones are listed. Only
+    --secrets --repair changes them: it replaces each secret by a mark, after asking.
     """
-    if secrets and repair:
-        raise click.UsageError("--secrets repairs nothing: it names what each entry needs.")
     with opened(sweeps=False) as app:
         with suppress(CommonplaceError):  # it is among the problems, which are all to be listed
             app.sweep_expired()
         repairs = HealthRepairs()
         checks = entry_point("doctor")(app)
-        if repair:
+        if repair and secrets:
+            confirm(
+                "Replace the secrets in your entries by marks, for good?",
+                yes=yes,
+                text="--secrets lists what would be changed.",
+            )
+            with show_counting("Replacing secrets") as on_progress:
+                repairs = entry_point("repair_secrets")(app, on_progress)
+        elif repair:
             with show_counting("Making vectors") as on_progress:
                 repairs = checks.repair(on_progress)
         report = entry_point("find_secrets")(app) if secrets else checks.examine()
         if not secrets:
             keep_examination(app, report)
     report.problems.extend(x for x in repairs.failed if x not in report.problems)
-    show(Answer(text=_text(report, repairs), facts=_facts(report, repairs)), as_json)
+    text = _text(report, repairs, flags="--secrets --repair" if secrets else "--repair")
+    show(Answer(text=text, facts=_facts(report, repairs)), as_json)
     if report.problems:
         ctx.exit(FAILURE)
 
@@ -65,7 +74,7 @@ def _facts(report: HealthReport, repairs: HealthRepairs) -> dict[str, object]:
     }
 
 
-def _text(report: HealthReport, repairs: HealthRepairs) -> str:
+def _text(report: HealthReport, repairs: HealthRepairs, *, flags: str) -> str:
     names = [part.capitalize() for part, _ in report.notes]
     lead = max(map(len, names), default=0) + 2
     before = [None, *(part for part, _ in report.notes)]
@@ -80,7 +89,7 @@ def _text(report: HealthReport, repairs: HealthRepairs) -> str:
         for part, problem in report.problems:
             said = f"{part}: {problem.what} {problem.hint}".rstrip()
             lines.append(_row("Problem", said, _LEAD))
-    return "\n".join([*lines, "", _verdict(report)])
+    return "\n".join([*lines, "", _verdict(report, flags)])
 
 
 def _row(name: str, text: str, lead: int) -> str:
@@ -88,7 +97,7 @@ def _row(name: str, text: str, lead: int) -> str:
     return wrapped(f"{name:{lead}}{text}", sys.stdout, indent=lead)
 
 
-def _verdict(report: HealthReport) -> str:
+def _verdict(report: HealthReport, flags: str) -> str:
     if not report.problems:
         return "Nothing is wrong."
     count = len(report.problems)
@@ -96,4 +105,4 @@ def _verdict(report: HealthReport) -> str:
     found = f"{count} {'problem' if count == 1 else 'problems'}"
     if not repairable:
         return f"{found}."
-    return f"{found}, {repairable} repairable: run `commonplace doctor --repair`."
+    return f"{found}, {repairable} repairable: run `commonplace doctor {flags}`."

@@ -15,40 +15,58 @@ if TYPE_CHECKING:
     from typing import IO
 
     from commonplace.app import App
+    from commonplace.core.values import Doc
 
 _SHOWN = 20
 _CHUNK = 1 << 16
 _NOTHING = Since(mark=None, stamps=lambda _prefix: {})
-_STEPS = {
-    "transcripts": "Delete the message: commonplace delete {ref}",
-    "notebook": "Rewrite it: commonplace edit {ref}",
-}
+_STEPS = {"notebook": "Rewrite it: commonplace edit {ref}"}
+REPAIRED = ("private", "chronicle", "timeline", "memory", "transcripts")
+"""The journals in which a secret can be replaced: what is in them is ours alone."""
+_REPAIR = "--repair replaces it."
 _EDIT = "Save it again, which replaces it: commonplace edit {ref}"
 
 
 def find_secrets(app: App) -> HealthReport:
     """What holds a secret, journal by journal, with the step that each needs."""
     report = HealthReport()
-    for source in app.sources():
-        part, count = source.name.partition(":")[0], 0
-        try:
-            for change in source.scan(_NOTHING):
-                if isinstance(change, Put) and (kinds := _kinds(app, change.doc.text)):
-                    count += 1
-                    if count <= _SHOWN:
-                        ref = change.doc.ref
-                        hint = _STEPS.get(part, _EDIT).format(ref=ref)
-                        report.problems.append(
-                            (part, Problem(what=f"{ref} holds {kinds}.", hint=hint))
-                        )
-        except CommonplaceError as exc:
-            report.problems.append((part, Problem(what=exc.located, hint=exc.located_hint)))
+    counts: dict[str, int] = {}
+    failed: list[tuple[str, Problem]] = []
+    for part, doc, kinds in holding_secrets(app, failed):
+        counts[part] = counts.get(part, 0) + 1
+        if counts[part] <= _SHOWN:
+            is_ours = part in REPAIRED
+            hint = _REPAIR if is_ours else _STEPS.get(part, _EDIT).format(ref=doc.ref)
+            found = Problem(what=f"{doc.ref} holds {kinds}.", hint=hint, repairable=is_ours)
+            report.problems.append((part, found))
+    report.problems.extend(failed)
+    for part, count in counts.items():
         if count > _SHOWN:
             report.notes.append((part, f"{count - _SHOWN:,} more entries hold secrets."))
     report.problems.extend(("notebook", each) for each in _in_history(app))
     if report.problems:
         report.notes.append(("secrets", "Renew each where it was issued: it may have been read."))
     return report
+
+
+def holding_secrets(
+    app: App, failed: list[tuple[str, Problem]] | None = None
+) -> Iterator[tuple[str, Doc, str]]:
+    """Each entry and summary that holds a secret: its journal, what the index has of it, the kinds.
+
+    Args:
+        app: Of the owner.
+        failed: Takes the journals that cannot be read; None to pass over them.
+    """
+    for source in app.sources():
+        part = source.name.partition(":")[0]
+        try:
+            for change in source.scan(_NOTHING):
+                if isinstance(change, Put) and (kinds := _kinds(app, change.doc.text)):
+                    yield part, change.doc, kinds
+        except CommonplaceError as exc:
+            if failed is not None:
+                failed.append((part, Problem(what=exc.located, hint=exc.located_hint)))
 
 
 def _in_history(app: App) -> Iterator[Problem]:

@@ -209,6 +209,37 @@ class TranscriptStore:
         """
         return self._delete([(client, session)], numbers, for_good=True)
 
+    def replace_texts(self, client: str, session: str, shown: Callable[[str], str]) -> int:
+        """Put what `shown` makes of them in place of the texts of a session; how many changed.
+
+        All else of each message stays, and so do its number and its id.
+
+        Raises:
+            Unavailable, Denied; then nothing was changed.
+        """
+
+        def do(catalog: Catalog) -> int:
+            state = self._settle(catalog, client, session)
+            if state is None:
+                return 0
+            path = files.path_of(self.folder, client, state.year, session)
+            found = files.read_lines(path)
+            lines = [x.content for x in found]
+            count = 0
+            for place, line in enumerate(found):
+                text = "" if line.message is None else shown(line.message.text)
+                if line.message is not None and text != line.message.text:
+                    lines[place] = render_line(client, line.message._replace(text=text))
+                    count += 1
+            if count:
+                files.rewrite(path, b"".join(lines))
+                self._load(catalog, client, session, state.year)
+            return count
+
+        count = self._write(do)
+        self._read(lambda catalog: catalog.erase_log())
+        return count
+
     def retain(self, before: str) -> list[SessionSummary]:
         """Delete the sessions whose last message is older; those that were. See `is_time`.
 

@@ -1,0 +1,141 @@
+"""Puts marks in place of the secrets in what is ours alone, each entry through its own journal.
+
+Never rewrites a notebook's history, another program's file, or more of an entry than the secret.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.ports import Erasing
+from commonplace.core.values import HealthRepairs, Problem
+from commonplace.doors.doctor.secrets import REPAIRED, holding_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from commonplace.app import App
+
+
+_SETTLES_S = 30.0
+
+
+def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None) -> HealthRepairs:
+    """Replace secrets in private journal, chronicle, timeline, memory and transcripts.
+
+    The texts that were there are erased from journals, summaries and index. What was done before a
+    failure stays, and the rest is done when it is asked again.
+
+    Args:
+        app: Of the owner.
+        progress: Called with (entries done, entries there are).
+    """
+    repairs = HealthRepairs()
+    found = [(part, doc) for part, doc, _ in holding_secrets(app) if part in REPAIRED]
+    entries = [(part, doc.ref) for part, doc in found if not doc.covers]
+    counts: dict[str, int] = {}
+    for done, (part, ref) in enumerate(entries):
+        if progress is not None:
+            progress(done, len(entries))
+        try:
+            _ACTS[part](app, ref)
+        except CommonplaceError as exc:
+            problem = Problem(what=f"{ref}: {exc.located}", hint=exc.located_hint)
+            repairs.failed.append((part, problem))
+        else:
+            counts[part] = counts.get(part, 0) + 1
+    for part, count in counts.items():
+        said = "1 entry" if count == 1 else f"{count:,} entries"
+        repairs.done.append((part, f"Replaced the secrets of {said}."))
+    if found:
+        _erase(app, repairs)
+    return repairs
+
+
+def _repair_private(app: App, ref: str) -> None:
+    amend = app.amend.service()
+    there = amend.read_text(ref)
+    amend.edit(there.ref, app.shared.screen.shown(there.text), expected=there.version)
+
+
+def _repair_chronicle(app: App, ref: str) -> None:
+    service = app.chronicle.service()
+    event = service.chronicle.read_event(ref)
+    service.edit(
+        event.ref,
+        message=app.shared.screen.shown(event.message),
+        tags=None,
+        at="",
+        expected=event.stamp,
+    )
+
+
+def _repair_timeline(app: App, ref: str) -> None:
+    from commonplace.journals.timeline.entry import version_of
+
+    service, screen = app.timeline.service(), app.shared.screen
+    entry = service.journal.read(ref.partition(":")[2])
+    service.update(
+        entry.id,
+        content=screen.shown(entry.content),
+        metadata=screen.shown_values(dict(entry.metadata)),
+        expected=version_of(entry),
+    )
+
+
+def _repair_memory(app: App, ref: str) -> None:
+    from commonplace.journals.memory.entry import FIELDS, parse_ref, version_of
+    from commonplace.journals.memory.records import ChatMessage, RecordDraft
+
+    service, screen = app.memory.service(), app.shared.screen
+    record = service.find(*parse_ref(ref))
+    if isinstance(record, ChatMessage):
+        # A message is never altered: one with the mark takes its place, and it goes.
+        app.amend.service().supersede(ref, screen.shown(record.text))
+        service.delete(record.kind, record.id, expected=version_of(record))
+        return
+    values = {name: getattr(record, name) for name in FIELDS[record.kind]}
+    fields = {name: screen.shown_values(value) for name, value in values.items()}
+    version = version_of(record)
+    service.save(RecordDraft(kind=record.kind, ref_id=record.id, fields=fields, expected=version))
+
+
+def _repair_transcript(app: App, ref: str) -> None:
+    from commonplace.journals.transcripts.message import parse_ref
+
+    named = parse_ref(ref)
+    if named is not None:
+        app.transcripts.store.replace_texts(named.client, named.session, app.shared.screen.shown)
+
+
+def _erase(app: App, repairs: HealthRepairs) -> None:
+    """Make summaries and index again without what was replaced, and erase what it left."""
+    try:
+        app.filing.sweep()
+        if app.timeline.is_there():
+            app.timeline_keeping().roll_up()
+            app.filing.sweep()
+            for _ in app.timeline.repair():
+                pass
+        app.settle(_SETTLES_S)  # nothing is erased from an index that is being read
+        index = app.index
+        if isinstance(index, Erasing):
+            index.erase()
+    except CommonplaceError as exc:
+        repairs.failed.append(("index", Problem(what=exc.located, hint=exc.located_hint)))
+
+
+_ACTS = dict(
+    zip(
+        REPAIRED,
+        (
+            _repair_private,
+            _repair_chronicle,
+            _repair_timeline,
+            _repair_memory,
+            _repair_transcript,
+        ),
+        strict=True,
+    )
+)
