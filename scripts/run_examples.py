@@ -42,7 +42,7 @@ FORMS = (
     (re.compile(r"\bcp_[0-9a-f]{8}_[\w-]+"), "TOKEN"),
     (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{7,64}\b"), "HEX"),
     (re.compile(r"(?<!\d)\d?\d:\d\d(:\d\d(\.\d+)?)?(?!\d)"), "TIME"),
-    (re.compile(r"\((just now|yesterday|\d+ \w+ ago)\)"), "AGE"),
+    (re.compile(r"\b(just now|yesterday|\d+ (minute|hour|day)s? ago)\b(?=[):])"), "AGE"),
     (re.compile(r"\b\d+\.\d+\b"), "NUMBER"),
 )
 """What differs from run to run, and what it is compared as; days are among them unless a command
