@@ -19,10 +19,10 @@ from commonplace.db.sqlite import connect_read_only
 from commonplace.db.sqlite import translated as sqlite_translated
 from commonplace.journals.git.repo import find_repository
 from commonplace.journals.git.run import LONG_TIMEOUT_S
+from commonplace.services.backup.archive import MANIFEST
 from commonplace.services.backup.contents import BackupItem, list_contents
 from commonplace.services.backup.manifest import (
     FORMAT,
-    MANIFEST,
     FileEntry,
     Manifest,
     RepositoryEntry,

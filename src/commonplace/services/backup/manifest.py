@@ -18,7 +18,6 @@ from commonplace.core.errors import Invalid
 FORMAT = 1
 """The version of the file's format; a file of a newer one is refused."""
 
-MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 512 * 1024 * 1024
 MOST_FILES = 2_000_000
 

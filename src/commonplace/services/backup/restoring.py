@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, Unavailable
@@ -17,6 +16,7 @@ from commonplace.journals.git.repo import init_repository
 from commonplace.journals.git.run import LONG_TIMEOUT_S
 from commonplace.services.backup.contents import KEY, list_contents
 from commonplace.services.backup.reading import open_backup
+from commonplace.services.backup.stage import staged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,8 +58,8 @@ def restore_backup(source: Path, places: Sequence[BackupPlace]) -> Manifest:
             if place.root in wanted and not _is_restored(backup, place)
         ]
         with contextlib.ExitStack() as undo:
-            staged = [(place, undo.enter_context(_staged(backup, place))) for place in due]
-            for place, stage in staged:
+            ready = [(place, undo.enter_context(_staged(backup, place))) for place in due]
+            for place, stage in ready:
                 _publish(stage, place)
         return backup.manifest
 
@@ -98,12 +98,7 @@ def _hash_of(path: Path) -> str:
 @contextlib.contextmanager
 def _staged(backup: Backup, place: BackupPlace) -> Iterator[Path]:
     """A folder beside the place that holds its part, all of it on the disk; gone at the end."""
-    above = place.path.parent
-    make_folder(above)
-    _remove_old_stages(above)
-    stage = above / f"{_STAGE}{os.getpid()}-{os.urandom(4).hex()}"
-    make_folder(stage)
-    try:
+    with staged(place.path.parent, _STAGE) as stage:
         with translated(stage):
             folders = {stage}
             for each in backup.manifest.files:
@@ -115,8 +110,6 @@ def _staged(backup: Backup, place: BackupPlace) -> Iterator[Path]:
             if _is_in(repository.name, place):
                 _make_repository(backup, repository, stage)
         yield stage
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
 
 
 def _write(backup: Backup, each: FileEntry, stage: Path) -> Iterator[Path]:
@@ -194,16 +187,3 @@ def _move(child: Path, target: Path) -> None:
     except OSError as exc:
         os.rename(aside / target.name, target)
         raise Unavailable("{place} cannot be restored.", hint="Try again.", place=target) from exc
-
-
-def _remove_old_stages(above: Path) -> None:
-    """Remove what restores that were killed left beside a place."""
-    with contextlib.suppress(OSError), os.scandir(above) as entries:
-        for each in entries:
-            pid = each.name.removeprefix(_STAGE).partition("-")[0]
-            if each.name.startswith(_STAGE) and pid.isdigit() and not _is_alive(int(pid)):
-                shutil.rmtree(each.path, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    return os.name == "nt" or os.path.exists(f"/proc/{pid}") or not os.path.isdir("/proc")

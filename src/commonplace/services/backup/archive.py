@@ -1,0 +1,89 @@
+"""Opens a zip of ours, which is hostile until its names and sizes were checked.
+
+Never unpacks what is compressed, and never reads past what a member says that it holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zipfile
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+    from typing import IO
+
+MANIFEST = "manifest.json"
+
+
+class ArchiveKind(Struct, frozen=True, kw_only=True):
+    """What a zip is for, in the words of its errors.
+
+    Attributes:
+        name: `backup`.
+        made_by: What to name in its place.
+        most_files: So many at the most, beside the manifest.
+        largest_manifest: In bytes.
+    """
+
+    name: str
+    made_by: str
+    most_files: int
+    largest_manifest: int
+
+    def unsound(self, path: Path, what: str) -> Invalid:
+        """The error for one that was damaged or made to do harm."""
+        return Invalid(
+            f"The {self.name} {{place}} is refused: {what}.",
+            hint="It was damaged or made by hand; use another one.",
+            place=path,
+        )
+
+    @contextlib.contextmanager
+    def sound(self, path: Path) -> Iterator[None]:
+        """Raise what the zip module says as our own errors."""
+        try:
+            yield
+        except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError) as exc:
+            raise Invalid(
+                f"{{place}} is not a whole {self.name}: it is cut off or damaged, or another kind"
+                " of file.",
+                hint=self.made_by,
+                place=path,
+            ) from exc
+        except (RuntimeError, ValueError, KeyError) as exc:
+            raise self.unsound(path, "it cannot be read") from exc
+
+    def open(self, path: Path, file: IO[bytes], size: int) -> tuple[zipfile.ZipFile, bytes]:
+        """The archive and its manifest, as it stands there. Raises: Invalid."""
+        with self.sound(path):
+            archive = zipfile.ZipFile(file)
+        infos = archive.infolist()
+        names = [info.filename for info in infos]
+        if MANIFEST not in names:
+            raise Invalid(
+                f"{{place}} is not a {self.name} of Commonplace.", hint=self.made_by, place=path
+            )
+        if len(infos) > self.most_files + 1 or len({*names}) != len(names):
+            raise self.unsound(path, "it holds a name twice, or too many files")
+        # What is stored as it is cannot be larger than the file: no few bytes become a full disk.
+        if any(i.compress_type != zipfile.ZIP_STORED or i.flag_bits & 1 for i in infos):
+            raise self.unsound(path, "it holds what is compressed or encrypted")
+        if sum(info.file_size for info in infos) > size:
+            raise self.unsound(path, "its files are larger than itself")
+        if archive.getinfo(MANIFEST).file_size > self.largest_manifest:
+            raise self.unsound(path, "its manifest is too large")
+        with self.sound(path):
+            return archive, archive.read(MANIFEST)
+
+    def check_sizes(self, path: Path, archive: zipfile.ZipFile, sizes: Mapping[str, int]) -> None:
+        """Refuse an archive that holds other files than its manifest lists. Raises: Invalid."""
+        there = {info.filename: info.file_size for info in archive.infolist()}
+        there.pop(MANIFEST, None)
+        if there != sizes:
+            raise self.unsound(path, "its manifest does not fit what it holds")
