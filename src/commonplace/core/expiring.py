@@ -62,6 +62,10 @@ class ExpiryBook:
         """Let an entry expire then, instead of at any other time. Raises: Unavailable."""
         self._change(lambda known: known.__setitem__(ref, at))
 
+    def keep_all(self, times: dict[str, float]) -> None:
+        """As `keep`, of many at once. Raises: Unavailable."""
+        self._change(lambda known: known.update(times))
+
     def drop(self, refs: list[str]) -> None:
         """Let entries never expire. Raises: Unavailable."""
 

@@ -5,12 +5,13 @@ Only Protocols live here, with what *both* sides owe; no implementation and no h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from commonplace.core.portable import PortableItem
     from commonplace.core.values import (
         Amendment,
         AreCurrent,
@@ -192,6 +193,59 @@ class OpensPaths(Protocol):
         Raises:
             Invalid, Denied, NotFound, Unavailable.
         """
+        ...
+
+
+class Portable(Protocol):
+    """A journal that can be exported whole, and be filled with what an export holds of it."""
+
+    @property
+    def journal(self) -> str:
+        """Its name, with which its refs begin."""
+        ...
+
+    @property
+    def item_type(self) -> Any:
+        """The type of its items, a struct or several by a tag: what an import decodes lines as."""
+        ...
+
+    def is_empty(self) -> bool:
+        """Whether nothing is in it, so that an import may fill it. Raises: Unavailable."""
+        ...
+
+    def export_items(self, since: datetime | None) -> Iterator[PortableItem]:
+        """Each entry once, in an order that rests on nothing else; holds few in memory.
+
+        Args:
+            since: Leaves out what was before; None for everything.
+
+        Raises:
+            Unavailable, Denied: Something cannot be read; what came before it was given.
+        """
+        ...
+
+    def check_item(self, item: Any) -> None:
+        """Look whether an item can be kept; writes nothing. Raises: Invalid."""
+        ...
+
+    def import_items(self, items: Iterator[Any]) -> int:
+        """Write what is given, in its order; how many entries were new.
+
+        An entry whose ref is there is left as it is, so that an import which was killed goes on.
+
+        Raises:
+            Invalid: An item cannot be kept.
+            Conflict, Denied, Unavailable: As of the journal's own writes.
+        """
+        ...
+
+
+@runtime_checkable
+class ExportsSummaries(Protocol):
+    """A journal that has made something from its entries, which an export shows."""
+
+    def export_summaries(self, since: datetime | None) -> Iterator[PortableItem]:
+        """Each summary once; no import reads them. Raises: Unavailable."""
         ...
 
 

@@ -264,6 +264,20 @@ class ChronicleDatabase:
         with self.reading() as (conn, layout):
             return list(islice(_matching(conn, layout, question), limit))
 
+    def oldest(self, limit: int, after: tuple[int, int]) -> list[Event]:
+        """The entries after an (instant, place), oldest first. Raises: Unavailable, Invalid."""
+        found: list[Event] = []
+        with self.reading() as (conn, layout):
+            if layout.generation == "new":
+                return found
+            for instant, place, row in oldest_first(conn, layout, after[0]):
+                if (instant, place) > after:
+                    with contextlib.suppress(Unreadable):
+                        found.append(event_of(row))
+                if len(found) == limit:
+                    break
+        return found
+
     def mentions(self, words: Words, question: EventQuery) -> list[Mention]:
         """The entries asked for that bear every word, newest first. Raises: Unavailable, Invalid.
 

@@ -128,6 +128,11 @@ class ChronicleTree:
         """The newest entries that are asked for, newest first. Raises: Denied, Unavailable."""
         return heapq.nlargest(limit, self._matching(question), key=_place_of)
 
+    def oldest(self, limit: int, after: tuple[int, int]) -> list[Event]:
+        """The entries after an (instant, place), oldest first. Raises: Denied, Unavailable."""
+        later = (event for event, _ in self._events() if _place_of(event) > after)
+        return heapq.nsmallest(limit, later, key=_place_of)
+
     def _matching(self, question: EventQuery) -> Iterator[Event]:
         """The entries that are asked for, in no order."""
         for event, _ in self._events():

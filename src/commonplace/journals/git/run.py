@@ -142,7 +142,7 @@ class Git:
         self,
         arguments: Sequence[str],
         *,
-        stdin: bytes = b"",
+        stdin: bytes | IO[bytes] = b"",
         timeout_s: float = TIMEOUT_S,
         statuses: Sequence[int] = (0,),
         index: Path | None = None,
@@ -151,7 +151,7 @@ class Git:
 
         Args:
             arguments: Of git, its verb first.
-            stdin: The bytes of its standard input.
+            stdin: Its standard input: bytes, or an open file.
             timeout_s: After so long it is ended.
             statuses: The exit statuses that are an answer; any other raises.
             index: The file it takes for git's index.
@@ -318,7 +318,7 @@ def _run_to_end(
     what: str,
     environment: Mapping[str, str],
     timeout_s: float,
-    stdin: bytes = b"",
+    stdin: bytes | IO[bytes] = b"",
     descriptors: Sequence[int] = (),
     is_remote: bool = False,
 ) -> GitResult:
@@ -327,10 +327,15 @@ def _run_to_end(
     is_remote: it has a session of its own, without a terminal to ask for a password on, and ends
     with all that it started.
     """
+    source: int | IO[bytes]
+    if isinstance(stdin, bytes):
+        given, source = stdin, subprocess.PIPE if stdin else subprocess.DEVNULL
+    else:
+        given, source = b"", stdin
     try:
         process = subprocess.Popen(  # noqa: S603  an argument list, no shell, a full path
             command,
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdin=source,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment,
@@ -341,7 +346,7 @@ def _run_to_end(
         raise _not_run(exc) from exc
     with process:
         try:
-            out, err = process.communicate(stdin or None, timeout=timeout_s)
+            out, err = process.communicate(given or None, timeout=timeout_s)
         except BaseException as exc:
             with contextlib.suppress(OSError):
                 if is_remote and os.name != "nt":

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from commonplace.core.clock import micros
 from commonplace.core.errors import (
     CommonplaceError,
     Conflict,
@@ -20,7 +21,14 @@ from commonplace.core.errors import (
     NotFound,
     already_superseded,
 )
-from commonplace.core.files import locked, remove_file, remove_leftovers, replace_file, sync_folder
+from commonplace.core.files import (
+    locked,
+    remove_file,
+    remove_leftovers,
+    replace_file,
+    sync_folder,
+    translated,
+)
 from commonplace.core.redact import Screen
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
@@ -199,6 +207,28 @@ class PrivateJournal:
         """
         part = partial(copy.render, zone=self.zone)
         return self._writer.write_copy(part, copy.at, key, now=self._clock())
+
+    def write_file(
+        self, place: EntryPlace, content: bytes, *, changed: datetime | None = None
+    ) -> bool:
+        """Write a file under the name that it had; False where something has that name.
+
+        Args:
+            place: Where, in a root of this journal.
+            content: All of it.
+            changed: When it was last written; None for now.
+
+        Raises:
+            Denied, Unavailable.
+        """
+        place.root.refuse_link()
+        if not self._writer.write_file(place, content):
+            return False
+        if changed is not None:
+            at_ns = micros(changed) * 1000
+            with translated(place.path), contextlib.suppress(OverflowError):
+                os.utime(place.path, ns=(at_ns, at_ns))
+        return True
 
     def find_copy(self, key: str) -> PrivateEntry | Literal["never", "deleted here"]:
         """The entry that `write_copy` wrote with a key. Raises: Invalid, Denied, Unavailable."""

@@ -273,15 +273,30 @@ def read_at(place: EntryPlace, zone: tzinfo) -> datetime:
     return _at(place, parse_frontmatter(decode(content)), status, zone)
 
 
+def read_changed(place: EntryPlace, zone: tzinfo) -> datetime | None:
+    """When a file was last written, where nothing else says when its entry was; else None.
+
+    Raises: NotFound, Denied, Unavailable.
+    """
+    content, status = read_bytes(place, FRONTMATTER_LIMIT)
+    *folders, name = place.relative.removesuffix(SUFFIX).split("/")
+    keys, day = parse_frontmatter(decode(content)), folders[-1] if folders else ""
+    first, other = (entry_at(keys, day, name, x, zone) for x in (EPOCH, _read_mtime(status)))
+    return None if first == other else other
+
+
+def _read_mtime(status: os.stat_result) -> datetime:
+    try:
+        return EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000)
+    except OverflowError:
+        return EPOCH
+
+
 def _at(
     place: EntryPlace, keys: Mapping[str, str], status: os.stat_result, zone: tzinfo
 ) -> datetime:
     *folders, name = place.relative.removesuffix(SUFFIX).split("/")
-    try:
-        mtime = EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000)
-    except OverflowError:
-        mtime = EPOCH
-    return entry_at(keys, folders[-1] if folders else "", name, mtime, zone)
+    return entry_at(keys, folders[-1] if folders else "", name, _read_mtime(status), zone)
 
 
 def stamp_of(status: os.stat_result) -> str:

@@ -229,6 +229,19 @@ class ThoughtWriter:
         plan = find_plan(key_path(self._keys, key))
         return plan.refs[0] if plan is not None and plan.done else ""
 
+    def write_file(self, place: EntryPlace, content: bytes) -> bool:
+        """Write a file that was there once under its own name; False where the name is taken.
+
+        Raises: Denied, Unavailable.
+        """
+        if os.path.lexists(place.path) and not drop_reserved(place.path):
+            return False
+        try:
+            self._write_file(place, content, [])
+        except FileExistsError:
+            return False
+        return True
+
     def _write_keyed(
         self, parts: Mapping[Root, _Render], times: _Times, key: str
     ) -> ThoughtsWritten:

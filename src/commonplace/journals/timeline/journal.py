@@ -174,9 +174,10 @@ class TimelineJournal:
         """
         now = self.clock()
         with self.database.writing() as conn:
-            return self._adder(conn, now).add_all(drafts)
+            return self.adder(conn, now).add_all(drafts)
 
-    def _adder(self, conn: sqlite3.Connection, now: datetime) -> EntryAdder:
+    def adder(self, conn: sqlite3.Connection, now: datetime) -> EntryAdder:
+        """What adds entries in a transaction of the caller's."""
         return EntryAdder(
             conn,
             owner=self.owner,
@@ -287,7 +288,7 @@ class TimelineJournal:
                 entry_type=old.entry_type,
                 metadata=old.metadata if metadata is None else {**link, **metadata},
             )
-            row = self._adder(conn, now).row(draft, moved, old.id)
+            row = self.adder(conn, now).row(draft, moved, old.id)
             conn.execute(sql()["update"], {**row, "seq": old.seq})
             if (draft.content, draft.metadata) != (old.content, old.metadata):
                 conn.execute(sql()["note_erasing"], {"erasing": True})
@@ -334,7 +335,7 @@ class TimelineJournal:
                 at=at or old.at,
                 metadata={**(metadata or old.metadata), SUPERSEDES: old.ref},
             )
-            added = self._adder(conn, self.clock()).add_all([draft])[0]
+            added = self.adder(conn, self.clock()).add_all([draft])[0]
             self._mark_replaced(conn, old)
             return added
 

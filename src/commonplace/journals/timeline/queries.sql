@@ -654,3 +654,41 @@ SELECT e.seq, e.tz, e.rollup_level, e.period_start, e.period_end, r.points,
     + (SELECT count(*) FROM fed
        WHERE timestamp >= e.period_start AND timestamp < e.period_end)
 FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq;
+
+-- name: all_raw
+-- Every raw entry and snapshot, archived or not, in the order of time.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries
+WHERE rollup_level = 0 AND (timestamp, seq) > (:timestamp, :seq)
+  AND status <> 'deleted' AND content <> ''
+ORDER BY timestamp, seq LIMIT :limit;
+
+-- name: all_expired
+-- What is left of every raw entry that expired, in the order of time.
+SELECT x.seq, t.id, x.timestamp, x.facts, x.points, x.hash
+FROM expired AS x JOIN tombstones AS t ON t.seq = x.seq
+WHERE (x.timestamp, x.seq) > (:timestamp, :seq)
+ORDER BY x.timestamp, x.seq LIMIT :limit;
+
+-- name: all_rollups
+-- Every rollup that is shown, by the time it begins, the smaller first; and what wrote it.
+SELECT e.seq, e.id, e.content, e.rollup_level, e.period_start, e.period_end, e.tz, r.generator
+FROM journal_entries AS e JOIN rollups AS r ON r.seq = e.seq
+WHERE e.status = 'active' AND e.content <> '' AND e.period_start >= :start
+  AND (e.period_start, e.rollup_level, e.seq) > (:after, :level, :seq)
+ORDER BY e.period_start, e.rollup_level, e.seq LIMIT :limit;
+
+-- name: note_as_it_was
+-- An entry that was in another timeline has the status and the times that it had there.
+UPDATE journal_entries SET status = :status, created_at = :created, updated_at = :updated
+WHERE id = :id;
+
+-- name: take_number
+-- A number of its own for what is in no other table.
+UPDATE state SET floor = max(
+    floor,
+    coalesce((SELECT max(seq) FROM journal_entries), 0),
+    coalesce((SELECT max(seq) FROM changes), 0)
+) + 1
+RETURNING floor;

@@ -1,0 +1,146 @@
+"""Owns memory's part of an export: its records as items, and items as records.
+
+Never reads or writes a file of an export.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Mapping  # noqa: TC003  a struct reads it at run time
+from datetime import datetime  # noqa: TC003  a struct reads it at run time
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from msgspec import field
+from msgspec.structs import replace
+
+from commonplace.core.clock import render_time
+from commonplace.core.portable import PortableItem
+from commonplace.journals.memory.database import sql
+from commonplace.journals.memory.entry import FIELDS, apply_draft, parse_id
+from commonplace.journals.memory.records import (
+    JOURNAL,
+    KINDS,
+    ChatMessage,
+    Kind,
+    Preferences,
+    Record,
+    RecordDraft,
+    ref_of,
+)
+from commonplace.journals.memory.rows import record_of, row_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.journals.memory.journal import MemoryJournal
+
+_AT_ONCE = 500
+
+
+class PortableRecord(PortableItem, frozen=True, kw_only=True):
+    """A record of a memory.
+
+    Attributes:
+        kind: message, journal, todo, preference or gratitude.
+        fields: What it says, by the names with which a record of the kind is saved.
+        written: When it was written down, where that is another time.
+        updated: When it was last altered; None for a message.
+    """
+
+    kind: Kind
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    written: datetime | None = None
+    updated: datetime | None = None
+
+    def page_text(self) -> str:
+        """Its fields, those that are no text as JSON."""
+        shown = {
+            name: x if isinstance(x, str) else json.dumps(x, ensure_ascii=False, sort_keys=True)
+            for name, x in self.fields.items()
+            if x is not None
+        }
+        return "\n".join(f"{name}: {text}" for name, text in shown.items())
+
+
+class PortableMemory:
+    """Exports a memory that lies in a file, and fills one. See `core.ports.Portable`."""
+
+    journal = JOURNAL
+    item_type: Any = PortableRecord
+
+    def __init__(self, memory: MemoryJournal) -> None:
+        self._memory = memory
+
+    def is_empty(self) -> bool:
+        """See `Portable.is_empty`."""
+        return not any(tally.records for tally in self._memory.tallies())
+
+    def export_items(self, since: datetime | None) -> Iterator[PortableRecord]:
+        """See `Portable.export_items`."""
+        start = "" if since is None else render_time(since)
+        yield from map(
+            _item_of,
+            heapq.merge(
+                *(self._records(kind, start) for kind in KINDS),
+                key=lambda record: (record.at, record.kind, record.id),
+            ),
+        )
+
+    def check_item(self, item: PortableRecord) -> None:
+        """See `Portable.check_item`."""
+        _record_of(item)
+
+    def import_items(self, items: Iterator[PortableRecord]) -> int:
+        """See `Portable.import_items`."""
+        added, owner = 0, {"user_id": self._memory.owner}
+        while batch := [_record_of(item) for item in islice(items, _AT_ONCE)]:
+            with self._memory.database.writing() as conn:
+                for record in batch:
+                    named = {**owner, "id": record.id}
+                    if conn.execute(sql()[f"find_{record.kind}"], named).fetchone() is None:
+                        conn.execute(sql()[f"save_{record.kind}"], {**row_of(record), **owner})
+                        added += 1
+        return added
+
+    def _records(self, kind: Kind, start: str) -> Iterator[Record]:
+        asked = {"user_id": self._memory.owner, "limit": _AT_ONCE}
+        after, after_id = start, ""
+        while True:
+            rows = self._memory.database.ask(
+                f"after_{kind}", **asked, after=after, after_id=after_id
+            )
+            yield from (record_of(kind, row) for row in rows)
+            if len(rows) < _AT_ONCE:
+                return
+            last = record_of(kind, rows[-1])
+            after, after_id = render_time(last.at), last.id
+
+
+def _item_of(record: Record) -> PortableRecord:
+    fields = {name: getattr(record, name) for name in FIELDS[record.kind]}
+    if isinstance(record, Preferences):
+        fields["flags"] = {name: record.flags[name] for name in sorted(record.flags)}
+    supersedes = "" if isinstance(record, Preferences) else record.supersedes
+    return PortableRecord(
+        ref=record.ref,
+        at=record.at,
+        kind=record.kind,
+        supersedes=ref_of(record.kind, supersedes) if supersedes else "",
+        fields=fields,
+        written=None if isinstance(record, Preferences) else record.written,
+        updated=None if isinstance(record, ChatMessage) else record.updated,
+    )
+
+
+def _record_of(item: PortableRecord) -> Record:
+    """A record as it was, checked as one that is saved. Raises: Invalid."""
+    ref_id = parse_id(item.kind, item.ref)
+    given = {name: x for name, x in item.fields.items() if x is not None}
+    draft = RecordDraft(kind=item.kind, fields=given, at=item.at)
+    record = apply_draft(None, draft, ref_id=ref_id, now=item.updated or item.at)
+    if isinstance(record, Preferences):
+        return record
+    supersedes = parse_id(item.kind, item.supersedes) if item.supersedes else ""
+    return replace(record, supersedes=supersedes, written=item.written)

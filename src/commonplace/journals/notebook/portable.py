@@ -1,0 +1,190 @@
+"""Owns the notebook's part of an export: its commits as items, and a repository made of items.
+
+Never changes a notebook that is there. What was not committed stays behind, and so do remotes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping  # noqa: TC003  a struct reads it at run time
+from datetime import datetime  # noqa: TC003  a struct reads it at run time
+from typing import TYPE_CHECKING, Any
+
+from msgspec import field
+
+from commonplace.core.errors import Conflict
+from commonplace.core.files import make_folder, sync_folder, translated
+from commonplace.core.portable import PortableItem
+from commonplace.journals.git.history import instant_of
+from commonplace.journals.git.portable import (
+    FileChange,
+    WholeCommit,
+    check_commit,
+    read_commits,
+    write_commits,
+)
+from commonplace.journals.git.repo import find_repository, init_repository, is_repository
+from commonplace.journals.notebook.format import JOURNAL, parse_message, ref_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.journals.notebook.journal import Notebook
+
+_STAGE = ".importing"
+_FIELDS = WholeCommit.__struct_fields__
+
+
+class PortableStep(PortableItem, frozen=True, kw_only=True):
+    """A commit of the notebook, under the ref of the entry that it is.
+
+    One that is no entry, or repeats one, has its hash for a ref: `notebook:@<hash>`.
+
+    Attributes:
+        commit: Its hash.
+        author: As git has it: `Name <address> 1763892000 +0100`; `committer` too.
+        message: The whole of it, with the lines that git and we read.
+        branches: Those that end here, the one in use first if `is_head`.
+        changes: The files that it put or removed.
+    """
+
+    commit: str
+    author: str
+    committer: str
+    message: str
+    parents: list[str] = field(default_factory=list)
+    branches: list[str] = field(default_factory=list)
+    is_head: bool = False
+    changes: list[FileChange] = field(default_factory=list)
+
+    def page_text(self) -> str:
+        """The entry; for another commit its message."""
+        said = parse_message(self.message)
+        return said.text or said.summary
+
+    def page_facts(self) -> Mapping[str, str]:
+        """Who wrote it, and where it stands."""
+        said = parse_message(self.message)
+        return {
+            "Section": said.section,
+            "Author": self.author.rpartition(" <")[0],
+            "About": said.work_context,
+        }
+
+
+class PortableOverview(PortableItem, frozen=True, kw_only=True):
+    """What a section says now; an import makes it of the commits.
+
+    Attributes:
+        text: The overview.
+    """
+
+    text: str
+
+    def page_text(self) -> str:
+        """The overview."""
+        return self.text
+
+
+class PortableNotebook:
+    """Exports one notebook, and makes one of an export. See `core.ports.Portable`."""
+
+    journal = JOURNAL
+    item_type: Any = PortableStep
+
+    def __init__(self, notebook: Notebook) -> None:
+        self._notebook = notebook
+        self._folder = notebook.folder
+
+    def is_empty(self) -> bool:
+        """See `Portable.is_empty`; a folder with any file in it is not."""
+        if not os.path.isdir(self._folder):
+            return True
+        if not is_repository(self._folder):
+            return not os.listdir(self._folder)
+        branches = find_repository(self._folder).git.run(["for-each-ref", "refs/heads"]).out
+        return not branches and os.listdir(self._folder) == [".git"]
+
+    def export_items(self, since: datetime | None) -> Iterator[PortableStep]:
+        """See `Portable.export_items`; parents before children."""
+        if not is_repository(self._folder):
+            return
+        refs: dict[str, str] = {}
+        for commit in read_commits(find_repository(self._folder), since):
+            yield _item_of(commit, refs)
+
+    def export_summaries(self, since: datetime | None) -> Iterator[PortableOverview]:
+        """The overviews, as they are now, by section, each at its newest entry."""
+        if self.is_empty():
+            return
+        for name in self._notebook.list_sections():
+            section = self._notebook.read_section(name)
+            newest = section.last_entry
+            at = self._notebook.head_at() if newest is None else newest.at
+            if section.overview and (since is None or at >= since):
+                yield PortableOverview(ref=ref_of(name), at=at, text=section.overview)
+
+    def check_item(self, item: PortableStep) -> None:
+        """See `Portable.check_item`."""
+        check_commit(_commit_of(item))
+
+    def import_items(self, items: Iterator[PortableStep]) -> int:
+        """See `Portable.import_items`; the notebook is there whole, or not at all."""
+        commits = map(_commit_of, items)
+        first = next(commits, None)
+        if first is None:
+            return 0
+        if not self.is_empty():
+            return self._refuse_another(first, commits)
+        self._notebook.close()
+        stage = self._folder.with_name(self._folder.name + _STAGE)
+        shutil.rmtree(stage, ignore_errors=True)
+        try:
+            make_folder(self._folder.parent)
+            count = write_commits(init_repository(stage), _chained(first, commits))
+            with translated(self._folder):
+                if os.path.isdir(self._folder):
+                    shutil.rmtree(self._folder)  # it holds neither a commit nor a file
+                os.rename(stage, self._folder)
+                sync_folder(self._folder.parent)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+        return count
+
+    def _refuse_another(self, first: WholeCommit, others: Iterator[WholeCommit]) -> int:
+        """Nothing is new where the notebook was made of these commits. Raises: Conflict."""
+        made = next(read_commits(find_repository(self._folder)), None)
+        if made is None or (made.author, made.message) != (first.author, first.message):
+            raise Conflict(
+                "There is another notebook in {place} already.",
+                hint="Move it away, then import again.",
+                place=self._folder,
+            )
+        for _ in others:  # the export is read to its end, and checked by that
+            pass
+        return 0
+
+
+def _chained(first: WholeCommit, others: Iterator[WholeCommit]) -> Iterator[WholeCommit]:
+    yield first
+    yield from others
+
+
+def _item_of(commit: WholeCommit, refs: dict[str, str]) -> PortableStep:
+    """A commit as an item; refs: of the entries so far, by their ids."""
+    said = parse_message(commit.message)
+    ref = f"{JOURNAL}:@{commit.commit}"
+    if said.section and said.entry_id and said.entry_id not in refs:
+        ref = refs[said.entry_id] = ref_of(said.section, said.entry_id)
+    former = said.supersedes
+    return PortableStep(
+        ref=ref,
+        at=instant_of(commit.author.rpartition("> ")[2].partition(" ")[0]),
+        supersedes=refs.get(former) or ref_of(said.section, former) if former else "",
+        **{name: getattr(commit, name) for name in _FIELDS},
+    )
+
+
+def _commit_of(item: PortableStep) -> WholeCommit:
+    return WholeCommit(**{name: getattr(item, name) for name in _FIELDS})

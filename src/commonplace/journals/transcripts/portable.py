@@ -1,0 +1,163 @@
+"""Owns the transcripts' part of an export: kept messages as items, and items as sessions' files.
+
+Never alters a session that is there, and knows nothing of the clients' own files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping  # noqa: TC003  a struct reads it at run time
+from datetime import datetime  # noqa: TC003  a struct reads it at run time
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.errors import Conflict, Invalid
+from commonplace.core.files import make_folder, replace_file
+from commonplace.core.portable import PortableItem
+from commonplace.journals.transcripts import files
+from commonplace.journals.transcripts.message import (
+    JOURNAL,
+    Message,
+    instant_of,
+    parse_line,
+    parse_ref,
+    ref_of,
+    render_line,
+    time_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.journals.transcripts.store import TranscriptStore
+
+_YEARS = range(1, 10_000)
+
+
+class PortableMessage(PortableItem, frozen=True, kw_only=True):
+    """A message of a session; its ref names client, session and number.
+
+    Attributes:
+        year: The folder that the session's file lies in.
+        role: user, assistant or tool.
+        text: What was said.
+        source: The client's own id of the message, and `parent` that of the one it follows.
+        cwd: The working directory of the session then.
+        branch: The git branch then.
+        tools: Names of the tools that were called.
+        sidechain: Whether a sub-agent said it, or was told it.
+        kept: When it was copied here, where that was more than a day after it was said.
+    """
+
+    year: int
+    role: str
+    text: str
+    source: str
+    parent: str = ""
+    cwd: str = ""
+    branch: str = ""
+    tools: tuple[str, ...] = ()
+    sidechain: bool = False
+    kept: str = ""
+
+    def page_text(self) -> str:
+        """What was said."""
+        return self.text
+
+    def page_facts(self) -> Mapping[str, str]:
+        """Who said it, and where."""
+        return {"Said by": self.role, "Tools": ", ".join(self.tools), "Folder": self.cwd}
+
+
+class PortableTranscripts:
+    """Exports the kept sessions, and keeps those of an export. See `core.ports.Portable`."""
+
+    journal = JOURNAL
+    item_type: Any = PortableMessage
+
+    def __init__(self, store: TranscriptStore) -> None:
+        self._store = store
+
+    def is_empty(self) -> bool:
+        """See `Portable.is_empty`."""
+        return not self._store.list_names()
+
+    def export_items(self, since: datetime | None) -> Iterator[PortableMessage]:
+        """See `Portable.export_items`; session by session."""
+        for client, session in sorted(self._store.list_names()):
+            state = self._store.find_session(client, session)
+            if state is None:
+                continue
+            numbers: set[int] = set()
+            for each in self._store.read(client, session):
+                if (since is None or instant_of(each.at) >= since) and each.n not in numbers:
+                    numbers.add(each.n)
+                    yield _item_of(client, session, int(state.year), each)
+
+    def check_item(self, item: PortableMessage) -> None:
+        """See `Portable.check_item`."""
+        self._line_of(item)
+
+    def import_items(self, items: Iterator[PortableMessage]) -> int:
+        """See `Portable.import_items`; each session's file is there whole, or not at all."""
+        added = 0
+        for path, group in groupby(map(self._line_of, items), key=lambda each: each[0]):
+            lines = [line for _, line in group]
+            content = b"".join(lines)
+            if not os.path.lexists(path):
+                make_folder(Path(path).parent)
+                replace_file(Path(path), content)
+                added += len(lines)
+            elif Path(path).read_bytes() != content:
+                raise Conflict(
+                    "There is another session in {place} already.",
+                    hint="Move the file away, then import again.",
+                    place=path,
+                )
+        self._store.follow_files()
+        return added
+
+    def _line_of(self, item: PortableMessage) -> tuple[str, bytes]:
+        """The file of a message, and its line there. Raises: Invalid."""
+        place = parse_ref(item.ref)
+        if place is None or not place.n or item.year not in _YEARS:
+            raise Invalid(f"Invalid ref or year: {item.ref[:200]!a} names no message.", hint=_HINT)
+        message = Message(
+            id=item.source,
+            role=item.role,
+            at=time_of(item.at.timestamp()),
+            text=item.text,
+            parent=item.parent,
+            cwd=item.cwd,
+            branch=item.branch,
+            tools=item.tools,
+            sidechain=item.sidechain,
+            n=place.n,
+            kept=item.kept,
+        )
+        line = render_line(place.client, message)
+        if parse_line(line) is None:
+            raise Invalid(f"Invalid role or time of {item.ref}: {item.role[:40]!a}.", hint=_HINT)
+        year = f"{item.year:04}"
+        return files.path_of(self._store.folder, place.client, year, place.session), line
+
+
+_HINT = "Use an export that was not changed by hand."
+
+
+def _item_of(client: str, session: str, year: int, message: Message) -> PortableMessage:
+    return PortableMessage(
+        ref=ref_of(client, session, message.n),
+        at=instant_of(message.at),
+        year=year,
+        role=message.role,
+        text=message.text,
+        source=message.id,
+        parent=message.parent,
+        cwd=message.cwd,
+        branch=message.branch,
+        tools=message.tools,
+        sidechain=message.sidechain,
+        kept=message.kept,
+    )
