@@ -1,4 +1,4 @@
-"""Writes the parts of the docs that come from the code, and the plugins with their version.
+"""Writes what comes from the code: parts of the docs, the schema of exports, the plugins.
 
 `--check` only compares, and ends with 1 where a page or a plugin says something else than the code.
 A link from a page to a file that is not there ends with 1 either way.
@@ -6,13 +6,17 @@ A link from a page to a file that is not there ends with 1 either way.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tomllib
 from functools import cache
+from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+import msgspec
 from click.testing import CliRunner
 from msgspec.structs import replace
 
@@ -25,6 +29,7 @@ from commonplace.doors.setup.files import list_files
 from commonplace.doors.setup.hooks import HOOKS
 from commonplace.doors.setup.plugins import ProjectFacts, render_plugins
 from commonplace.journals.table import JOURNALS, TOOLSETS
+from commonplace.services.export.manifest import ENTRIES, VERSION, ExportManifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,12 +42,13 @@ CLONE_ADDRESS = "ADDRESS-OF-THIS-REPOSITORY"
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 LINKING = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+EXPORT_SCHEMA = ROOT / "docs" / "export.schema.json"
 LINK = re.compile(r"\]\((?!\w+:)([^)\s]+)\)")
 BLOCK = re.compile(r"(<!-- begin (\w+)( [\w -]+)? -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> int:
-    """Rewrite or check every page and every file of the plugins."""
+    """Rewrite or check every page, the schema, and every file of the plugins."""
     stale = []
     for page in PAGES:
         text = page.read_text("utf-8")
@@ -51,7 +57,8 @@ def main() -> int:
             stale.append(page)
             if "--check" not in sys.argv:
                 page.write_text(made, "utf-8")
-    for file, text in plugins().items():
+    known = plugins()
+    for file, text in {**known, EXPORT_SCHEMA: export_schema()}.items():
         if not file.is_file() or file.read_text("utf-8") != text:
             stale.append(file)
             if "--check" not in sys.argv:
@@ -62,7 +69,6 @@ def main() -> int:
     lost = [f"{page.relative_to(ROOT)}: {link}" for page in LINKING for link in lost_links(page)]
     for line in lost:
         print(f"{line} is not there.")
-    known = plugins()
     unknown = [x for x in (ROOT / "plugins").rglob("*") if x.is_file() and x not in known]
     for file in unknown:
         print(f"{file.relative_to(ROOT)} comes from nowhere: remove it.")
@@ -123,6 +129,32 @@ def plugins() -> dict[Path, str]:
         keywords=project["keywords"],
     )
     return {ROOT / path: text for path, text in render_plugins(facts).items()}
+
+
+def export_schema() -> str:
+    """The schema of an export's manifest, and of a line of each journal's entries."""
+    types = {row.name: item_type(row.name) for row in JOURNALS}
+    found, components = msgspec.json.schema_components(
+        [ExportManifest, *types.values()], ref_template="#/$defs/{name}"
+    )
+    for each in components.values():
+        each["description"] = cleandoc(each["description"])
+    manifest, *lines = found
+    made = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"An export of Commonplace, version {VERSION}",
+        "description": f"A line of `<journal>/{ENTRIES}` is as `lines` says for the journal.",
+        "manifest": manifest,
+        "lines": dict(zip(types, lines, strict=True)),
+        "$defs": components,
+    }
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+def item_type(journal: str) -> Any:
+    """What a line of a journal's entries is decoded as."""
+    module = import_module(f"commonplace.journals.{journal}.portable")
+    return next(x.item_type for x in vars(module).values() if hasattr(x, "item_type"))
 
 
 def clients_table() -> str:

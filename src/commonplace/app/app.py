@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
     from commonplace.services.backup.copies import Copies
+    from commonplace.services.export.service import ExportService
     from commonplace.services.forgetting.expiry import ExpiryService
     from commonplace.services.forgetting.service import ForgettingService
     from commonplace.services.imports.service import ForeignImport
@@ -146,6 +147,19 @@ class App(OwnerContext):
             transcripts=self.transcripts,
             copies=self.copies(),
         ).service()
+
+    def exporting(self) -> ExportService:
+        """What exports this owner's journals, and fills them with an export."""
+        from commonplace.services.export.service import ExportService
+
+        return ExportService(
+            {each.name: each.portable for each in self.journals},
+            owner=self.settings.owner,
+            folder=self.folder,
+            zone=self.settings.timezone,
+            screen=self.shared.screen,
+            book=self._expiry_book,
+        )
 
     def copies(self) -> Copies:
         """The backups and exports that were made of this home."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         EncoderSlot,
         OpensRefs,
         OwnerIndex,
+        Portable,
         Searched,
         Source,
     )
@@ -95,6 +96,13 @@ class JournalWiring(Protocol):
 
     def amender(self) -> AmendsRefs | None:
         """What corrects entries by their refs; None for a journal that is never corrected.
+
+        Raises: what opening the journal raises.
+        """
+        return None
+
+    def portable(self) -> Portable | None:
+        """What exports it, and fills it again; None for what cannot be exported.
 
         Raises: what opening the journal raises.
         """

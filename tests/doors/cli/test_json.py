@@ -114,7 +114,7 @@ REFUSED = {
 VERBATIM = {"private read", "notebook read"}
 """In a pipe they print what was written as it is, which may go into a file."""
 
-OF_THEIR_OWN = {"chronicle export", "timeline demo", "backup", "restore"}
+OF_THEIR_OWN = {"chronicle export", "timeline demo", "export", "backup", "restore"}
 """Chronicle's own export, which chronicle reads; a year in a home of its own, and what needs an empty
 home, tested there."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
-    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.chronicle.journal import Author, Chronicle
     from commonplace.journals.chronicle.source import ChronicleSource
@@ -115,6 +115,12 @@ class ChronicleWiring:
         from commonplace.services.chronicle.amend import ChronicleAmender
 
         return ChronicleAmender(self.service())
+
+    def portable(self) -> Portable | None:
+        """What exports it, and fills it again."""
+        from commonplace.journals.chronicle.portable import PortableChronicle
+
+        return PortableChronicle(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows."""

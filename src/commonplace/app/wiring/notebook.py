@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.app.context import OwnerContext
-    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.notebook.journal import Notebook
     from commonplace.services.notebook.service import NotebookService
@@ -113,6 +113,12 @@ class NotebookWiring:
         from commonplace.services.notebook.amend import NotebookAmender
 
         return NotebookAmender(self.service())
+
+    def portable(self) -> Portable | None:
+        """What exports it, and fills it again."""
+        from commonplace.journals.notebook.portable import PortableNotebook
+
+        return PortableNotebook(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is made while a server runs."""

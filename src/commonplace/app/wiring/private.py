@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
-    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.services.private.service import PrivateService
@@ -133,6 +133,12 @@ class PrivateWiring:
         from commonplace.services.private.amend import PrivateAmender
 
         return PrivateAmender(self.service())
+
+    def portable(self) -> Portable | None:
+        """What exports it, and fills it again."""
+        from commonplace.journals.private.portable import PortablePrivate
+
+        return PortablePrivate(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows."""

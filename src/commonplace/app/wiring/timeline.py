@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
-    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Finding
     from commonplace.journals.timeline.feed import Feeding
@@ -155,6 +155,12 @@ class TimelineWiring:
         from commonplace.services.timeline.amend import TimelineAmender
 
         return TimelineAmender(self.service())
+
+    def portable(self) -> Portable | None:
+        """What exports it, and fills it again."""
+        from commonplace.journals.timeline.portable import PortableTimeline
+
+        return PortableTimeline(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
-    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.transcripts.store import TranscriptStore
     from commonplace.services.transcripts.safety import Safety
@@ -121,6 +121,12 @@ class TranscriptWiring:
         from commonplace.services.transcripts.amend import TranscriptAmender
 
         return TranscriptAmender(self.service())
+
+    def portable(self) -> Portable | None:
+        """What exports it, and fills it again."""
+        from commonplace.journals.transcripts.portable import PortableTranscripts
+
+        return PortableTranscripts(self.store)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if the first session is kept while a server runs."""

@@ -35,7 +35,11 @@ COMMANDS = {
     **{row.name: Lazy(row.command, row.help) for row in JOURNALS},
     "import": Lazy(
         "commonplace.doors.cli.importing:import_sessions",
-        "Import sessions, and entries of other programs.",
+        "Import an export, sessions, and entries of others.",
+    ),
+    "export": Lazy(
+        "commonplace.doors.cli.exporting:export",
+        "Write all journals as Markdown and JSON lines.",
     ),
     "backup": Lazy(
         "commonplace.doors.cli.backup:backup",

@@ -6,11 +6,13 @@ Never decides what is a session or an entry, or what of it is kept: it parses, c
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.exporting import import_export
 from commonplace.doors.cli.frame import common_options, home_folder, show
 from commonplace.doors.cli.progress import show_counting, show_fetching
 from commonplace.journals.transcripts.clients import CLIENTS
@@ -26,12 +28,25 @@ if TYPE_CHECKING:
 _INTO = ("private", "timeline")
 
 
-@click.command(name="import", short_help="Import sessions, and entries of other programs.")
-@click.argument("name", required=False, metavar="[NAME]", type=click.Choice([*CLIENTS, *PROGRAMS]))
+class _NameOrExport(click.Choice[str]):
+    """The name of a program, or the path of an export of ours."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        is_path = os.sep in value or value.endswith(".zip") or os.path.exists(value)
+        if value not in self.choices and is_path:
+            return str(value)
+        return super().convert(value, param, ctx)
+
+
+@click.command(name="import", short_help="Import an export, sessions, and entries of others.")
+@click.argument(
+    "name", required=False, metavar="[NAME|EXPORT]", type=_NameOrExport([*CLIENTS, *PROGRAMS])
+)
 @click.argument("path", required=False, metavar="[PATH]")
 @click.option("--all", "every", is_flag=True, help="Import the sessions of all clients here.")
 @click.option("--since", metavar="TIME", help="Leave out what is older than this time.")
 @click.option("--into", type=click.Choice(_INTO), help="Another journal, for entries.")
+@click.option("--owner", help="Whose journals an EXPORT goes into, of those served here.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @common_options
 def import_sessions(name: str | None, path: str | None, as_json: bool, **given: Any) -> None:
@@ -40,8 +55,15 @@ def import_sessions(name: str | None, path: str | None, as_json: bool, **given: 
     NAME is an AI client, whose sessions are imported, or another program, whose entries are; with
     neither NAME nor --all it lists them, and what lies on this machine. PATH is a folder or a
     file, in place of where the program keeps its own; for claude-ai and chatgpt it is the archive
-    of the export. It says first what sessions it will take.
+    of the export. It says first what sessions it will take. EXPORT is a folder or a zip that
+    `commonplace export` made: it goes into empty journals alone, whole.
     """
+    if name is not None and name not in CLIENTS and name not in PROGRAMS:
+        _refuse_others(path, given)
+        import_export(Path(name), given["owner"], as_json, dry_run=given["dry_run"])
+        return
+    if given["owner"]:
+        raise click.UsageError("--owner goes with an export of ours.")
     if name is not None and given["every"]:
         raise click.UsageError("Name a client, or give --all.")
     if given["into"] and name not in PROGRAMS:
@@ -61,6 +83,14 @@ def import_sessions(name: str | None, path: str | None, as_json: bool, **given: 
             _import_entries(app, name, start, as_json, {**given, "path": path})
             return
         _import_sessions(app, name, start, as_json, {**given, "path": path})
+
+
+def _refuse_others(path: str | None, given: Mapping[str, Any]) -> None:
+    """Raises: click.UsageError for what makes no sense with an export of ours."""
+    if path is not None or given["every"] or given["into"] or given["since"]:
+        raise click.UsageError(
+            "An export is imported whole: only --owner and --dry-run go with it."
+        )
 
 
 def _import_entries(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from commonplace.app.context import JournalWiring, OwnerContext, SearchStack
     from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
-    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.search.filing.port import FilingPort
@@ -167,6 +167,14 @@ class MemoryWiring:
         from commonplace.services.memory.amend import MemoryAmender
 
         return MemoryAmender(self.service())
+
+    def portable(self) -> Portable | None:
+        """What exports it, and fills it again; None for one that lies in a database elsewhere."""
+        from commonplace.journals.memory.journal import MemoryJournal
+        from commonplace.journals.memory.portable import PortableMemory
+
+        journal = self.journal
+        return PortableMemory(journal) if isinstance(journal, MemoryJournal) else None
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""

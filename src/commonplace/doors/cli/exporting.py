@@ -1,0 +1,116 @@
+"""`commonplace export`, and `commonplace import` of what it made.
+
+Never decides what is exported or taken: it parses, calls and shows.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commonplace.core.values import Answer
+from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.frame import common_options, home_folder, show
+from commonplace.doors.cli.progress import show_counting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.app import App
+
+
+@click.command()
+@click.argument("target", metavar="DIR|FILE.zip", type=click.Path(path_type=Path))
+@click.option("--journals", metavar="A,B", help="Only these journals.")
+@click.option("--owner", help="Another owner's journals, of those that are served here.")
+@click.option("--since", metavar="TIME", help="Leave out what is older than this time.")
+@common_options
+def export(
+    target: Path, journals: str | None, owner: str | None, since: str | None, as_json: bool
+) -> None:
+    """Write all journals as Markdown and JSON lines.
+
+    The one is for people, the other for programs. The same journals are the same bytes. Secrets of
+    known shapes are replaced. `commonplace import` gives an export back to an empty home; nothing
+    is ever written over.
+    """
+    from commonplace.core.when.phrases import parse_since
+    from commonplace.services.backup.copies import EXPORT
+
+    with _opened_of(owner) as app:
+        start = since and parse_since(since, now=app.clock(), zone=app.settings.timezone)
+        wanted = [name.strip() for name in (journals or "").split(",") if name.strip()]
+        with show_counting("Exporting entries") as progress:
+            made = app.exporting().export(
+                target, journals=wanted, since=start or None, progress=progress
+            )
+        app.copies().note(EXPORT, str(target.absolute()))
+        left_out = _left_out(app)
+    lines = [f"Exported to {target}: {_counted(made.journals)}."]
+    lines += [f"Not included: {each}" for each in left_out]
+    facts = {
+        "path": str(target.absolute()),
+        "owner": made.owner,
+        "journals": made.journals,
+        "not_included": left_out,
+    }
+    show(Answer(text="\n".join(lines), facts=facts), as_json)
+
+
+def import_export(path: Path, owner: str | None, as_json: bool, *, dry_run: bool) -> None:
+    """Give an export back to empty journals."""
+    with _opened_of(owner, makes=not dry_run) as app:
+        with show_counting("Importing entries") as progress:
+            done = app.exporting().take(path, writes=not dry_run, progress=progress)
+        if not dry_run:
+            with show_counting("Filing words"):
+                app.filing.sweep()
+    said = "Would be imported" if dry_run else "Imported"
+    facts = {"owner": done.owner, "journals": done.journals, "new": done.new, "dry_run": dry_run}
+    show(Answer(text=f"{said}: {_counted(done.journals)}.", facts=facts), as_json)
+
+
+@contextmanager
+def _opened_of(owner: str | None, *, makes: bool = False) -> Iterator[App]:
+    """The app of this call, or of another owner who is served here; closed at the end.
+
+    Args:
+        owner: Its name; None for this call's own.
+        makes: Whether one of whom nothing is kept yet may be named.
+    """
+    from commonplace.app.apps import Apps
+    from commonplace.core.errors import NotFound
+    from commonplace.core.owner_folders import parse_owner
+
+    with opened() as app:
+        if owner is None or parse_owner(owner) == app.settings.owner:
+            yield app
+            return
+        owner = parse_owner(owner)
+        if not makes and not os.path.isdir(app.shared.folder_of(owner)):
+            raise NotFound(
+                f"Nothing is kept of the owner {owner!r}.",
+                hint="Look at the folders in `users` of your home.",
+            )
+        apps = Apps(app.settings, user_home=home_folder(), shared=app.shared)
+        try:
+            with apps.using(owner) as other:
+                other.sweep_expired()
+                yield other
+        finally:
+            apps.close()
+
+
+def _left_out(app: App) -> list[str]:
+    from commonplace.app.backup import left_out_of_backups
+
+    return left_out_of_backups(app)
+
+
+def _counted(journals: dict[str, int]) -> str:
+    found = [f"{count:,} in {name}" for name, count in journals.items() if count]
+    return ", ".join(found) or "no entry"

@@ -1,0 +1,182 @@
+"""Reads an export, which is hostile until every name, size, hash and line of it was checked.
+
+Never unpacks what is compressed, follows no link, and writes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from typing import IO, TYPE_CHECKING, Any
+
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.files import translated
+from commonplace.services.backup.archive import MANIFEST, ArchiveKind
+from commonplace.services.export.lines import line_parser
+from commonplace.services.export.manifest import (
+    FORMAT,
+    LARGEST_MANIFEST,
+    MOST_FILES,
+    parse_export_manifest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from commonplace.services.export.manifest import ExportFile, ExportManifest
+
+LONGEST_LINE = 128 * 1024 * 1024
+
+_CHUNK = 1 << 20
+_HINT = "Make the export again, or use another one; nothing was imported."
+_EXPORT = ArchiveKind(
+    name="export",
+    made_by="Name what `commonplace export` made.",
+    most_files=MOST_FILES,
+    largest_manifest=LARGEST_MANIFEST,
+)
+
+
+class Export:
+    """An open export: what it says that it holds, and what it does hold."""
+
+    def __init__(
+        self,
+        path: Path,
+        content: bytes,
+        open_file: Callable[[str], contextlib.AbstractContextManager[IO[bytes]]],
+    ) -> None:
+        self.path = path
+        self.manifest: ExportManifest = parse_export_manifest(content)
+        self.digest = hashlib.sha256(content).hexdigest()
+        self._open_file = open_file
+
+    def check(self) -> None:
+        """Read every file, and compare sizes and hashes. Raises: Invalid."""
+        for each in self.manifest.files:
+            for _ in self._pieces(each, lambda file: file.read(_CHUNK)):
+                pass
+
+    def items(self, journal: str, item_type: Any) -> Iterator[Any]:
+        """The entries of a journal, one by one; after the last, whether that was all of them.
+
+        Raises:
+            Invalid: A line is no entry, names an entry of another journal, or one that came before;
+                or the file is not the one that was written.
+        """
+        parse = line_parser(item_type)
+        # Hashes: a million refs as they are would take three times as much.
+        seen: set[int] = set()
+        for each in self.manifest.files:
+            if each.role != "entries" or each.name.partition("/")[0] != journal:
+                continue
+            number = 0
+            for line in self._pieces(each, lambda file: file.readline(LONGEST_LINE + 1)):
+                number += 1
+                where = f"Line {number:,} of {each.name}"
+                if len(line) > LONGEST_LINE or not line.endswith(b"\n"):
+                    raise Invalid(f"{where} breaks off, or is too long.", hint=_HINT)
+                item = parse(line, where)
+                if not item.ref.startswith(f"{journal}:"):
+                    raise Invalid(f"{where} is of another journal: {item.ref[:80]!a}.", hint=_HINT)
+                if (known := hash(item.ref)) in seen:
+                    raise Invalid(f"{where} has the ref of an earlier one.", hint=_HINT)
+                seen.add(known)
+                yield item
+            if number != each.items:
+                raise Invalid(
+                    f"{each.name} has {number:,} lines, and should have {each.items:,}.", hint=_HINT
+                )
+
+    def _pieces(self, each: ExportFile, read: Callable[[IO[bytes]], bytes]) -> Iterator[bytes]:
+        digest, left = hashlib.sha256(), each.size
+        with self._open_file(each.name) as file:
+            while piece := read(file):
+                left -= len(piece)
+                if left < 0:
+                    break
+                digest.update(piece)
+                yield piece
+        if left or digest.hexdigest() != each.sha256:
+            raise Invalid(
+                f"The export {{place}} is damaged: {each.name} is not what was written.",
+                hint=_HINT,
+                place=self.path,
+            )
+
+
+def is_export(path: Path) -> bool:
+    """Whether a path looks like an export, whole or not: its manifest says so. Never raises."""
+    try:
+        with _opened(path) as (content, _):
+            return FORMAT.encode() in content[:1000]
+    except (CommonplaceError, OSError):
+        return False
+
+
+@contextlib.contextmanager
+def open_export(path: Path) -> Iterator[Export]:
+    """Open an export, a folder or a zip, whose names are all safe.
+
+    Raises: Invalid for what is none, was cut off, or was made to do harm; NotFound, Denied.
+    """
+    with _opened(path) as (content, open_file):
+        yield Export(path, content, open_file)
+
+
+@contextlib.contextmanager
+def _opened(
+    path: Path,
+) -> Iterator[tuple[bytes, Callable[[str], contextlib.AbstractContextManager[IO[bytes]]]]]:
+    """The manifest's bytes, and what opens a file by its name."""
+    if os.path.isdir(path):
+
+        @contextlib.contextmanager
+        def open_beneath(name: str) -> Iterator[IO[bytes]]:
+            with _file_beneath(path, name) as file:
+                yield file
+
+        if not os.path.lexists(path / MANIFEST):
+            raise NotFound(
+                "{place} is not an export: it has no manifest.json.",
+                hint="Name what `commonplace export` made.",
+                place=path,
+            )
+        with open_beneath(MANIFEST) as file:
+            content = file.read(LARGEST_MANIFEST + 1)
+        if len(content) > LARGEST_MANIFEST:
+            raise _EXPORT.unsound(path, "its manifest is too large")
+        yield content, open_beneath
+        return
+    with translated(path), open(path, "rb") as whole:
+        archive, content = _EXPORT.open(path, whole, os.fstat(whole.fileno()).st_size)
+        with archive:
+
+            @contextlib.contextmanager
+            def open_member(name: str) -> Iterator[IO[bytes]]:
+                with _EXPORT.sound(path), archive.open(name) as file:
+                    yield file
+
+            # Before any manifest of a backup is taken for one of ours.
+            if FORMAT.encode() in content[:1000]:
+                sizes = {each.name: each.size for each in parse_export_manifest(content).files}
+                _EXPORT.check_sizes(path, archive, sizes)
+            yield content, open_member
+
+
+@contextlib.contextmanager
+def _file_beneath(folder: Path, name: str) -> Iterator[IO[bytes]]:
+    """A plain file of a folder; no link leads to it. Raises: Invalid, NotFound, Denied."""
+    path = folder / name
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with translated(path):
+        if os.path.islink(path) or (os.path.islink(path.parent) and path.parent != folder):
+            raise _EXPORT.unsound(folder, f"{name} is a link")
+        descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _EXPORT.unsound(folder, f"{name} is not a plain file")
+            yield file

@@ -1,0 +1,222 @@
+"""Exports the journals of one owner, and fills empty ones with what an export holds.
+
+Never reaches another owner, and never writes into a journal that holds anything.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from commonplace.core.clock import micros
+from commonplace.core.errors import Conflict, Invalid
+from commonplace.core.files import locked, make_folder, remove_file, replace_file
+from commonplace.services.export.lines import screened_item
+from commonplace.services.export.reading import open_export
+from commonplace.services.export.writing import ExportWriter, write_export
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from commonplace.core.expiring import ExpiryBook
+    from commonplace.core.portable import PortableItem
+    from commonplace.core.ports import Portable
+    from commonplace.core.redact import Screen
+    from commonplace.services.export.manifest import ExportManifest
+    from commonplace.services.export.reading import Export
+
+_MARK = "importing.json"
+_REPORTED = 1000
+
+
+class ImportedExport(Struct, kw_only=True):
+    """What an import of an export came to.
+
+    Attributes:
+        owner: Whose export it was.
+        journals: How many entries it holds of each.
+        new: How many of them are written now.
+    """
+
+    owner: str
+    journals: dict[str, int]
+    new: dict[str, int] = field(default_factory=dict)
+
+
+class ExportService:
+    """Exports and imports one owner's journals whole.
+
+    Args:
+        portables: Opens what can be exported of each journal, by its name; None for nothing.
+        owner: Whose they are.
+        folder: What of this owner is only ours.
+        zone: Of the pages.
+        screen: Hides secrets on the way out, and on the way in.
+        book: When entries expire.
+    """
+
+    def __init__(
+        self,
+        portables: Mapping[str, Callable[[], Portable | None]],
+        *,
+        owner: str,
+        folder: Path,
+        zone: tzinfo,
+        screen: Screen,
+        book: ExpiryBook,
+    ) -> None:
+        self._portables = portables
+        self._owner = owner
+        self._folder = folder
+        self._zone = zone
+        self._screen = screen
+        self._book = book
+
+    def export(
+        self,
+        target: Path,
+        *,
+        journals: Sequence[str] = (),
+        since: datetime | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ExportManifest:
+        """Write an export, whole and read back, or nothing.
+
+        Args:
+            target: A zip where its name ends so, else a folder; nothing may be there.
+            journals: Their names; empty for all.
+            since: Leaves out what was before.
+            progress: Called with (entries written, 0) as the work goes on.
+
+        Raises:
+            Conflict: There is something of that name.
+            Invalid: A journal is not known, or cannot be exported.
+            Denied, Unavailable.
+        """
+        for name in journals:
+            if name not in self._portables:
+                raise Invalid(
+                    f"Unknown journal: {name[:60]!r}.",
+                    hint=f"Use some of {', '.join(self._portables)}.",
+                )
+        expiring = {ref: datetime.fromtimestamp(at, UTC) for ref, at in self._book.read().items()}
+
+        def fill(stage: Path) -> ExportManifest:
+            writer = ExportWriter(
+                stage,
+                zone=self._zone,
+                screen=self._screen,
+                expiring=expiring,
+                progress=progress,
+            )
+            for name, open_portable in self._portables.items():
+                if journals and name not in journals:
+                    continue
+                portable = open_portable()
+                if portable is not None:
+                    writer.add(portable, since)
+                elif name in journals:
+                    raise Invalid(f"Nothing of {name} can be exported.", hint="Leave it out.")
+            return writer.finish(self._owner, str(self._zone), since)
+
+        return write_export(target, fill)
+
+    def take(
+        self,
+        source: Path,
+        *,
+        writes: bool = True,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ImportedExport:
+        """Fill empty journals with an export; it is read to its end before anything is written.
+
+        Killed at any moment, it is asked again with the same export, and goes on.
+
+        Args:
+            source: The export.
+            writes: False for a look at what would be done.
+            progress: Called with (entries read, 0) as the work goes on.
+
+        Raises:
+            Conflict: A journal holds something already.
+            Invalid: It is no export, damaged, or made to do harm.
+            NotFound, Denied, Unavailable.
+        """
+        with open_export(source) as export:
+            export.check()
+            taking = self._portables_of(export)
+            for portable in taking:
+                for item in export.items(portable.journal, portable.item_type):
+                    portable.check_item(item)
+            done = ImportedExport(owner=export.manifest.owner, journals=export.manifest.journals)
+            if not writes:
+                self._refuse_filled(export, taking)
+                return done
+            make_folder(self._folder)
+            with locked(self._folder), self._noting(export, taking):
+                for portable in taking:
+                    items = self._screened(export, portable, progress)
+                    done.new[portable.journal] = portable.import_items(items)
+            return done
+
+    def _portables_of(self, export: Export) -> list[Portable]:
+        found = []
+        for name, count in export.manifest.journals.items():
+            portable = self._portables[name]()
+            if portable is None and count:
+                raise Invalid(
+                    f"Nothing can be imported into {name} here.",
+                    hint="Leave the journal out of the export: --journals.",
+                )
+            if portable is not None and count:
+                found.append(portable)
+        return found
+
+    def _screened(
+        self, export: Export, portable: Portable, progress: Callable[[int, int], None] | None
+    ) -> Iterator[PortableItem]:
+        expiring: dict[str, float] = {}
+        for number, item in enumerate(export.items(portable.journal, portable.item_type), 1):
+            if item.expires is not None:
+                expiring[item.ref] = micros(item.expires) / 1e6
+            yield screened_item(item, self._screen)
+            if progress is not None and not number % _REPORTED:
+                progress(number, 0)
+        if expiring:
+            self._book.keep_all(expiring)
+
+    @contextmanager
+    def _noting(self, export: Export, taking: Sequence[Portable]) -> Iterator[None]:
+        """Note which export is being imported, until all of it is."""
+        self._refuse_filled(export, taking)
+        mark = self._folder / _MARK
+        replace_file(mark, json.dumps({"export": export.digest}).encode())
+        yield
+        remove_file(mark)
+
+    def _refuse_filled(self, export: Export, taking: Sequence[Portable]) -> None:
+        """Refuse journals that hold anything, unless an import of this export was begun."""
+        if self._begun() == export.digest:
+            return
+        filled = [portable.journal for portable in taking if not portable.is_empty()]
+        if filled:
+            raise Conflict(
+                f"An export is imported into empty journals alone; there are entries in"
+                f" {', '.join(filled)}.",
+                hint="Use another home (COMMONPLACE_HOME, HOME) or owner (--owner), or export"
+                " without these journals.",
+            )
+
+    def _begun(self) -> str:
+        """The digest of the export whose import was begun and not ended; empty for none."""
+        try:
+            with open(self._folder / _MARK, "rb") as file:
+                return str(json.loads(file.read(1000))["export"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""

@@ -1,0 +1,421 @@
+"""`commonplace export` and the import of what it made: everything comes back, and nothing half."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import validate
+from tests.journals.transcripts.originals import claude_line, write_lines
+
+from commonplace.doors.cli import main
+
+ROOT = Path(__file__).parents[3]
+
+pytestmark = pytest.mark.usefixtures("no_weights")
+
+
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def ok(*words):
+    ran = run(*words)
+    assert ran.exit_code == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A memory with something in each journal that is exported."""
+    ok("log", "the first deploy", "-t", "ops")
+    ok("private", "write", "Exports are copies.\n\n## A heading\n\nüñí 🌊")
+    ok("timeline", "add", "Read about tides.", "--metadata", '{"mood": "calm", "n": 1e3}')
+    ok("memory", "save", "todo", "Call the bank")
+    ok("memory", "save", "message", "I live in Graz.")
+    ok("memory", "save", "preference", "--language", "de", "--flags", '{"tone": "dry"}')
+    ok("notebook", "write", "api/errors", "They come in twos.", "--overview", "# Errors\n\nTwo. ü")
+    ok("notebook", "write", "api/errors", "They come in threes.")
+    session = tmp_path / "home" / ".claude" / "projects" / "-p" / "s1.jsonl"
+    answer = claude_line("The harbour is quiet.", role="assistant", second=2)
+    write_lines(session, claude_line("How is the harbour?", second=1), answer)
+    ok("import", "claude-code")
+    ref = json.loads(ok("list", "--json", "-j", "chronicle"))["items"][0]["ref"]
+    ok("edit", ref, "the first deploy, at last")
+    return tmp_path
+
+
+def empty_home(world):
+    """The home is another one from here on, with nothing in it."""
+    name = f"old {len(list(world.glob('old*')))}"
+    shutil.move(world / "home", world / name)
+    (world / "home").mkdir()
+
+
+def content_of(folder):
+    """Each file of a folder by its name."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def entries_of(folder, journal):
+    lines = (folder / journal / "entries.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_an_export_comes_back_and_is_the_same_again(written):
+    """Imported into an empty home and exported again, it is the same bytes."""
+    ok("export", written / "first")
+    empty_home(written)
+    ok("import", written / "first")
+    ok("export", written / "again")
+    assert content_of(written / "first") == content_of(written / "again")
+    assert "the first deploy, at last" in ok("recall", "deploy")
+    assert "Two. ü" in ok("notebook", "read", "api/errors")
+    assert "The harbour is quiet." in ok("recall", "harbour")
+
+
+def test_the_same_journals_are_the_same_zip(written):
+    """Two exports of one state differ in no byte, and a zip is imported as a folder is."""
+    ok("export", written / "a.zip")
+    ok("export", written / "b.zip")
+    assert (written / "a.zip").read_bytes() == (written / "b.zip").read_bytes()
+    empty_home(written)
+    done = json.loads(ok("import", written / "a.zip", "--json"))
+    assert done["new"] == {
+        "private": 1,
+        "chronicle": 1,
+        "notebook": 2,
+        "timeline": 1,
+        "memory": 3,
+        "transcripts": 2,
+    }
+
+
+def test_an_export_says_what_it_holds(written):
+    """The manifest counts each journal's entries, and has the hash of every file."""
+    ok("export", written / "out")
+    manifest = json.loads((written / "out/manifest.json").read_bytes())
+    assert manifest["format"] == "commonplace-export"
+    assert manifest["version"] == 1
+    assert manifest["owner"] == "me"
+    assert manifest["journals"]["memory"] == 3
+    for each in manifest["files"]:
+        content = (written / "out" / each["name"]).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == each["sha256"]
+        assert len(content) == each["size"]
+
+
+def test_every_line_is_as_the_schema_says(written):
+    """The manifest and each journal's lines have the form that docs/export.schema.json describes."""
+    schema = json.loads((ROOT / "docs" / "export.schema.json").read_bytes())
+    ok("export", written / "out")
+    manifest = json.loads((written / "out/manifest.json").read_bytes())
+    validate(manifest, {**schema["manifest"], "$defs": schema["$defs"]})
+    for journal in manifest["journals"]:
+        for entry in entries_of(written / "out", journal):
+            validate(entry, {**schema["lines"][journal], "$defs": schema["$defs"]})
+
+
+def test_a_page_quotes_what_it_shows(written):
+    """A heading in an entry stays the entry's: on the page it is quoted."""
+    ok("export", written / "out")
+    page = next((written / "out/private").glob("*.md")).read_text("utf-8")
+    assert "\n> ## A heading\n" in page
+    assert "\n## A heading" not in page
+
+
+def test_links_go_both_ways(written):
+    """An entry names the one whose place it took, and that one names it."""
+    ref = json.loads(ok("list", "--json", "-j", "timeline"))["items"][0]["ref"]
+    ok("timeline", "add", "Read about tides and moons.", "--supersedes", ref)
+    ok("export", written / "out")
+    former, latter = entries_of(written / "out", "timeline")
+    assert latter["supersedes"] == former["ref"]
+    assert former["superseded_by"] == latter["ref"]
+
+
+def test_only_what_is_asked_for_is_exported(written):
+    """--journals takes some journals; --since leaves out what is older."""
+    ok("log", "long ago", "--at", "2001-02-03")
+    ok("export", written / "one", "--journals", "chronicle")
+    assert {path.name for path in (written / "one").iterdir()} == {"chronicle", "manifest.json"}
+    assert len(entries_of(written / "one", "chronicle")) == 2
+    ok("export", written / "late", "--journals", "chronicle", "--since", "2010-01-01")
+    assert [x["message"] for x in entries_of(written / "late", "chronicle")] == [
+        "the first deploy, at last"
+    ]
+    refused = run("export", written / "none", "--journals", "chronicles")
+    assert refused.exit_code == 2
+    assert "chronicles" in refused.stderr
+
+
+def test_an_export_writes_over_nothing(written):
+    """A folder or file of that name stays as it is, and an import touches no journal with entries."""
+    (written / "there").mkdir()
+    assert run("export", written / "there").exit_code == 4
+    ok("export", written / "out")
+    ok("log", "one more")
+    refused = run("import", written / "out")
+    assert refused.exit_code == 4
+    assert "private, chronicle, notebook, timeline, memory, transcripts" in refused.stderr
+    assert "one more" in ok("list")
+
+
+def test_secrets_do_not_leave(written, monkeypatch):
+    """What a journal still holds of a secret is replaced in the lines and on the pages."""
+    monkeypatch.setenv("COMMONPLACE_SECRETS_AT_WRITE", "keep")
+    token = "ghp_" + "a1B2c3D4" * 4 + "e5F6"
+    ok("log", f"the token is {token}")
+    ok("export", written / "out")
+    everything = b"".join(content_of(written / "out").values())
+    assert token.encode() not in everything
+    assert everything.count(b"[secret: ") == 2
+
+
+def test_what_expires_still_expires(written):
+    """When an entry is to be forgotten goes along."""
+    ok("log", "only for now", "--expires", "in 3 days")
+    ok("export", written / "out")
+    before = ok("expire")
+    empty_home(written)
+    ok("import", written / "out")
+    assert ok("expire") == before
+    assert "only for now" in ok("list")
+
+
+def test_an_export_is_named_by_forget(written):
+    """No command reaches into an export, so forgetting names it."""
+    ok("export", written / "out")
+    ref = json.loads(ok("list", "--json", "-j", "chronicle"))["items"][0]["ref"]
+    assert str(written / "out") in ok("forget", ref, "--yes")
+
+
+def test_another_owner_is_exported_alone(written):
+    """--owner takes what lies in that owner's folder, and nothing of anybody else's."""
+    (written / "ana").mkdir()
+    assert run("export", written / "x", "--owner", "ana").exit_code == 3
+    ok("memory", "save", "todo", "Water the fern", "--user", "ana")
+    ok("export", written / "out", "--owner", "ana")
+    assert json.loads((written / "out/manifest.json").read_bytes())["journals"] == {
+        "private": 0,
+        "chronicle": 0,
+        "notebook": 0,
+        "timeline": 0,
+        "memory": 1,
+        "transcripts": 0,
+    }
+    assert b"Graz" not in b"".join(content_of(written / "out").values())
+    empty_home(written)
+    ok("import", written / "out", "--owner", "ana")
+    assert "Water the fern" in ok("memory", "list", "todo", "--user", "ana")
+
+
+def rewritten(folder, name, content):
+    """The manifest fits a file that was changed."""
+    (folder / name).write_bytes(content)
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    for each in manifest["files"]:
+        if each["name"] == name:
+            each |= {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def change_manifest(folder, change):
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    change(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def newer(folder):
+    change_manifest(folder, lambda found: found.update(version=99))
+
+
+def unknown_journal(folder):
+    change_manifest(folder, lambda found: found["journals"].update(diary=1))
+
+
+def leads_outside(folder):
+    change_manifest(folder, lambda found: found["files"][0].update(name="chronicle/../../x"))
+
+
+def wrong_hash(folder):
+    (folder / "chronicle/entries.jsonl").write_bytes(
+        (folder / "chronicle/entries.jsonl").read_bytes().replace(b"first", b"worst")
+    )
+
+
+def cut_off(folder):
+    rewritten(
+        folder, "chronicle/entries.jsonl", (folder / "chronicle/entries.jsonl").read_bytes()[:-20]
+    )
+
+
+def twice(folder):
+    content = (folder / "memory/entries.jsonl").read_bytes().splitlines(keepends=True)
+    rewritten(folder, "memory/entries.jsonl", b"".join([content[0], content[0], content[2]]))
+
+
+def too_few(folder):
+    content = (folder / "memory/entries.jsonl").read_bytes().splitlines(keepends=True)
+    rewritten(folder, "memory/entries.jsonl", content[0])
+
+
+def of_another(folder):
+    content = (folder / "chronicle/entries.jsonl").read_bytes()
+    rewritten(folder, "chronicle/entries.jsonl", content.replace(b'"chronicle:', b'"private:'))
+
+
+def strange_field(folder):
+    content = (folder / "chronicle/entries.jsonl").read_bytes()
+    rewritten(folder, "chronicle/entries.jsonl", content.replace(b'"message"', b'"massage"'))
+
+
+def no_zone(folder):
+    content = (folder / "timeline/entries.jsonl").read_bytes()
+    rewritten(folder, "timeline/entries.jsonl", content.replace(b'Z","', b'","'))
+
+
+def a_link(folder):
+    path = folder / "chronicle/entries.jsonl"
+    path.rename(folder / "elsewhere")
+    path.symlink_to(folder / "elsewhere")
+
+
+def climbs(folder):
+    content = (folder / "private/entries.jsonl").read_bytes()
+    ref = json.loads(content)["ref"].encode()
+    rewritten(folder, "private/entries.jsonl", content.replace(ref, b"private:user/../../../pwned"))
+
+
+HOSTILE = [
+    (newer, "Update Commonplace"),
+    (unknown_journal, "'diary'"),
+    (leads_outside, "outside"),
+    (wrong_hash, "damaged"),
+    (cut_off, "Line 1 of chronicle/entries.jsonl"),
+    (twice, "Line 2 of memory/entries.jsonl"),
+    (too_few, "should have 3"),
+    (of_another, "another journal"),
+    (strange_field, "massage"),
+    (no_zone, "Line 1 of timeline/entries.jsonl"),
+    (a_link, "is a link"),
+    (climbs, "climbs"),
+]
+
+
+@pytest.mark.parametrize(("harm", "says"), HOSTILE, ids=[each.__name__ for each, _ in HOSTILE])
+def test_what_is_harmful_is_refused(written, harm, says):
+    """It is said what is wrong, and nothing at all is written."""
+    ok("export", written / "out")
+    harm(written / "out")
+    empty_home(written)
+    refused = run("import", written / "out")
+    assert refused.exit_code != 0
+    assert says in refused.stderr
+    assert "No entries" in ok("list")
+    assert not (written / "pwned.md").exists()
+
+
+def test_a_zip_that_swells_is_refused(written):
+    """Nothing that is compressed is unpacked."""
+    with zipfile.ZipFile(written / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("manifest.json", b'{"format": "commonplace-export"}' + b" " * 10_000_000)
+    refused = run("import", written / "bomb.zip")
+    assert refused.exit_code == 2
+    assert "compressed" in refused.stderr
+
+
+def test_what_is_no_export_is_told_apart(written):
+    """A backup, a folder without a manifest and a missing file each say the next step."""
+    ok("backup", written / "all.zip")
+    assert "commonplace restore" in run("import", written / "all.zip").stderr
+    assert "no manifest" in run("import", written / "project").stderr
+    assert "does not exist" in run("import", written / "nowhere.zip").stderr
+    assert run("import", "no-such-program").exit_code == 2
+
+
+def test_a_look_writes_nothing(written):
+    """--dry-run counts what an export holds, and refuses what an import would."""
+    ok("export", written / "out")
+    assert run("import", written / "out", "--dry-run").exit_code == 4
+    empty_home(written)
+    assert "1 in chronicle" in ok("import", written / "out", "--dry-run")
+    assert "No entries" in ok("list")
+
+
+def test_a_full_disk_leaves_nothing(written, monkeypatch):
+    """Where the disk is full, that is said, and no file is left behind."""
+
+    def full(_descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = sorted(written.iterdir())
+    with monkeypatch.context() as patch:
+        patch.setattr("commonplace.services.export.writing.os.fsync", full)
+        refused = run("export", written / "out")
+    assert refused.exit_code == 1
+    assert "space" in refused.stderr
+    assert sorted(written.iterdir()) == before
+
+
+KILLED = """
+import os, signal, sys
+from commonplace.services.export import {module} as module
+original = module.{name}
+count = 0
+def killing(*args, **kwargs):
+    global count
+    count += 1
+    if count == int(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return original(*args, **kwargs)
+module.{name} = killing
+from commonplace.doors.cli import main
+main(sys.argv[2:])
+"""
+
+
+def killed(module, name, call, *words):
+    """Run a command that is killed at one call of a function."""
+    script = KILLED.format(module=module, name=name)
+    ran = subprocess.run([sys.executable, "-c", script, str(call), *map(str, words)], check=False)
+    assert ran.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("call", [1, 4])
+def test_a_killed_export_leaves_nothing(written, call):
+    """Nothing is under the name, and the next export removes what was left beside it."""
+    killed("writing", "render_line", call, "export", written / "out")
+    assert not (written / "out").exists()
+    assert list(written.glob(".commonplace-export-*"))
+    ok("export", written / "out")
+    assert not list(written.glob(".commonplace-export-*"))
+
+
+@pytest.mark.parametrize("call", [2, 3, 6])
+def test_a_killed_import_goes_on(written, call):
+    """Asked again with the same export, it ends whole; another export is refused until then."""
+    ok("export", written / "out")
+    ok("log", "another one")
+    ok("export", written / "other")
+    empty_home(written)
+    killed("service", "screened_item", call, "import", written / "out")
+    assert run("import", written / "other").exit_code == 4
+    ok("import", written / "out")
+    ok("export", written / "again")
+    assert content_of(written / "out") == content_of(written / "again")
+    assert run("import", written / "out").exit_code == 4
