@@ -2,6 +2,7 @@
 
 import pytest
 from tests.contracts.memory_correction_laws import CorrectionContract
+from tests.contracts.memory_export_laws import ExportContract
 from tests.contracts.memory_laws import MemoryContract
 from tests.contracts.memory_table_laws import TablesContract
 from tests.contracts.memory_todo_laws import TodosContract
@@ -9,7 +10,9 @@ from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld
 
 
-class TestSqliteMemory(MemoryContract, CorrectionContract, TablesContract, TodosContract):
+class TestSqliteMemory(
+    MemoryContract, CorrectionContract, ExportContract, TablesContract, TodosContract
+):
     """A file and an index for each user."""
 
     @pytest.fixture
@@ -19,7 +22,9 @@ class TestSqliteMemory(MemoryContract, CorrectionContract, TablesContract, Todos
         made.close()
 
 
-class TestPostgresMemory(MemoryContract, CorrectionContract, TablesContract, TodosContract):
+class TestPostgresMemory(
+    MemoryContract, CorrectionContract, ExportContract, TablesContract, TodosContract
+):
     """One database for all users, under row level security, and a worker."""
 
     @pytest.fixture

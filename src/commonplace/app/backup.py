@@ -1,4 +1,4 @@
-"""Where the parts of a backup lie on this machine, and what of the memory no backup can hold.
+"""Where the parts of a backup lie on this machine, and what backups and exports do not hold.
 
 Opens no journal.
 """
@@ -6,10 +6,13 @@ Opens no journal.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.config.settings import user_file
+from commonplace.core.errors import Invalid
+from commonplace.core.owner_folders import folder_owner
 from commonplace.services.backup.manifest import BackupPlace
 
 if TYPE_CHECKING:
@@ -35,11 +38,29 @@ def backup_places(app: App) -> tuple[BackupPlace, ...]:
 
 def left_out_of_backups(app: App) -> list[str]:
     """What a backup does not hold, a sentence each, with how to keep it."""
-    folders = [root.path for root in app.private.journal.project_roots.each()]
-    left_out = [
-        f"{folder}: a project's private journal lies in the project; copy it yourself."
-        for folder in folders
-    ]
+    left_out = _journals_of_projects(app)
     if app.settings.database.url:
         left_out.append("Memories in Postgres: back the database up with pg_dump.")
     return left_out
+
+
+def left_out_of_exports(app: App) -> list[str]:
+    """What an export does not hold, a sentence each, with how to keep it."""
+    left_out = _journals_of_projects(app)
+    users = app.settings.home / "users"
+    others = []
+    for folder in sorted(users.iterdir()) if users.is_dir() else ():
+        with suppress(Invalid):
+            others.append(folder_owner(folder))
+    others = [owner for owner in others if owner != app.settings.owner]
+    if others:
+        left_out.append(f"What is kept of {', '.join(others)}: export it with --owner.")
+    return left_out
+
+
+def _journals_of_projects(app: App) -> list[str]:
+    folders = [root.path for root in app.private.journal.project_roots.each()]
+    return [
+        f"{folder}: a project's private journal lies in the project; copy it yourself."
+        for folder in folders
+    ]

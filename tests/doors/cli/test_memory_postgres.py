@@ -133,3 +133,19 @@ def test_a_worker_runs_until_it_is_told_to_end(env, database, monkeypatch):
         assert working.poll() is None
     working.send_signal(signal.SIGTERM)
     assert working.wait(timeout=PATIENCE_S) == 0
+
+
+def test_a_memory_in_a_database_is_exported_and_imported(env, tmp_path):
+    """Into a zip as one user, out of it as another; nobody else's goes along."""
+    memory(env, "migrate")
+    for user, text in (("ann", "buy cables"), ("cid", "paint it")):
+        memory(env, "save", "todo", "--title", text, "--user", user)
+    path = str(tmp_path / "ann.zip")
+    words = ("--journals", "memory", "--owner", "ann", "--json")
+    made = json.loads(run("export", path, *words, env=env).stdout)
+    assert made["journals"] == {"memory": 1}
+    taken = run("import", path, "--owner", "bob", "--json", env=env)
+    assert json.loads(taken.stdout)["new"] == {"memory": 1}
+    found = json.loads(memory(env, "list", "todo", "--user", "bob").stdout)["items"]
+    assert [item["text"] for item in found] == ["buy cables"]
+    assert run("import", path, "--owner", "cid", env=env).exit_code == 4

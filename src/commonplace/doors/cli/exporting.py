@@ -38,6 +38,7 @@ def export(
     known shapes are replaced. `commonplace import` gives an export back to an empty home; nothing
     is ever written over.
     """
+    from commonplace.app.backup import left_out_of_exports
     from commonplace.core.when.phrases import parse_since
     from commonplace.services.backup.copies import EXPORT
 
@@ -49,7 +50,7 @@ def export(
                 target, journals=wanted, since=start or None, progress=progress
             )
         app.copies().note(EXPORT, str(target.absolute()))
-        left_out = _left_out(app)
+        left_out = left_out_of_exports(app)
     lines = [f"Exported to {target}: {_counted(made.journals)}."]
     lines += [f"Not included: {each}" for each in left_out]
     facts = {
@@ -91,7 +92,9 @@ def _opened_of(owner: str | None, *, makes: bool = False) -> Iterator[App]:
             yield app
             return
         owner = parse_owner(owner)
-        if not makes and not os.path.isdir(app.shared.folder_of(owner)):
+        # Of whom a database keeps something is nobody's to know.
+        may_be_known = makes or app.settings.database.url
+        if not may_be_known and not os.path.isdir(app.shared.folder_of(owner)):
             raise NotFound(
                 f"Nothing is kept of the owner {owner!r}.",
                 hint="Look at the folders in `users` of your home.",
@@ -103,12 +106,6 @@ def _opened_of(owner: str | None, *, makes: bool = False) -> Iterator[App]:
                 yield other
         finally:
             apps.close()
-
-
-def _left_out(app: App) -> list[str]:
-    from commonplace.app.backup import left_out_of_backups
-
-    return left_out_of_backups(app)
 
 
 def _counted(journals: dict[str, int]) -> str:

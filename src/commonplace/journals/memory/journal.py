@@ -95,6 +95,13 @@ class MemoryJournal:
             self._write(conn, record)
         return Saved(ref_id=record.id, record=record, is_new=old is None)
 
+    def keep_all(self, records: Sequence[Record]) -> int:
+        """Keep records as they are, all or none; see the port. Raises: Unavailable."""
+        if not records:
+            return 0
+        with self.database.writing() as conn:
+            return sum(self._keep(conn, record) for record in records)
+
     def find(self, kind: Kind, ref_id: str) -> Record | None:
         """A record as it is now; None where there is none. Raises: Unavailable."""
         rows = self.database.ask(f"find_{kind}", **self._named(kind, ref_id))
@@ -182,6 +189,14 @@ class MemoryJournal:
                 return Saved(ref_id=record.id, record=None, is_new=False)
             self._write(conn, record)
         return Saved(ref_id=record.id, record=record, is_new=True)
+
+    def _keep(self, conn: sqlite3.Connection, record: Record) -> bool:
+        is_there = self._find(conn, record.kind, record.id) is not None
+        if not is_there and record.kind != "preference" and record.supersedes:
+            is_there = self._successor(conn, record.kind, record.supersedes) is not None
+        if not is_there:
+            self._write(conn, record)
+        return not is_there
 
     def _write(self, conn: sqlite3.Connection, record: Record) -> None:
         conn.execute(sql()[f"save_{record.kind}"], {**row_of(record), "user_id": self._owner})

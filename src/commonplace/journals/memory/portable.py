@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import field
 from msgspec.structs import replace
 
-from commonplace.core.clock import render_time
 from commonplace.core.portable import PortableItem
-from commonplace.journals.memory.database import sql
 from commonplace.journals.memory.entry import FIELDS, apply_draft, parse_id
 from commonplace.journals.memory.records import (
     JOURNAL,
@@ -29,14 +27,12 @@ from commonplace.journals.memory.records import (
     RecordDraft,
     ref_of,
 )
-from commonplace.journals.memory.rows import record_of, row_of
+from commonplace.journals.memory.rows import MOST_LISTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from commonplace.journals.memory.journal import MemoryJournal
-
-_AT_ONCE = 500
+    from commonplace.journals.memory.ports import MemoryStore
 
 
 class PortableRecord(PortableItem, frozen=True, kw_only=True):
@@ -65,28 +61,29 @@ class PortableRecord(PortableItem, frozen=True, kw_only=True):
 
 
 class PortableMemory:
-    """Exports a memory that lies in a file, and fills one. See `core.ports.Portable`."""
+    """Exports a memory, and fills one. See `core.ports.Portable`."""
 
     journal = JOURNAL
     item_type: Any = PortableRecord
 
-    def __init__(self, memory: MemoryJournal) -> None:
+    def __init__(self, memory: MemoryStore) -> None:
         self._memory = memory
 
     def is_empty(self) -> bool:
         """See `Portable.is_empty`."""
-        return not any(tally.records for tally in self._memory.tallies())
+        return not any(self._memory.list_records(kind, limit=1).records for kind in KINDS)
 
     def export_items(self, since: datetime | None) -> Iterator[PortableRecord]:
-        """See `Portable.export_items`."""
-        start = "" if since is None else render_time(since)
-        yield from map(
-            _item_of,
-            heapq.merge(
-                *(self._records(kind, start) for kind in KINDS),
-                key=lambda record: (record.at, record.kind, record.id),
-            ),
+        """See `Portable.export_items`; the newest first, as every store lists them."""
+        found = heapq.merge(
+            *map(self._records, KINDS),
+            key=lambda record: (record.at, record.kind, record.id),
+            reverse=True,
         )
+        for record in found:
+            if since is not None and record.at < since:
+                return
+            yield _item_of(record)
 
     def check_item(self, item: PortableRecord) -> None:
         """See `Portable.check_item`."""
@@ -94,28 +91,17 @@ class PortableMemory:
 
     def import_items(self, items: Iterator[PortableRecord]) -> int:
         """See `Portable.import_items`."""
-        added, owner = 0, {"user_id": self._memory.owner}
-        while batch := [_record_of(item) for item in islice(items, _AT_ONCE)]:
-            with self._memory.database.writing() as conn:
-                for record in batch:
-                    named = {**owner, "id": record.id}
-                    if conn.execute(sql()[f"find_{record.kind}"], named).fetchone() is None:
-                        conn.execute(sql()[f"save_{record.kind}"], {**row_of(record), **owner})
-                        added += 1
+        added = 0
+        while batch := [_record_of(item) for item in islice(items, MOST_LISTED)]:
+            added += self._memory.keep_all(batch)
         return added
 
-    def _records(self, kind: Kind, start: str) -> Iterator[Record]:
-        asked = {"user_id": self._memory.owner, "limit": _AT_ONCE}
-        after, after_id = start, ""
-        while True:
-            rows = self._memory.database.ask(
-                f"after_{kind}", **asked, after=after, after_id=after_id
-            )
-            yield from (record_of(kind, row) for row in rows)
-            if len(rows) < _AT_ONCE:
-                return
-            last = record_of(kind, rows[-1])
-            after, after_id = render_time(last.at), last.id
+    def _records(self, kind: Kind) -> Iterator[Record]:
+        page = self._memory.list_records(kind, limit=MOST_LISTED)
+        yield from page.records
+        while page.cursor:
+            page = self._memory.list_records(kind, limit=MOST_LISTED, cursor=page.cursor)
+            yield from page.records
 
 
 def _item_of(record: Record) -> PortableRecord:

@@ -64,6 +64,14 @@ class MemoryStore(Protocol):
         """Records of a kind, newest first, drafts among them. Raises: Invalid, Unavailable."""
         ...
 
+    def keep_all(self, records: Sequence[Record]) -> int:
+        """Keep records as they are, with their ids and times; how many were not there.
+
+        One whose id is there is left as it is, and so is what replaces one that was replaced.
+        Raises: Unavailable; what came before is kept.
+        """
+        ...
+
     def close(self) -> None:
         """Close files and connections; may be called twice."""
         ...

@@ -219,32 +219,3 @@ SELECT :user_id, kind, ref_id, 0, 0 FROM (
     UNION ALL SELECT 'preference', 'preferences' FROM wb_preferences WHERE user_id = :user_id
     EXCEPT SELECT kind, ref_id FROM wb_outbox WHERE user_id = :user_id AND NOT gone
 );
-
--- name: after_message
--- Messages after an instant, oldest first.
-SELECT supersedes, written_at, id, role, content, created_at FROM wb_message
-WHERE user_id = :user_id AND (created_at, id) > (:after, :after_id)
-ORDER BY created_at, id LIMIT :limit;
-
--- name: after_journal
--- Journal entries after an instant, oldest first, drafts among them.
-SELECT supersedes, written_at, id, title, body, is_draft, created_at, updated_at FROM wb_journal
-WHERE user_id = :user_id AND (created_at, id) > (:after, :after_id)
-ORDER BY created_at, id LIMIT :limit;
-
--- name: after_todo
--- Things to do after an instant, oldest first, done or not.
-SELECT supersedes, written_at, id, title, done, created_at, updated_at FROM wb_todo
-WHERE user_id = :user_id AND (created_at, id) > (:after, :after_id)
-ORDER BY created_at, id LIMIT :limit;
-
--- name: after_gratitude
--- Gratitude after an instant, oldest first.
-SELECT supersedes, written_at, id, content, created_at, updated_at FROM wb_gratitude
-WHERE user_id = :user_id AND (created_at, id) > (:after, :after_id)
-ORDER BY created_at, id LIMIT :limit;
-
--- name: after_preference
--- The preferences, if they come after an instant.
-SELECT language, religion, flags, created_at, updated_at FROM wb_preferences
-WHERE user_id = :user_id AND (created_at, 'preferences') > (:after, :after_id) LIMIT :limit;

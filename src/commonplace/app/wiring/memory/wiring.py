@@ -169,12 +169,10 @@ class MemoryWiring:
         return MemoryAmender(self.service())
 
     def portable(self) -> Portable | None:
-        """What exports it, and fills it again; None for one that lies in a database elsewhere."""
-        from commonplace.journals.memory.journal import MemoryJournal
+        """What exports it, and fills it again."""
         from commonplace.journals.memory.portable import PortableMemory
 
-        journal = self.journal
-        return PortableMemory(journal) if isinstance(journal, MemoryJournal) else None
+        return PortableMemory(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""

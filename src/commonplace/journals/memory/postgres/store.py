@@ -135,6 +135,10 @@ class MemoryPostgres:
             is_new = saved.is_new or saved.record == record
             return Saved(ref_id=ref_id, record=saved.record, is_new=is_new)
 
+    def keep_all(self, records: Sequence[Record]) -> int:
+        """Keep records as they are, one by one; see the port. Raises: Unavailable."""
+        return sum(self._add(record, keyed=False).is_new for record in records)
+
     def find(self, kind: Kind, ref_id: str) -> Record | None:
         """A record as it is now; None where there is none. Raises: Unavailable."""
         if not may_be_id(ref_id):
