@@ -22,6 +22,7 @@ from bench import (
     answers,
     catching_up,
     chronicles,
+    copies,
     filings,
     fronts,
     homes,
@@ -69,6 +70,7 @@ PARTS = (
     "transcripts",
     "hooks",
     "pages",
+    "copies",
     "answers",
     "situations",
 )
@@ -84,6 +86,7 @@ _OF_OTHERS = {
     "transcripts",
     "hooks",
     "pages",
+    "copies",
     "answers",
     "situations",
 }
@@ -109,6 +112,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     transcripts: transcripts.Sizes
     hooks: hooks.Sizes
     pages: pages.Sizes
+    copies: copies.Sizes
 
 
 FULL = Plan(
@@ -132,6 +136,7 @@ FULL = Plan(
     transcripts=transcripts.Sizes(megabytes=200, times=3),
     hooks=hooks.Sizes(entries=100_000, recalled=10_000, times=15),
     pages=pages.Sizes(entries=100_000, times=15),
+    copies=copies.Sizes(entries=100_000, times=3),
 )
 QUICK = Plan(
     entries=1_000,
@@ -152,6 +157,7 @@ QUICK = Plan(
     transcripts=transcripts.Sizes(megabytes=10, times=3),
     hooks=hooks.Sizes(entries=2_000, recalled=2_000, times=5),
     pages=pages.Sizes(entries=2_000, times=5),
+    copies=copies.Sizes(entries=2_000, times=2),
 )
 
 
@@ -250,6 +256,9 @@ def _of_sessions(
     if "pages" in parts:
         _say("Pages")
         yield from pages.page_figures(plan.pages, scratch / "pages")
+    if "copies" in parts:
+        _say("Copies of everything, and forgetting")
+        yield from copies.copy_figures(plan.copies, scratch / "copies")
 
 
 def _of_models(scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
