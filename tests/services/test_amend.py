@@ -443,6 +443,27 @@ def test_a_journal_that_cannot_be_opened_says_why(world):
     assert app.amend.service().delete(ref).act == "deleted"
 
 
+@pytest.mark.parametrize("journal", EVERY)
+def test_of_many_that_supersede_one_entry_at_once_one_does(world, app, journal):
+    """In two processes; the others are told which entry holds, and none is written beside it."""
+    ref = write(app, journal)
+    services = [each.amend.service() for each in (app, world.open(COMMONPLACE_TOOLSETS=ALL))]
+    start = threading.Barrier(6)
+
+    def supersede(n):
+        start.wait()
+        try:
+            return services[n % 2].supersede(ref, f"the wombat digs hole {n}").ref
+        except Conflict as exc:
+            return exc.message
+
+    with ThreadPoolExecutor(6) as pool:
+        said = [*pool.map(supersede, range(6))]
+    (done,) = [each for each in said if "superseded by" not in each]
+    assert {each for each in said if each != done} == {f"{ref} is superseded by {done} already."}
+    assert {*refs(ask(app, "recall", query="wombat quokka"))} == {ref, done}
+
+
 @pytest.mark.parametrize("journal", EDITED)
 def test_of_many_that_edit_the_version_they_read_one_does(app, journal):
     """The others are told; no text is lost that somebody was told was written."""

@@ -97,6 +97,38 @@ def test_of_a_chain_the_newest_is_named(world, app):
     assert by_ref[first]["replaced_by"]["ref"] == last
 
 
+def test_of_a_chain_of_any_length_the_newest_is_named(world, app):
+    """A hundred and fifty times replaced, it stands above all it replaced, and none says other."""
+    log = app.chronicle.journal
+    first = last = log.add_event("The quokka API listens on port 0.").event
+    for port in range(1, 150):
+        world.clock.advance(60)
+        text = f"The quokka API listens on port {port}."
+        last = log.supersede_event(last.ref, text, at=world.clock()).event
+    answer = ask(app, "recall", query="quokka API port 0")
+    assert refs(answer)[0] == last.ref
+    named = {hit["ref"]: hit["replaced_by"]["ref"] for hit in answer.facts["results"][1:]}
+    assert set(named.values()) == {last.ref}
+    assert first.ref in named
+    found = ask(app, "find_when_i", what="first quokka API port 0")
+    assert f"Holds no more: replaced by {last.ref}" in found.text
+
+
+def test_of_a_circle_that_another_program_made_the_newest_holds(world, app):
+    """Neither is lost, and no search goes round and round."""
+    log = app.chronicle.journal
+    old = log.add_event("The quokka API listens on port 1.").event
+    world.clock.advance(86_400)
+    new = log.supersede_event(old.ref, "The quokka API listens on port 2.", at=world.clock()).event
+    log.edit_event(old.ref, tags=[f"supersedes:{new.id}"])
+    app.filing.sweep()
+    answer = ask(app, "recall", query="quokka API port 1")
+    assert refs(answer) == [new.ref, old.ref]
+    by_ref = {hit["ref"]: hit for hit in answer.facts["results"]}
+    assert by_ref[old.ref]["replaced_by"]["ref"] == new.ref
+    assert "replaced_by" not in by_ref[new.ref]
+
+
 def test_a_filter_that_leaves_out_what_holds_is_kept_to(world, app):
     """What was asked for of one day is of that day, and says that it holds no more."""
     old, new = moved(world, app, "chronicle")

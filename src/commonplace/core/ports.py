@@ -430,6 +430,24 @@ class DatesRefs(Protocol):
         ...
 
 
+@runtime_checkable
+class FollowsChains(Protocol):
+    """An index that follows what took the place of what, however often it did."""
+
+    def links_from(
+        self, refs: Sequence[str], *, before: datetime | None = None
+    ) -> Sequence[tuple[str, str]]:
+        """Each (former, successor) on the way from some refs to what holds now.
+
+        before: Only successors that were written before count; None for all.
+
+        Returns:
+            Links, the older successors first: of two that took one place the last one is newer. A
+            circle is there once. Raises: Unavailable.
+        """
+        ...
+
+
 class Index(Protocol):
     """Indexes of all owners; there is no search without an owner."""
 

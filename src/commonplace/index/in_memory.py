@@ -26,6 +26,7 @@ from commonplace.core.text import (
 )
 from commonplace.core.values import Counts, Doc, Drop, Put, Since, Tally, Unencoded
 from commonplace.index.scoring.doc_table import doc_table_of
+from commonplace.index.scoring.links import links_on_the_way
 from commonplace.index.scoring.score import NO_COSINES, Cosines, Measured, Posting, candidates_of
 from commonplace.index.scoring.stems import stems, tokens
 from commonplace.index.scoring.vectors import checked_passages, checked_query
@@ -173,6 +174,20 @@ class MemoryOwnerIndex:
         """When the docs of some refs were; see `core.ports.DatesRefs`."""
         with self._lock:
             return {ref: self._held[ref].doc.at for ref in refs if ref in self._held}
+
+    def links_from(
+        self, refs: Sequence[str], *, before: datetime | None = None
+    ) -> list[tuple[str, str]]:
+        """What took the place of what; see `core.ports.FollowsChains`."""
+        with self._lock:
+            docs = [each.doc for each in self._held.values()]
+        docs.sort(key=lambda x: (x.at, x.ref))
+        links = [
+            (doc.supersedes, doc.ref)
+            for doc in docs
+            if doc.supersedes and (before is None or (doc.written or doc.at) < before)
+        ]
+        return links_on_the_way(links, refs)
 
     def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made; see the port."""

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import DatesRefs, NamesPreviousEncoder, Tallying
+from commonplace.core.ports import DatesRefs, FollowsChains, NamesPreviousEncoder, Tallying
 from commonplace.core.values import Candidates, Counts
 
 if TYPE_CHECKING:
@@ -79,6 +79,17 @@ class MergedIndex:
             lambda each: each.dates_of(refs) if isinstance(each, DatesRefs) else {}
         )
         return {ref: at for dates in found for ref, at in dates.items()}
+
+    def links_from(
+        self, refs: Sequence[str], *, before: datetime | None = None
+    ) -> list[tuple[str, str]]:
+        """What took the place of what, in each of them; a chain lies in one."""
+        found = self._of_each(
+            lambda each: (
+                each.links_from(refs, before=before) if isinstance(each, FollowsChains) else []
+            )
+        )
+        return [link for links in found for link in links]
 
     def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made; see the port."""

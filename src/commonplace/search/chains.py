@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.core.ports import DatesRefs
+from commonplace.core.ports import DatesRefs, FollowsChains
 from commonplace.core.values import Asked, Filter, superseding_tag
 from commonplace.search import policy as numbers
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Searched
     from commonplace.core.values import Doc
 
-_LONGEST = 100
-"""Links that are followed from one entry to the newest; a circle, made by hand, ends there."""
+_AT_ONCE = 100
+"""Formers of one look into the index: more are taken than are asked for, since a place may have
+been taken by several."""
 
 
 def newest_of(
@@ -27,18 +28,38 @@ def newest_of(
 ) -> dict[str, Doc]:
     """The doc that holds in the place of each ref; a ref that holds itself is missing.
 
+    Of several that took one place, which a sync may bring, the newest is the one.
+
     before: Only what was written before counts; None for what holds now.
     """
-    taken: dict[str, Doc] = {}
-    ahead = list(dict.fromkeys(refs))
-    for _ in range(_LONGEST):
-        found = _successors(index, ahead, before)
-        new = {ref: doc for ref, doc in found.items() if ref not in taken}
-        taken |= new
-        ahead = [doc.ref for doc in new.values() if doc.ref not in taken]
-        if not ahead:
-            break
-    return {ref: _last(ref, taken) for ref in refs if ref in taken}
+    if not refs or not isinstance(index, FollowsChains):
+        return {}
+    after = dict(index.links_from(list(dict.fromkeys(refs)), before=before))
+    if not after:
+        return {}
+    ends = {ref: end for ref in refs if (end := _end_of(after, ref))}
+    formers = {after_of: former for former, after_of in after.items()}
+    docs = _successors(index, list({formers[end] for end in ends.values()}), before)
+    return {ref: docs[end] for ref, end in ends.items() if end in docs}
+
+
+def _end_of(after: dict[str, str], ref: str) -> str:
+    """The last entry of the chain that a ref begins; empty for the ref itself.
+
+    In a circle, which only other programs make, the newest entry holds.
+
+    Args:
+        after: What took the place of what, older successors first.
+        ref: Where to begin.
+    """
+    passed, newest = {ref: 0}, ref
+    while (later := after.get(newest, "")) and later not in passed:
+        passed[later] = len(passed)
+        newest = later
+    if later:
+        circle = {each for each, place in passed.items() if place >= passed[later]}
+        newest = next(each for each in reversed(after.values()) if each in circle)
+    return "" if newest == ref else newest
 
 
 def dates_of(index: Searched, docs: Sequence[Doc]) -> dict[str, datetime]:
@@ -48,6 +69,7 @@ def dates_of(index: Searched, docs: Sequence[Doc]) -> dict[str, datetime]:
 
 
 def _successors(index: Searched, refs: Sequence[str], before: datetime | None) -> dict[str, Doc]:
+    """The docs that took the place of these refs, by their own."""
     if not refs:
         return {}
     found = index.candidates(
@@ -56,20 +78,11 @@ def _successors(index: Searched, refs: Sequence[str], before: datetime | None) -
             vector=lambda: None,
             identity="",
             where=Filter(tags=tuple(superseding_tag(ref) for ref in refs), written_before=before),
-            limit=_LONGEST + len(refs),
+            limit=_AT_ONCE + len(refs),
             weighing=numbers.WEIGHING,
             newest=True,
         )
     )
     keys = found.keys.tolist()
     docs = found.read(keys) if keys else {}
-    # Oldest first: of several, which a sync may bring, the newest is the one.
-    return {docs[key].supersedes: docs[key] for key in keys if key in docs}
-
-
-def _last(ref: str, taken: dict[str, Doc]) -> Doc:
-    passed, doc = {ref}, taken[ref]
-    while doc.ref in taken and doc.ref not in passed:
-        passed.add(doc.ref)
-        doc = taken[doc.ref]
-    return doc
+    return {doc.ref: doc for doc in docs.values()}

@@ -194,20 +194,28 @@ class Finder:
         now, shown = ranking, best(ranking)
         newest: dict[str, Doc] = {}
         former: dict[str, Hit] = {}
-        for _ in range(numbers.DEMOTED_AT_ONCE):
+        for turn in range(numbers.DEMOTED_AT_ONCE):
             fresh = {x.doc.ref: x for x in shown if x.doc.ref not in newest}
-            taken = newest_of(self._index, [*fresh], before=question.where.written_before)
-            if not taken:
+            rows = {ref: x.row for ref, x in fresh.items()}
+            if turn:
+                # What moved up may be of a long chain: all of it is past after a few more looks.
+                ahead = now.rows[: question.limit * numbers.DEMOTED_AT_ONCE**turn].tolist()
+                rows |= _rows_by_ref(found, ahead, newest)
+            taken = newest_of(self._index, [*rows], before=question.where.written_before)
+            if not any(ref in taken for ref in fresh):
                 break
             newest |= taken
-            former |= {ref: _hit(fresh[ref], found, ranking, question.text) for ref in taken}
-            rows = [fresh[ref].row for ref in taken]
-            now = demoted(now, rows, numbers.SUPERSEDED_FACTOR)
+            former |= {
+                ref: _hit(x, found, ranking, question.text)
+                for ref, x in fresh.items()
+                if ref in taken
+            }
+            now = demoted(now, [rows[ref] for ref in taken], numbers.SUPERSEDED_FACTOR)
             shown = best(now)
         hits = {x.doc.ref: _hit(x, found, now, question.text) for x in shown}
-        for ref, doc in newest.items():
+        for ref, before in former.items():
+            doc = newest[ref]
             hit = hits.get(doc.ref)
-            before = former[ref]
             if hit is not None and hit.score < before.score:
                 hits[doc.ref] = replace(hit, score=before.score, legs=before.legs)
             elif hit is None and _is_let_in(doc, before.doc, question.where):
@@ -317,6 +325,16 @@ def _encoded(slot: EncoderSlot, ready: Encoder | None, text: str) -> _Encoded:
         return _Encoded(None, encoder.identity, "There is not enough memory for the encoder.")
     except CommonplaceError as exc:
         return _Encoded(None, encoder.identity, exc.message)
+
+
+def _rows_by_ref(
+    found: Candidates, rows: Sequence[int], known: Mapping[str, Doc]
+) -> dict[str, int]:
+    """The rows of candidates by their refs, but those that are known."""
+    keys = [int(found.keys[row]) for row in rows]
+    docs = found.read(keys)
+    by_ref = {docs[key].ref: row for key, row in zip(keys, rows, strict=True) if key in docs}
+    return {ref: row for ref, row in by_ref.items() if ref not in known}
 
 
 def _is_let_in(doc: Doc, former: Doc, where: Filter) -> bool:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
-from commonplace.core.ports import DatesRefs, Tallying
+from commonplace.core.ports import DatesRefs, FollowsChains, Tallying
 from commonplace.core.text import text_hash
 from commonplace.core.values import (
     Asked,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Encoder, Index, OwnerIndex
     from commonplace.core.values import Vector
 
+_NOTED_LATE = 3
 LINES = ("harbour gate", "quiet evening", "long road")
 
 ALONE = Weighing(
@@ -559,6 +560,40 @@ class IndexContract:
             assert mine.dates_of(["n:1", "n:9"]) == {"n:1": START}
         mine.apply([Drop("n:2")])
         assert not self.find(mine, "sea", where=where)
+
+    def test_what_took_a_place_is_followed_to_the_last(self, index: Index) -> None:
+        """Older successors first, a circle once, nothing written since, and of this owner alone."""
+        mine, other = index.of_owner("me"), index.of_owner("you")
+        if not isinstance(mine, FollowsChains):
+            return
+        former = {
+            "n:2": "n:1",
+            "n:3": "n:2",
+            "n:4": "n:2",
+            "n:6": "n:7",
+            "n:7": "n:6",
+            "n:9": "n:8",
+        }
+        day = timedelta(days=1)
+        docs = [
+            replace(
+                a_doc(f"n:{n}", "sea", at=START + n * day),
+                tags=superseding_tags(former.get(f"n:{n}", "")),
+                written=START + 30 * day if n == _NOTED_LATE else None,
+            )
+            for n in range(10)
+        ]
+        mine.apply([Put(doc) for doc in docs])
+        if isinstance(other, FollowsChains):
+            assert not other.links_from(["n:1"])
+        assert [*mine.links_from(["n:1", "n:0"])] == [
+            ("n:1", "n:2"),
+            ("n:2", "n:3"),
+            ("n:2", "n:4"),
+        ]
+        assert {*mine.links_from(["n:6"])} == {("n:6", "n:7"), ("n:7", "n:6")}
+        assert [*mine.links_from(["n:1"], before=START + 4 * day)] == [("n:1", "n:2")]
+        assert not mine.links_from(["n:4", "n:9", ""])
 
     def test_a_refused_change_undoes_the_whole_call(self, index: Index) -> None:
         """A call with an instant without a time zone files none of its docs and no mark."""

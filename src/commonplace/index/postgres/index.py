@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.values import (
     Candidates,
@@ -22,6 +23,7 @@ from commonplace.core.values import (
     Tally,
     Unencoded,
     said,
+    superseding_tag,
 )
 from commonplace.db.postgres.text_lists import Texts
 from commonplace.index.postgres.doc_cache import (
@@ -42,6 +44,7 @@ from commonplace.index.postgres.transaction import Longs, OwnerTransaction
 from commonplace.index.postgres.vector_cache import CACHED_CHUNKS, VectorCache, read_vectors
 from commonplace.index.postgres.vectors import put_vectors
 from commonplace.index.postgres.words import QueryWords
+from commonplace.index.scoring.links import links_on_the_way
 from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
 from commonplace.index.scoring.vectors import checked_query
 from commonplace.index.sqlite.docs import doc_of, instant, plain, prefix_end
@@ -263,6 +266,18 @@ class PostgresOwnerIndex:
         with self._reading() as tx:
             rows = tx.query("list_dates", refs=Texts(plain(ref) for ref in refs)).fetchall()
         return {ref: instant(at_us) for ref, at_us in rows}
+
+    def links_from(
+        self, refs: Sequence[str], *, before: datetime | None = None
+    ) -> list[tuple[str, str]]:
+        """What took the place of what; see `core.ports.FollowsChains`. Raises: Unavailable."""
+        with self._reading() as tx:
+            rows = tx.query(
+                "list_links",
+                lead=superseding_tag(""),
+                before=None if before is None else micros(before),
+            ).fetchall()
+        return links_on_the_way(rows, [plain(ref) for ref in refs])
 
     def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made. Raises: Unavailable."""

@@ -396,6 +396,14 @@ CROSS JOIN LATERAL (
     SELECT ref, at_us FROM wb_docs WHERE user_id = %(user)s AND ref = a.ref OFFSET 0
 ) AS d;
 
+-- name: list_links
+-- Every ref whose place was taken, and what took it, older ones first.
+SELECT substr(tag, length(%(lead)s) + 1), d.ref
+FROM wb_docs AS d CROSS JOIN LATERAL unnest(d.tags) AS tag
+WHERE d.user_id = %(user)s AND starts_with(tag, %(lead)s)
+    AND (%(before)s::bigint IS NULL OR coalesce(d.written_us, d.at_us) < %(before)s::bigint)
+ORDER BY d.at_us, d.ref;
+
 -- name: read_docs
 -- Whole docs, of a list of ids.
 SELECT d.* FROM unnest(%(ids)s::bigint[]) AS a (id)

@@ -16,10 +16,19 @@ import time
 import zlib
 from typing import TYPE_CHECKING
 
+from commonplace.core.clock import micros
 from commonplace.core.errors import Corrupted, Invalid, Unavailable
 from commonplace.core.files import translated as disk
 from commonplace.core.text import well_formed
-from commonplace.core.values import Counts, Drop, Problem, Since, Tally, Unencoded
+from commonplace.core.values import (
+    Counts,
+    Drop,
+    Problem,
+    Since,
+    Tally,
+    Unencoded,
+    superseding_tag,
+)
 from commonplace.db.sqlite import erase, snapshot, transaction
 from commonplace.index.sqlite.docs import (
     drop_doc,
@@ -274,6 +283,18 @@ class SqliteOwnerIndex:
         with self._file.using() as (conn, _):
             rows = conn.execute(self._sql["list_dates"], asked).fetchall()
         return {ref: instant(at_us) for ref, at_us in rows}
+
+    def links_from(
+        self, refs: Sequence[str], *, before: datetime | None = None
+    ) -> list[tuple[str, str]]:
+        """What took the place of what; see `core.ports.FollowsChains`. Raises: Unavailable."""
+        asked = {
+            "refs": json.dumps([well_formed(ref) for ref in refs]),
+            "lead": superseding_tag(""),
+            "before": None if before is None else micros(before),
+        }
+        with self._file.using() as (conn, _):
+            return [(former, ref) for former, ref in conn.execute(self._sql["list_links"], asked)]
 
     def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made. Raises: Unavailable."""

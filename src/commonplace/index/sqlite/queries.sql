@@ -344,6 +344,18 @@ SELECT group_concat(id), group_concat(written_us) FROM docs WHERE written_us <> 
 -- When the docs of some refs were.
 SELECT ref, at_us FROM docs WHERE ref IN (SELECT value FROM json_each(:refs));
 
+-- name: list_links
+-- What took the place of some refs, and what took the place of that, each once, older ones first.
+WITH RECURSIVE chain (former, ref, at_us) AS (
+    SELECT '', value, 0 FROM json_each(:refs)
+    UNION
+    SELECT chain.ref, d.ref, d.at_us FROM chain
+    JOIN doc_tags AS t ON t.tag = :lead || chain.ref
+    JOIN docs AS d ON d.id = t.doc
+    WHERE :before IS NULL OR d.written_us < :before
+)
+SELECT former, ref FROM chain WHERE former <> '' ORDER BY at_us, ref;
+
 -- name: list_excluded
 -- The docs of one second that lie outside a span given to the microsecond.
 SELECT group_concat(id) FROM docs

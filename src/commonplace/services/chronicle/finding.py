@@ -165,19 +165,31 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
         events = self.chronicle.read_events([hit.doc.ref for hit in hits])
         return [EventHit(events[hit.doc.ref], hit) for hit in hits if hit.doc.ref in events]
 
-    def chain_of(self, event: Event) -> EventChain:
-        """What an entry replaced and the newest that took its place, as chronicle has it now.
+    def chains_of(self, events: Sequence[Event]) -> list[EventChain]:
+        """What each replaced and the newest that took its place, as chronicle has it now.
 
-        Raises: Unavailable.
+        A link is looked up once, however many of the entries lie on one chain. Raises: Unavailable.
         """
+        formers = self.chronicle.read_events([x.supersedes for x in events if x.supersedes])
+        after: dict[str, Event | None] = {}
+        return [self._chain_of(event, formers, after) for event in events]
+
+    def _chain_of(
+        self, event: Event, formers: Mapping[str, Event], after: dict[str, Event | None]
+    ) -> EventChain:
         replaces = replaced_by = None
         if former := event.supersedes:
-            there = self.chronicle.read_events([former]).get(former)
+            there = formers.get(former)
             replaces = ChainLink(ref=former, at=there.at if there else None)
         passed, newest = {event.id}, event
-        while (after := self.chronicle.find_successor(newest)) and after.id not in passed:
-            passed.add(after.id)
-            newest = after
+        while True:
+            if newest.id not in after:
+                after[newest.id] = self.chronicle.find_successor(newest)
+            later = after[newest.id]
+            if later is None or later.id in passed:
+                break
+            passed.add(later.id)
+            newest = later
         if newest is not event:
             replaced_by = ChainLink(ref=newest.ref, at=newest.at)
         return EventChain(replaces, replaced_by)

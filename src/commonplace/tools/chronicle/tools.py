@@ -268,7 +268,7 @@ class ChronicleTools:
             notes=notes,
             extra={**_matching(found), "counted": counted},
             explained=explained if explain else [],
-            hits=[service.searches.chain_of(event) for event in events],
+            hits=service.searches.chains_of(events),
             shows_age=True,
         )
 
