@@ -404,6 +404,18 @@ class OwnerIndex(Protocol):
         ...
 
 
+@runtime_checkable
+class FindsTexts(Protocol):
+    """An index that knows in which of its texts words stand, letter for letter."""
+
+    def refs_holding(self, words: Sequence[str]) -> set[str]:
+        """The refs of all docs whose text holds one of these words, as a part of one too.
+
+        Raises: Unavailable.
+        """
+        ...
+
+
 class Searched(Protocol):
     """An index, or several as one, as those see it who only search; as in `OwnerIndex`."""
 

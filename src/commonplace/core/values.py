@@ -133,6 +133,10 @@ class Since(Struct, frozen=True, kw_only=True):
     stamps: Callable[[str], Mapping[str, str]]
 
 
+NOTHING_KNOWN = Since(mark=None, stamps=lambda _prefix: {})
+"""Of which a scan hands over everything."""
+
+
 class Filter(Struct, frozen=True, kw_only=True):
     """The candidates a search may look at, fixed before anything is ranked.
 

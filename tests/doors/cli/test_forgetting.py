@@ -90,11 +90,17 @@ def test_who_says_the_same_is_named_and_stays(no_weights):
     assert holders(SECRET) == []
 
 
-def test_what_was_said_in_the_same_words_goes(no_weights):
-    """A message of a session that quotes it is listed, and deleted; the next one stays."""
+@pytest.mark.parametrize("is_filed", [False, True])
+def test_what_was_said_in_the_same_words_goes(no_weights, is_filed):
+    """A message of a session that quotes it is listed, and deleted; the next one stays.
+
+    Whether the index knows of it or not: what was not filed is read.
+    """
     app = opened_app()
     messages = [said(1, f"Note: {SECRET}"), said(2, "The lock is stale.")]
     app.transcripts.store.append("claude-code", "5e0c-1", messages)
+    if is_filed:
+        app.filing.sweep()
     app.close()
     ref = write(SECRET)
     quoting = facts("forget", ref, "--dry-run")["items"][1]

@@ -13,7 +13,9 @@ import pytest
 from tests.journals.transcripts.sessions import run_killed, said, start, texts
 
 from commonplace.core.errors import Denied, Invalid, Unavailable
-from commonplace.journals.transcripts.message import parse_ref, session_name
+from commonplace.core.values import NOTHING_KNOWN, Since
+from commonplace.journals.transcripts.message import parse_ref, ref_of, session_name
+from commonplace.journals.transcripts.source import TranscriptSource
 from commonplace.journals.transcripts.store import TranscriptStore
 
 CLIENT = "claude-code"
@@ -557,3 +559,16 @@ def test_a_catalog_that_is_not_ours_is_made_again(change, open_store, folder):
     again = open_store()
     assert texts(again.read(CLIENT, "one")) == ["Words 1."]
     assert again.append(CLIENT, "one", [said(1), said(2)]) == 1
+
+
+def test_a_scan_gives_what_is_not_known_and_nothing_between(store):
+    """Two messages far apart in a session of 300, and two neighbours."""
+    store.append(CLIENT, "one", [said(number) for number in range(1, 301)])
+    source = TranscriptSource(store)
+    stamps = {change.doc.ref: change.doc.stamp for change in source.scan(NOTHING_KNOWN)}
+    assert len(stamps) == 300
+    wanted = {ref_of(CLIENT, "one", number) for number in (3, 150, 299, 300)}
+    known = {ref: stamp for ref, stamp in stamps.items() if ref not in wanted}
+    found = [change.doc.ref for change in source.scan(Since(mark=None, stamps=lambda _: known))]
+    assert set(found) == wanted
+    assert len(found) == len(wanted)

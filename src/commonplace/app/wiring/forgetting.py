@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import PENDING
+from commonplace.core.ports import FindsTexts
+from commonplace.core.values import NOTHING_KNOWN, Since
 from commonplace.services.forgetting.service import ForgettingService
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         return ForgettingService(
             amend=self.amend,
             sources=self._sources,
+            known=self._known,
             folders=self._folders,
             places=lambda: list(self._places()),
             repository=self._repository,
@@ -59,6 +62,22 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
 
     def _sources(self) -> Sequence[Source]:
         return [*self.context.sources(), *self.private.other_sources()]
+
+    def _known(self, words: Sequence[str]) -> Since:
+        """What the index holds, and without these words; nothing where it cannot say."""
+        index = self.context.index
+        if not isinstance(index, FindsTexts):
+            return NOTHING_KNOWN
+        try:
+            holding = index.refs_holding(words)
+            stamps = index.since("").stamps
+        except CommonplaceError:
+            return NOTHING_KNOWN
+
+        def without(prefix: str) -> dict[str, str]:
+            return {ref: x for ref, x in stamps(prefix).items() if ref not in holding}
+
+        return Since(mark=None, stamps=without)
 
     def _folders(self) -> Mapping[str, Callable[[str], str]]:
         """Of the journals whose entries belong to a folder: what a scope of theirs stands for."""

@@ -19,7 +19,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import read_expiring
 from commonplace.core.files import may_exist, translated
 from commonplace.core.ports import Erasing, Repairable
-from commonplace.core.values import HealthRepairs, HealthReport, Problem, Since
+from commonplace.core.values import NOTHING_KNOWN, HealthRepairs, HealthReport, Problem
 from commonplace.doors import entry_point
 from commonplace.doors.doctor.places import name_cloud, name_network
 from commonplace.index.sqlite.file import FILE_NAME, SCHEMA
@@ -193,10 +193,9 @@ class Doctor:
 
         An index that does not exist is not made for this.
         """
-        nothing = Since(mark=None, stamps=lambda _prefix: {})
         unfiled = 0
         for source in self._app.sources():
-            known = self._app.index.since(source.name) if is_there else nothing
+            known = self._app.index.since(source.name) if is_there else NOTHING_KNOWN
             with suppress(
                 CommonplaceError
             ):  # a journal that cannot be read is reported by its own part

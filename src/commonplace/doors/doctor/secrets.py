@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.values import HealthReport, Problem, Put, Since
+from commonplace.core.values import NOTHING_KNOWN, HealthReport, Problem, Put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _CHUNK = 1 << 16
-_NOTHING = Since(mark=None, stamps=lambda _prefix: {})
 _STEPS = {"notebook": "Rewrite it: commonplace edit {ref}"}
 REPAIRED = ("private", "chronicle", "timeline", "memory", "transcripts")
 """The journals in which a secret can be replaced: what is in them is ours alone."""
@@ -61,7 +60,7 @@ def holding_secrets(
     for source in app.sources():
         part = source.name.partition(":")[0]
         try:
-            for change in source.scan(_NOTHING):
+            for change in source.scan(NOTHING_KNOWN):
                 if isinstance(change, Put) and (kinds := _kinds(app, change.doc.text)):
                     yield part, change.doc, kinds
         except CommonplaceError as exc:

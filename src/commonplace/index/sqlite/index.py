@@ -165,6 +165,12 @@ class SqliteOwnerIndex:
             found = conn.execute(self._sql["read_mark"], {"name": source}).fetchone()
         return Since(mark=None if found is None else found[0], stamps=self._stamps)
 
+    def refs_holding(self, words: Sequence[str]) -> set[str]:
+        """The refs of all docs whose text holds one of these words; see `FindsTexts`."""
+        with self._file.using() as (conn, _):
+            rows = conn.execute(self._sql["list_holding"], {"words": json.dumps([*words])})
+            return {ref for (ref,) in rows}
+
     def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
         """Docs without a vector of this encoder, newest first. Raises: Unavailable."""
         with self._file.using() as (conn, _):

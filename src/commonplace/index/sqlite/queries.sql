@@ -75,6 +75,11 @@ SELECT
 FROM docs AS d LEFT JOIN sessions AS s ON s.id = d.session
 WHERE d.id IN (SELECT value FROM json_each(:ids));
 
+-- name: list_holding
+-- The refs of texts that hold one of these words, as a part of one too.
+SELECT d.ref FROM docs AS d
+WHERE EXISTS (SELECT 1 FROM json_each(:words) AS w WHERE instr(d.text, w.value) > 0);
+
 -- name: list_ids
 -- The ids of all docs.
 SELECT id FROM docs;

@@ -19,13 +19,15 @@ from commonplace.journals.transcripts.message import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.transcripts.message import Message
     from commonplace.journals.transcripts.store import TranscriptStore
 
 _AT_ONCE = 200
+_NEAR = 20
+"""So many messages may be read between two that are wanted."""
 
 
 class TranscriptSource:
@@ -81,8 +83,7 @@ class TranscriptSource:
         stamps = self._store.list_stamps(client, session)
         refs = {n: ref_of(client, session, n) for n in stamps}
         wanted = [n for n, stamp in stamps.items() if known.get(refs[n]) != stamp]
-        for start in range(0, len(wanted), _AT_ONCE):
-            some = wanted[start : start + _AT_ONCE]
+        for some in _runs(wanted):
             for message in self._store.read(client, session, first=some[0], last=some[-1]):
                 # Read again since, it may be another line than its stamp was of: the next scan
                 # sees that.
@@ -106,6 +107,18 @@ def doc_of(client: str, session: str, message: Message, stamp: str) -> Doc:
         author=message.author,
         written=instant_of(message.kept) if is_time(message.kept) else None,
     )
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:
+    """Rising numbers in lists of neighbours: few lie between two, and few in each."""
+    run: list[int] = []
+    for n in numbers:
+        if run and (n - run[-1] > _NEAR or len(run) == _AT_ONCE):
+            yield run
+            run = []
+        run.append(n)
+    if run:
+        yield run
 
 
 def _folder_of(mark: str) -> str:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
-from commonplace.core.values import Put, Since
+from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.services.forgetting.byte_scan import ByteScan
 from commonplace.services.forgetting.pieces import Piece, pieces_in, pieces_of
 
@@ -27,12 +27,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.ports import Source
-    from commonplace.core.values import Doc
+    from commonplace.core.values import Doc, Since
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
     from commonplace.services.forgetting.selection import EntrySelection
 
-_EVERYTHING = Since(mark=None, stamps=lambda _prefix: {})
 _TRANSCRIPTS = "transcripts"
 _NOTEBOOK = "notebook:"
 
@@ -125,6 +124,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     Attributes:
         amend: Deletes by ref.
         sources: Everything that this owner wrote, for those who say the same.
+        known: What need not be read for these words: what the index holds, and without them.
         folders: For each journal that knows it, the folder that a scope of it stands for.
         places: The folders and files that hold anything of it, each with the journal whose entries
             alone it holds; empty where that may be any.
@@ -138,6 +138,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     amend: AmendService
     sources: Callable[[], Sequence[Source]]
+    known: Callable[[Sequence[str]], Since]
     folders: Callable[[], Mapping[str, Callable[[str], str]]]
     places: Callable[[], Sequence[tuple[Path, str]]]
     repository: Callable[[], GitRepository | None]
@@ -153,7 +154,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         for a query without a word; Unavailable where a journal cannot be read.
         """
         is_taken = selection.matcher(self.folders())
-        taken = {doc.ref: doc for doc in self._docs() if is_taken(doc)}
+        docs = self._docs(NOTHING_KNOWN)
+        taken = {doc.ref: doc for doc in docs if is_taken(doc)}
         return sorted(taken.values(), key=lambda doc: (doc.at, doc.ref))
 
     def plan(self, refs: Sequence[str]) -> ForgettingPlan:
@@ -276,16 +278,18 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     def _saying(self, pieces: Sequence[Piece], but: set[str]) -> Iterator[tuple[Doc, set[Piece]]]:
         """Everything written that says a piece, but what lies under some refs."""
         seen: set[str] = set()
-        for doc in self._docs():
+        # Who does not hold the longest word of any piece says none of them.
+        for doc in self._docs(self.known(list({each.anchor for each in pieces}))):
             if doc.ref in seen or doc.ref in but or doc.ref.partition("#")[0] in but:
                 continue
             if said := pieces_in(pieces, doc.text):
                 seen.add(doc.ref)
                 yield doc, said
 
-    def _docs(self) -> Iterator[Doc]:
+    def _docs(self, known: Since) -> Iterator[Doc]:
+        """All that is written, but what is known."""
         for source in self.sources():
-            for change in source.scan(_EVERYTHING):
+            for change in source.scan(known):
                 if isinstance(change, Put):
                     yield change.doc
 
