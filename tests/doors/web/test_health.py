@@ -60,6 +60,18 @@ def test_a_backup_as_a_download(world, browser):
     assert not [*world.app.settings.home.glob("download-*")]
 
 
+def test_an_export_as_a_download(world, browser):
+    """A whole one, of which nothing stays behind, and which forgetting names."""
+    world.call("chronicle", "add_entry", message="deployed")
+    answer = browser.post("/health/export", data={"csrf": csrf_of(browser)})
+    named = 'attachment; filename="commonplace-export-2026-11-23.zip"'
+    assert answer.headers["content-disposition"] == named
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as held:
+        assert b"deployed" in held.read("chronicle/entries.jsonl")
+    assert not [*world.app.folder.glob("*download-*")]
+    assert [made.kind for made in world.app.copies().each()] == ["export"]
+
+
 def test_a_download_has_no_name_once_it_is_sent(world, browser):
     """So nothing of it stays behind, however the server ends meanwhile."""
     csrf, seen = csrf_of(browser), []

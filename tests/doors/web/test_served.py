@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from datetime import timedelta
 from pathlib import Path
 
@@ -141,3 +143,17 @@ def test_no_other_users_memory_is_shown(world):
     assert answer.status_code == 403
     assert "of bob" not in answer.text
     assert "of bob" in words_of(world.browser("bob").get("/web/memory"))
+
+
+def test_an_export_holds_nothing_of_another(world):
+    """Every owner takes away their own, and no backup of the machine."""
+    world.log("ann", "the secret of ann")
+    world.log("bob", "the secret of bob")
+    ann = world.browser("ann")
+    csrf = csrf_of(ann, "/web/")
+    answer = ann.post("/web/health/export", data={"csrf": csrf})
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as held:
+        everything = b"".join(map(held.read, held.namelist()))
+    assert b"the secret of ann" in everything
+    assert b"the secret of bob" not in everything
+    assert ann.post("/web/health/backup", data={"csrf": csrf}).status_code == 403

@@ -50,6 +50,7 @@ PAGES: tuple[PageRow, ...] = (
     PageRow("examine", "/health/doctor", f"{_PAGES}.health:examine"),
     PageRow("repair", "/health/repair", f"{_PAGES}.health:repair", writes=True),
     PageRow("back_up", "/health/backup", f"{_PAGES}.health:back_up", writes=True),
+    PageRow("export", "/health/export", f"{_PAGES}.health:export", writes=True),
     PageRow("entry", "/entry", f"{_PAGES}.entry:entry"),
     PageRow("edit", "/entry/edit", f"{_PAGES}.entry:edit"),
     PageRow("save", "/entry/save", f"{_PAGES}.entry:save", writes=True),

@@ -91,6 +91,17 @@ def back_up(visit: Visit) -> Download:
     return Download(path=made, name=f"commonplace-{day}.zip", media_type="application/zip")
 
 
+def export(visit: Visit) -> Download:
+    """Every journal of this owner, as pages to read and lines for programs."""
+    from commonplace.services.backup.copies import EXPORT
+
+    made = visit.app.folder / f"download-{secrets.token_hex(8)}.zip"
+    visit.app.exporting().export(made)
+    visit.app.copies().note(EXPORT)
+    day = local_date(visit.now, visit.zone)
+    return Download(path=made, name=f"commonplace-export-{day}.zip", media_type="application/zip")
+
+
 def _check_own(visit: Visit) -> None:
     if not visit.shows_paths:
         raise Denied("The doctor looks after a whole machine.", hint="Ask who runs the server.")
