@@ -41,6 +41,10 @@ MOST_OF_A_NAME = 100
 _MARK = re.compile(r"\[secret: [^\[\],\n]{1,60}, [0-9a-f]{4,16}\]")
 _MARK_BEGINS = "[secret: "
 _PRIVATE = re.compile(r"(`?)<(/?)private>(`?)", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"(?i)(?:passwor[dt]|passwd|passphrase|pwd|kennwort|contraseña|mot de passe|secret|token"
+    r"|credential|key|authorization)s?$"
+)
 _DIGITS = 4
 _KEY_BYTES = 32
 _left_out_now: ContextVar[LeftOut | None] = ContextVar("_left_out_now", default=None)
@@ -124,6 +128,22 @@ class Screen:
         """Data with each text in it as it may be written. Raises: as a call."""
         found: _T = mapped_texts(value, self)
         return found
+
+    def refuse_name(self, name: str, what: str) -> None:
+        """Refuse a name that holds a secret: others know it, so no mark can stand in its place.
+
+        Args:
+            name: Of a new thing.
+            what: It is, for the error: `section`.
+
+        Raises:
+            Invalid, unless secrets are kept.
+        """
+        if self.at_write != "keep" and (spans := self.find(name)):
+            raise Invalid(
+                f"The name of the {what} holds a secret ({_kinds(spans)}); nothing was written.",
+                hint="Give it another name.",
+            )
 
     def shown(self, text: str) -> str:
         """A text as it may be shown: each secret by its mark."""
@@ -218,9 +238,8 @@ class Screen:
         if not spans:
             return text
         if refuses:
-            kinds = ", ".join(dict.fromkeys(span.kind for span in spans))
             raise Invalid(
-                f"The text holds a secret ({kinds}); nothing was written.",
+                f"The text holds a secret ({_kinds(spans)}); nothing was written.",
                 hint="Take it out, or set secrets.at_write to replace.",
             )
 
@@ -308,6 +327,10 @@ def screen_of(home: str, own: Sequence[str], at_write: str) -> Screen:
     return Screen(cache(lambda: read_key(home)), own=own, at_write=at_write)
 
 
+def _kinds(spans: Sequence[Span]) -> str:
+    return ", ".join(dict.fromkeys(span.kind for span in spans))
+
+
 @cache
 def _passing_key() -> bytes:
     return os.urandom(_KEY_BYTES)
@@ -336,13 +359,52 @@ def _replaced(text: str, spans: Sequence[Span], mark: Callable[[str, str], str])
 
 
 def mapped_texts(value: Any, screen: Callable[[str], str]) -> Any:
-    """Data with each text in it screened; names of fields stay."""
+    """Data with each text in it screened, names of values too; a value is judged by its name."""
     if isinstance(value, str):
         return screen(value)
     if isinstance(value, Mapping):
-        return {name: mapped_texts(each, screen) for name, each in value.items()}
+        return _mapped_names(value, screen)
     if isinstance(value, list):
         return [mapped_texts(each, screen) for each in value]
     if type(value) is tuple:
         return tuple(mapped_texts(each, screen) for each in value)
     return value
+
+
+def texts_in(value: Any, name: str = "") -> Iterator[str]:
+    """Each text in data as `mapped_texts` screens it: names, and values with their names."""
+    if isinstance(value, str):
+        yield _named(name, value) or value
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            if isinstance(key, str):
+                yield key
+            yield from texts_in(each, str(key))
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from texts_in(each)
+
+
+def _mapped_names(values: Mapping[Any, Any], screen: Callable[[str], str]) -> dict[Any, Any]:
+    mapped: dict[Any, Any] = {}
+    for name, value in values.items():
+        shown = screen(name) if isinstance(name, str) else name
+        while shown != name and (shown in mapped or shown in values):
+            shown += "'"  # two secrets may have one mark, and neither's value is lost
+        both = _named(name, value)
+        read = screen(both) if both else both
+        begin, end = both[: len(both) - len(value) - 1] if both else "", both[-1:]
+        if both and read.startswith(begin) and read.endswith(end):
+            mapped[shown] = read[len(begin) : -1]
+        else:
+            mapped[shown] = mapped_texts(value, screen)
+    return mapped
+
+
+def _named(name: Any, value: Any) -> str:
+    """A value as it would stand in a program, where its name may say that it is a secret."""
+    if not (isinstance(name, str) and isinstance(value, str) and _SECRET_NAME.search(name)):
+        return ""
+    quote = "'" if '"' in value else '"'
+    is_plain = quote not in value and "<" not in value + name
+    return f"{name}={quote}{value}{quote}" if is_plain else ""

@@ -32,8 +32,8 @@ def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None)
         progress: Called with (entries done, entries there are).
     """
     repairs = HealthRepairs()
-    found = [(part, doc) for part, doc, _ in holding_secrets(app) if part in REPAIRED]
-    entries = [(part, doc.ref) for part, doc in found if not doc.covers]
+    found = [held for held in holding_secrets(app) if held.is_repairable]
+    entries = [(held.journal, held.ref) for held in found if not held.is_summary]
     counts: dict[str, int] = {}
     for done, (part, ref) in enumerate(entries):
         if progress is not None:
@@ -62,10 +62,12 @@ def _repair_private(app: App, ref: str) -> None:
 def _repair_chronicle(app: App, ref: str) -> None:
     service = app.chronicle.service()
     event = service.chronicle.read_event(ref)
+    shown = app.shared.screen.shown
+    secret = [tag for tag in event.tags if shown(tag) != tag]
     service.edit(
         event.ref,
-        message=app.shared.screen.shown(event.message),
-        tags=None,
+        message=shown(event.message),
+        tags=[x for tag in secret for x in (f"-{tag}", f"+{shown(tag)}")] or None,
         at="",
         expected=event.stamp,
     )
@@ -97,6 +99,8 @@ def _repair_memory(app: App, ref: str) -> None:
         return
     values = {name: getattr(record, name) for name in FIELDS[record.kind]}
     fields = {name: screen.shown_values(value) for name, value in values.items()}
+    if "flags" in fields:  # what is given is added to what is there
+        fields["flags"] = {**dict.fromkeys(values["flags"]), **fields["flags"]}
     version = version_of(record)
     service.save(RecordDraft(kind=record.kind, ref_id=record.id, fields=fields, expected=version))
 

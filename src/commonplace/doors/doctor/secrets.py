@@ -5,17 +5,24 @@ Names refs and kinds, never a secret; changes nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from commonplace.core.errors import CommonplaceError
+<<<<<<< HEAD
 from commonplace.core.values import NOTHING_KNOWN, HealthReport, Problem, Put
+=======
+from commonplace.core.redact import texts_in
+from commonplace.core.values import HealthReport, Problem, Put, Since
+>>>>>>> 2e38bf3 (core: tags, names and metadata are screened, and doctor looks through them)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import IO
+    from collections.abc import Iterator, Mapping
+    from typing import IO, Any
 
     from commonplace.app import App
-    from commonplace.core.values import Doc
 
 _SHOWN = 20
 _CHUNK = 1 << 16
@@ -24,6 +31,52 @@ REPAIRED = ("private", "chronicle", "timeline", "memory", "transcripts")
 """The journals in which a secret can be replaced: what is in them is ours alone."""
 _REPAIR = "--repair replaces it."
 _EDIT = "Save it again, which replaces it: commonplace edit {ref}"
+_FORGET = "Nothing alters that: commonplace forget {ref}"
+_MOVE = "Give the section another name: commonplace notebook move"
+_FIXED = {
+    "hostname": "machine",
+    "username": "user",
+    "directory": "folder",
+    "cwd": "folder",
+    "source": "id",
+    "parent": "id",
+    "ref": "address",
+}
+"""What an entry keeps for ever, as it is called."""
+
+
+class Holding(NamedTuple):
+    """An entry or a summary that holds a secret.
+
+    Attributes:
+        journal: Whose it is.
+        ref: Its address.
+        kinds: Of the secrets, in words.
+        fixed: The part of it that nothing alters and that holds one; empty for none.
+        is_summary: Whether it was made from entries.
+    """
+
+    journal: str
+    ref: str
+    kinds: str
+    fixed: str = ""
+    is_summary: bool = False
+
+    @property
+    def is_repairable(self) -> bool:
+        """Whether a mark can take the place of all that it holds."""
+        return self.journal in REPAIRED and not self.fixed
+
+    @property
+    def hint(self) -> str:
+        """The next step."""
+        if self.journal == "notebook" and self.fixed:
+            return _MOVE
+        if self.fixed:
+            return _FORGET.format(ref=self.ref)
+        return (
+            _REPAIR if self.is_repairable else _STEPS.get(self.journal, _EDIT).format(ref=self.ref)
+        )
 
 
 def find_secrets(app: App) -> HealthReport:
@@ -31,12 +84,14 @@ def find_secrets(app: App) -> HealthReport:
     report = HealthReport()
     counts: dict[str, int] = {}
     failed: list[tuple[str, Problem]] = []
-    for part, doc, kinds in holding_secrets(app, failed):
+    shown = app.shared.screen.shown
+    for held in holding_secrets(app, failed):
+        part = held.journal
         counts[part] = counts.get(part, 0) + 1
         if counts[part] <= _SHOWN:
-            is_ours = part in REPAIRED
-            hint = _REPAIR if is_ours else _STEPS.get(part, _EDIT).format(ref=doc.ref)
-            found = Problem(what=f"{doc.ref} holds {kinds}.", hint=hint, repairable=is_ours)
+            where = f" in its {held.fixed}" if held.fixed else ""
+            what = shown(f"{held.ref} holds {held.kinds}{where}.")
+            found = Problem(what=what, hint=shown(held.hint), repairable=held.is_repairable)
             report.problems.append((part, found))
     report.problems.extend(failed)
     for part, count in counts.items():
@@ -48,24 +103,55 @@ def find_secrets(app: App) -> HealthReport:
     return report
 
 
-def holding_secrets(
-    app: App, failed: list[tuple[str, Problem]] | None = None
-) -> Iterator[tuple[str, Doc, str]]:
-    """Each entry and summary that holds a secret: its journal, what the index has of it, the kinds.
+def holding_secrets(app: App, failed: list[tuple[str, Problem]] | None = None) -> Iterator[Holding]:
+    """Each entry and summary that holds a secret, in anything that is kept of it.
 
     Args:
         app: Of the owner.
         failed: Takes the journals that cannot be read; None to pass over them.
     """
+    seen: set[str] = set()
+    for part, held in chain(_in_items(app, failed), _in_docs(app, failed)):
+        if held.ref not in seen:
+            seen.add(held.ref)
+            yield held._replace(journal=part)
+
+
+def _in_items(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[tuple[str, Holding]]:
+    """What holds one in all that is kept of it: tags, names, metadata, drafts."""
+    for journal in app.journals:
+        try:
+            portable = journal.portable() if journal.is_there() else None
+            for item in () if portable is None else portable.export_items(None):
+                fields = msgspec.to_builtins(item)
+                if kinds := _kinds(app, "\n\n".join(texts_in(fields))):
+                    yield journal.name, Holding(journal.name, item.ref, kinds, _fixed(app, fields))
+        except CommonplaceError as exc:
+            _note(failed, journal.name, exc)
+
+
+def _fixed(app: App, fields: Mapping[str, Any]) -> str:
+    names = (name for name in _FIXED if isinstance(fields.get(name), str))
+    return next((_FIXED[name] for name in names if _kinds(app, fields[name])), "")
+
+
+def _in_docs(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[tuple[str, Holding]]:
+    """What holds one in what the index has of it: the summaries, and the roots of projects too."""
     for source in app.sources():
         part = source.name.partition(":")[0]
         try:
             for change in source.scan(NOTHING_KNOWN):
                 if isinstance(change, Put) and (kinds := _kinds(app, change.doc.text)):
-                    yield part, change.doc, kinds
+                    is_summary = bool(change.doc.covers)
+                    yield part, Holding(part, change.doc.ref, kinds, is_summary=is_summary)
         except CommonplaceError as exc:
-            if failed is not None:
-                failed.append((part, Problem(what=exc.located, hint=exc.located_hint)))
+            _note(failed, part, exc)
+
+
+def _note(failed: list[tuple[str, Problem]] | None, part: str, exc: CommonplaceError) -> None:
+    found = (part, Problem(what=exc.located, hint=exc.located_hint))
+    if failed is not None and found not in failed:
+        failed.append(found)
 
 
 def _in_history(app: App) -> Iterator[Problem]:

@@ -255,7 +255,7 @@ class Chronicle:
             tags=checked_tags(self._screen.values([*tags])),
             hostname=self._author.hostname,
             username=self._author.username,
-            directory=(directory and storable(directory)) or self._author.directory,
+            directory=(directory and storable(self._screen(directory))) or self._author.directory,
         )
 
     def import_events(
@@ -270,10 +270,7 @@ class Chronicle:
         drafts = new_drafts(entries, self._events_around([x for x in entries if not is_uuid(x.id)]))
         # Exports begin with the newest: the order of writing is to be that of the time logged.
         now = to_instant(self._clock())
-        drafts = [
-            replace(x, message=self._screen.copied(x.message), written=now)
-            for x in reversed(drafts)
-        ]
+        drafts = [replace(self._copied(x), written=now) for x in reversed(drafts)]
         drafts.sort(key=lambda x: x.instant)
         added = 0
         with self._imported.adding() as remember:
@@ -283,6 +280,18 @@ class Chronicle:
                 if progress is not None:
                     progress(done + len(batch), len(drafts) - done - len(batch))
         return added
+
+    def _copied(self, draft: EventDraft) -> EventDraft:
+        """A draft without the secrets in anything that it says."""
+        copied = self._screen.copied
+        return replace(
+            draft,
+            message=copied(draft.message),
+            tags=tuple(map(copied, draft.tags)),
+            hostname=copied(draft.hostname),
+            username=copied(draft.username),
+            directory=copied(draft.directory),
+        )
 
     def _events_around(self, entries: Sequence[Logged]) -> Iterator[Event]:
         """All that is here of the seconds between the first and the last of these."""

@@ -148,7 +148,7 @@ class Notebook(NotebookReader):
         Raises:
             OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
         """
-        name, now = parse_new_section(section), self.clock()
+        name, now = self._new_section(section), self.clock()
         noted, at = (None if at is None else now), at or now
         if entry_id is None and idempotency_key is not None:
             # In another clone the same key is another write.
@@ -257,5 +257,10 @@ class Notebook(NotebookReader):
         below: the sections below it go along.
         Raises: Invalid, NotFound, Conflict where a new name is taken, Denied, Unavailable.
         """
-        before, after = parse_section(old.rstrip("/")), parse_new_section(new.rstrip("/"))
+        before, after = parse_section(old.rstrip("/")), self._new_section(new.rstrip("/"))
         return NotebookWriter(self, self.signature).move(before, after, below=below)
+
+    def _new_section(self, text: str) -> str:
+        name = parse_new_section(text)
+        self.screen.refuse_name(name, "section")
+        return name

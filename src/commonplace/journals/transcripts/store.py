@@ -137,7 +137,12 @@ class TranscriptStore:
         """
         _check(client, messages)
         texts = self._screen.copied_all([message.text for message in messages])
-        messages = [x._replace(text=y) for x, y in zip(messages, texts, strict=True)]
+        # Of a session's branches there are few, and each is looked at once.
+        branches = {x.branch: self._screen.copied(x.branch) for x in messages if x.branch}
+        messages = [
+            x._replace(text=y, branch=branches.get(x.branch, ""))
+            for x, y in zip(messages, texts, strict=True)
+        ]
         if self._clock is not None:
             now = self._clock()
             kept, lately = time_of(now), time_of(now - _LATE_S)
@@ -210,7 +215,7 @@ class TranscriptStore:
         return self._delete([(client, session)], numbers, for_good=True)
 
     def replace_texts(self, client: str, session: str, shown: Callable[[str], str]) -> int:
-        """Put what `shown` makes of them in place of the texts of a session; how many changed.
+        """Put what `shown` makes of them in place of texts and branches; how many messages changed.
 
         All else of each message stays, and so do its number and its id.
 
@@ -227,9 +232,11 @@ class TranscriptStore:
             lines = [x.content for x in found]
             count = 0
             for place, line in enumerate(found):
-                text = "" if line.message is None else shown(line.message.text)
-                if line.message is not None and text != line.message.text:
-                    lines[place] = render_line(client, line.message._replace(text=text))
+                if (old := line.message) is None:
+                    continue
+                new = old._replace(text=shown(old.text), branch=shown(old.branch))
+                if new != old:
+                    lines[place] = render_line(client, new)
                     count += 1
             if count:
                 files.rewrite(path, b"".join(lines))
