@@ -5,9 +5,10 @@ Never rewrites a notebook's history, another program's file, or more of an entry
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.ports import Erasing
 from commonplace.core.values import HealthRepairs, Problem
 from commonplace.doors.doctor.secrets import REPAIRED, holding_secrets
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.app import App
-
+    from commonplace.core.ports import OwnerIndex
 
 _SETTLES_S = 30.0
+_TRIES = 5
 
 
 def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None) -> HealthRepairs:
@@ -123,11 +125,19 @@ def _erase(app: App, repairs: HealthRepairs) -> None:
             for _ in app.timeline.repair():
                 pass
         app.settle(_SETTLES_S)  # nothing is erased from an index that is being read
-        index = app.index
-        if isinstance(index, Erasing):
-            index.erase()
+        _erase_index(app.index)
     except CommonplaceError as exc:
         repairs.failed.append(("index", Problem(what=exc.located, hint=exc.located_hint)))
+
+
+def _erase_index(index: OwnerIndex) -> None:
+    """Erase what was dropped; a thread of ours that does so too may be in the way, and ends."""
+    if isinstance(index, Erasing):
+        for _ in range(_TRIES - 1):
+            with suppress(Unavailable):
+                index.erase()
+                return
+        index.erase()
 
 
 _ACTS = dict(

@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from commonplace.core.errors import CommonplaceError
-<<<<<<< HEAD
-from commonplace.core.values import NOTHING_KNOWN, HealthReport, Problem, Put
-=======
 from commonplace.core.redact import texts_in
-from commonplace.core.values import HealthReport, Problem, Put, Since
->>>>>>> 2e38bf3 (core: tags, names and metadata are screened, and doctor looks through them)
+from commonplace.core.values import NOTHING_KNOWN, HealthReport, Problem, Put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
