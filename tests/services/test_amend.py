@@ -6,11 +6,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.tools.recall_world import RecallWorld, ask, refs
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
 from commonplace.core.values import Interval
 from commonplace.journals.memory.records import RecordDraft
+from commonplace.search.chains import newest_of
 
 EXPORT = """{"version": "1.0", "tool": "chronicle", "entries": [{"message": "met NAME",
 "id": "0fNAME-4d4e-4f4a-8b4b-000000000000", "timestamp": "2026-03-01T10:00:00Z"}]}"""
@@ -322,6 +325,82 @@ def test_a_successor_that_is_deleted_leaves_room_for_another(app):
         assert opened(app, ref).facts["superseded_by"] == ""
         again = amend.supersede(ref, "the kiwi runs")
         assert opened(app, ref).facts["superseded_by"] == again.ref
+
+
+@pytest.mark.parametrize("journal", EDITED)
+def test_what_followed_a_deleted_entry_takes_the_place_of_what_it_had_replaced(world, app, journal):
+    """The oldest of three does not hold again when the middle one goes, and is superseded once."""
+    amend = app.amend.service()
+    first = write(app, journal, "the quokka sleeps")
+    refs_ = [first]
+    for text in ("the quokka digs", "the quokka runs"):
+        world.clock.advance(86_400)
+        refs_.append(superseding(app, journal, refs_[-1], text))
+    _, middle, last = refs_
+    assert amend.delete(middle).act == "deleted"
+    assert opened(app, first).facts["superseded_by"] == last
+    assert opened(app, last).facts["supersedes"] == first
+    by_ref = {hit["ref"]: hit for hit in ask(app, "recall", query="quokka").facts["results"]}
+    assert by_ref[last]["replaces"]["ref"] == first
+    with pytest.raises(Conflict, match=f"superseded by {last} already"):
+        amend.supersede(first, "the quokka hides")
+    assert amend.supersede(first, "the quokka runs").ref == last
+    amend.delete(last)
+    assert opened(app, first).facts["superseded_by"] == ""
+
+
+@pytest.mark.parametrize("journal", EDITED)
+def test_a_whole_chain_is_forgotten_at_once(world, app, journal):
+    """In whatever order its entries are named: one that goes changes none that is still to go."""
+    refs_ = [write(app, journal, "the quokka sleeps in a burrow")]
+    for text in ("the quokka digs in the garden", "the quokka runs over the hill"):
+        world.clock.advance(86_400)
+        refs_.append(superseding(app, journal, refs_[-1], text))
+    service = app.forgetting()
+    service.delete(service.plan([refs_[1], refs_[0], refs_[2]]))
+    assert not [x for x in refs(ask(app, "recall", query="quokka")) if x in refs_]
+
+
+STEPS = st.lists(st.tuples(st.sampled_from(["write", "supersede", "delete"]), st.integers(0, 7)))
+
+
+@pytest.mark.parametrize("journal", EDITED)
+def test_the_newest_of_a_chain_is_that_of_a_list(tmp_path, journal):
+    """Any order of writes, supersedings and deletions; each chain is a list kept by hand."""
+    world = RecallWorld(tmp_path)
+    app = world.open(COMMONPLACE_TOOLSETS=ALL, model=False)
+    amend = app.amend.service()
+
+    @settings(max_examples=12, deadline=None)
+    @given(STEPS)
+    def check(steps):
+        chains: list[list[str]] = []
+        for number, (verb, pick) in enumerate(steps):
+            world.clock.advance(60)
+            there = [(chain, ref) for chain in chains for ref in chain]
+            if verb == "write" or not there:
+                chains.append([write(app, journal, f"the quokka eats leaf {number}")])
+                continue
+            chain, ref = there[pick % len(there)]
+            if verb == "delete":
+                amend.delete(ref)
+                chain.remove(ref)
+            elif ref == chain[-1]:
+                chain.append(superseding(app, journal, ref, f"the kiwi eats leaf {number}"))
+            else:
+                with pytest.raises(Conflict, match="superseded by"):
+                    amend.supersede(ref, f"the wombat eats leaf {number}")
+        app.filing.sweep()
+        every = [ref for chain in chains for ref in chain]
+        found = {ref: doc.ref for ref, doc in newest_of(app.index, every).items()}
+        assert found == {ref: chain[-1] for chain in chains for ref in chain[:-1]}
+        for chain in chains:
+            assert [opened(app, x).facts["superseded_by"] for x in chain] == [*chain[1:], ""][
+                : len(chain)
+            ]
+
+    check()
+    world.close()
 
 
 @pytest.mark.parametrize(

@@ -350,11 +350,17 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 class EditableText(Struct, frozen=True, kw_only=True):
-    """The text of an entry as it may be edited; version: a token that changes with the entry."""
+    """The text of an entry as it may be edited.
+
+    Attributes:
+        version: A token that changes with the entry.
+        supersedes: The ref of the entry whose place it took; empty for none.
+    """
 
     ref: str
     text: str
     version: str
+    supersedes: str = ""
 
 
 class Amendment(Struct, frozen=True, kw_only=True):

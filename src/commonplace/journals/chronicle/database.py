@@ -22,10 +22,12 @@ from commonplace.core.errors import (
 from commonplace.db.sqlite import BUSY_S, erase, snapshot, transaction, translated
 from commonplace.journals.chronicle.event import (
     JOURNAL,
+    SUPERSEDES,
     Mention,
     count_tags,
     nothing_to_undo,
     parse_tags,
+    relinked,
     render_tags,
 )
 from commonplace.journals.chronicle.file import ChronicleFile, explained
@@ -413,6 +415,7 @@ class ChronicleDatabase:
         with self.writing(event.ref, erases=True) as conn:
             event = self._current(conn, event.id, expected)
             conn.execute(SQL["drop_entry"], {"rowid": event.place})
+            self._close_chain(conn, event)
             return event
 
     def delete_all(self, stamps: Mapping[str, str]) -> list[Event]:
@@ -430,7 +433,23 @@ class ChronicleDatabase:
                     if event.stamp == stamps[event.id]:
                         conn.execute(SQL["drop_entry"], {"rowid": event.place})
                         gone.append(event)
+            for event in gone:
+                self._close_chain(conn, event)
         return gone
+
+    def _close_chain(self, conn: sqlite3.Connection, gone: Event) -> None:
+        """Have what took the place of a deleted entry take that of the one before it."""
+        if not gone.supersedes:
+            return
+        link = f"{SUPERSEDES}{gone.id}"
+        reading = Layout(generation="D2").reading("where_tag")
+        for row in conn.execute(reading, {"tag": link}).fetchall():
+            with contextlib.suppress(Unreadable):
+                later = event_of(row)
+                tags = relinked(later, link, gone)
+                if tags != later.tags:
+                    changes = {"rowid": later.place, "tags": render_tags(tags)}
+                    conn.execute(SQL["set_tags"], changes)
 
     def _current(self, conn: sqlite3.Connection, identity: str, expected: str | None) -> Event:
         event = event_of(self._row(conn, Layout(generation="D2"), identity))

@@ -215,6 +215,20 @@ def own_tags(tags: Iterable[str]) -> list[str]:
     return [tag for tag in tags if not _is_link(tag)]
 
 
+def relinked(later: Event, link: str, gone: Event) -> tuple[str, ...]:
+    """The tags of an entry, with a link to what one had replaced that is gone.
+
+    Args:
+        later: The entry.
+        link: The tag that names the one that is gone.
+        gone: That one.
+    """
+    own = next((x for x in gone.tags if _is_link(x)), "")
+    if own == f"{SUPERSEDES}{later.id}":
+        return later.tags
+    return tuple(own if tag == link else tag for tag in later.tags)
+
+
 def _is_link(tag: str) -> bool:
     return tag.startswith(SUPERSEDES) and len(tag) > len(SUPERSEDES)
 

@@ -28,11 +28,14 @@ from commonplace.core.files import (
 from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle.event import (
     JOURNAL,
+    SUPERSEDES,
+    Changes,
     Event,
     Mention,
     changed,
     count_tags,
     nothing_to_undo,
+    relinked,
     storable,
     written_apart,
 )
@@ -52,7 +55,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.journals.chronicle.event import (
-        Changes,
         EventDraft,
         EventQuery,
         TagCount,
@@ -250,6 +252,7 @@ class ChronicleTree:
         """Remove an entry's file, and the folders that are empty then. Raises: as edit."""
         with self._locked():
             event, path = self._current(wanted, expected)
+            self._close_chain([event])
             self._remove(path)
             return event
 
@@ -260,9 +263,23 @@ class ChronicleTree:
         """
         with self._locked():
             doomed = [x for x in self._events() if stamps.get(x[0].id) == x[0].stamp]
+            self._close_chain([event for event, _ in doomed])
             for _, path in doomed:
                 self._remove(path)
         return [event for event, _ in doomed]
+
+    def _close_chain(self, doomed: Sequence[Event]) -> None:
+        """Have what took the place of entries take that of those before them.
+
+        Done before they go: a process that is killed between leaves two that claim one place.
+        """
+        links = {f"{SUPERSEDES}{event.id}": event for event in doomed if event.supersedes}
+        for later, path in list(self._events()) if links else ():
+            for link, event in links.items():
+                tags = relinked(later, link, event)
+                if tags != later.tags:
+                    draft = changed(later, Changes(tags=tags))
+                    replace_file(type(self.path)(path), _render(draft))
 
     def _current(self, wanted: str, expected: str | None) -> tuple[Event, str]:
         event, path = self._find(wanted)

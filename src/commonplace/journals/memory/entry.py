@@ -126,6 +126,13 @@ def version_of(record: Record) -> str:
     return text_hash(repr(record))
 
 
+def former_of(record: Record | None) -> str:
+    """The id of the record whose place one took; empty for none, and for no record."""
+    if record is None or record.kind == "preference":
+        return ""
+    return record.supersedes
+
+
 def refuse_other_version(record: Record, expected: str) -> None:
     """Refuse a record that has changed since it was read. Raises: Conflict.
 

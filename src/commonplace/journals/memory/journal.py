@@ -16,6 +16,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.journals.memory.database import MemoryDatabase, sql
 from commonplace.journals.memory.entry import (
     apply_draft,
+    former_of,
     not_found,
     parse_id,
     parse_ref,
@@ -120,10 +121,14 @@ class MemoryJournal:
             return False
         named = self._named(kind, ref_id)
         with self.database.writing() as conn:
-            record = self._find(conn, kind, ref_id) if expected else None
-            if record is not None:
+            record = self._find(conn, kind, ref_id)
+            if record is not None and expected:
                 refuse_other_version(record, expected)
-            return bool(conn.execute(sql()[f"delete_{kind}"], named).rowcount)
+            is_gone = bool(conn.execute(sql()[f"delete_{kind}"], named).rowcount)
+            if former := former_of(record):
+                # One place is taken once: what follows takes it after this one left.
+                conn.execute(sql()[f"relink_{kind}"], {**named, "former": former})
+            return is_gone
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
         """Records of a kind, newest first; see the port. Raises: Invalid, Unavailable."""

@@ -84,6 +84,22 @@ VALUES (:user_id, :language, :religion, :flags, :created_at, :updated_at)
 ON CONFLICT (user_id) DO UPDATE SET language = excluded.language, religion = excluded.religion,
     flags = excluded.flags, updated_at = excluded.updated_at;
 
+-- name: relink_message
+-- What took the place of a message that is gone takes that of the one before it.
+UPDATE wb_message SET supersedes = :former WHERE user_id = :user_id AND supersedes = :id AND id <> :former;
+
+-- name: relink_journal
+-- What took the place of a journal entry that is gone takes that of the one before it.
+UPDATE wb_journal SET supersedes = :former WHERE user_id = :user_id AND supersedes = :id AND id <> :former;
+
+-- name: relink_todo
+-- What took the place of a thing to do that is gone takes that of the one before it.
+UPDATE wb_todo SET supersedes = :former WHERE user_id = :user_id AND supersedes = :id AND id <> :former;
+
+-- name: relink_gratitude
+-- What took the place of a gratitude that is gone takes that of the one before it.
+UPDATE wb_gratitude SET supersedes = :former WHERE user_id = :user_id AND supersedes = :id AND id <> :former;
+
 -- name: delete_message
 -- A message leaves.
 DELETE FROM wb_message WHERE user_id = :user_id AND id = :id;

@@ -204,13 +204,22 @@ def render_file(body: str, at: datetime, zone: tzinfo, more: str = "") -> str:
 
 def mark_superseded(raw: str, successor: str) -> str:
     """A file whose frontmatter says which entry took its place; one without gets a frontmatter."""
+    return _with_key(raw, SUPERSEDED_BY, successor)
+
+
+def mark_superseding(raw: str, former: str) -> str:
+    """A file whose frontmatter says whose place it took, in place of what it said of that."""
+    return _with_key(raw, SUPERSEDES, former)
+
+
+def _with_key(raw: str, key: str, value: str) -> str:
     frontmatter, body = split_frontmatter(raw)
     kept = [
         line
         for line in frontmatter.splitlines(keepends=True)[1:-1]
-        if not line.lower().startswith(f"{SUPERSEDED_BY}:")
+        if not line.lower().startswith(f"{key}:")
     ]
-    return "".join(["---\n", *kept, f"{SUPERSEDED_BY}: {successor}\n---\n", body])
+    return "".join(["---\n", *kept, f"{key}: {value}\n---\n", body])
 
 
 def decode(content: bytes) -> str:

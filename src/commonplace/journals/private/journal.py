@@ -36,6 +36,7 @@ from commonplace.journals.private.format import (
     PrivateEntry,
     decode,
     mark_superseded,
+    mark_superseding,
     render_thoughts,
     version_of,
 )
@@ -385,6 +386,13 @@ class PrivateJournal:
         place = self._place(ref)
         with locked(place.path.parent):
             raw = decode(_current(place, None))
+            now = read_entry(place, self.zone)
+            later = self._find_linked(now.superseded_by, place.root)
+            if later is not None and later.supersedes == place.ref:
+                # Written in its place, or in that of one between them that was deleted since.
+                if split_frontmatter(later.raw)[1].strip() != text.strip():
+                    raise already_superseded(place.ref, later.ref)
+                return now, ThoughtsWritten(refs=(later.ref,), at=later.at, repeated=True)
             written = self._writer.write_successor(
                 place.root, text, at, place.ref, now=self._clock()
             )
@@ -407,6 +415,11 @@ class PrivateJournal:
         folder = place.path.parent
         with locked(folder):
             _current(place, expected)
+            gone = read_entry(place, self.zone)
+        # The folders of others are locked one after another, and never within this one's lock.
+        self._close_chain(gone, place.root)
+        with locked(folder):
+            _current(place, expected)
             remove_file(place.sidecar)
             remove_file(place.path)
             remove_file(place.sidecar)
@@ -415,6 +428,33 @@ class PrivateJournal:
             with contextlib.suppress(OSError):  # others lie in it, or came since
                 os.rmdir(folder)
                 sync_folder(folder.parent)
+
+    def _close_chain(self, gone: PrivateEntry, root: Root) -> None:
+        """Have what took the place of an entry that goes take that of the one before it.
+
+        Done before it goes: a process that is killed between leaves the entry, to be deleted again.
+        """
+        former = self._find_linked(gone.supersedes, root)
+        later = self._find_linked(gone.superseded_by, root)
+        if former is None or later is None or later.supersedes != gone.ref or later == former:
+            return
+        self._mark(later.ref, root, lambda raw: mark_superseding(raw, former.ref))
+        self._mark(former.ref, root, lambda raw: mark_superseded(raw, later.ref))
+
+    def _find_linked(self, ref: str, root: Root) -> PrivateEntry | None:
+        """The entry that a frontmatter names, while it is there; anybody may have written it."""
+        if not ref.startswith(SCHEME):
+            return None
+        with contextlib.suppress(CommonplaceError):
+            return read_entry(parse_place(ref, (root,)), self.zone)
+        return None
+
+    def _mark(self, ref: str, root: Root, mark: Callable[[str], str]) -> None:
+        place = parse_place(ref, (root,))
+        with locked(place.path.parent):
+            raw = decode(_current(place, None))
+            if (marked := mark(raw)) != raw:
+                replace_file(place.path, marked.encode())
 
     def problems(self) -> list[Problem]:
         """What is wrong in the folders now; reads every file, changes nothing."""

@@ -373,14 +373,31 @@ class TimelineJournal:
                 entry = self._read_written(conn, entry_id) if gone is None else gone[0]
                 if gone is None:
                     refuse_other_version(entry, expected)
-                    with suppress(NotFound):
-                        if entry.supersedes:
-                            former = entry.supersedes.removeprefix(f"{JOURNAL}:")
-                            self._mark_replaced(conn, self._read_written(conn, former))
+                    self._close_chain(conn, entry)
                 above = remove(conn, self.due_periods, entry_id, entry, now=self.clock())
         erase(self.database)
         refs = [entry_id, *(unpack_id(name) for _, name in above if name)]
         return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
+
+    def _close_chain(self, conn: sqlite3.Connection, gone: TimelineEntry) -> None:
+        """Have what took the place of an entry that goes take that of the one before it."""
+        if not gone.supersedes:
+            return
+        with suppress(NotFound):
+            former = gone.supersedes.removeprefix(f"{JOURNAL}:")
+            self._mark_replaced(conn, self._read_written(conn, former))
+        row = conn.execute(sql()["successor"], {"ref": gone.ref}).fetchone()
+        if row is not None and (later := entry_of(row)).ref != gone.supersedes:
+            now, change = self.clock(), note_change(conn, later.seq)
+            draft = TimelineDraft(
+                content=later.content,
+                entry_type=later.entry_type,
+                metadata={**later.metadata, SUPERSEDES: gone.supersedes},
+            )
+            row = self.adder(conn, now).row(draft, later.at, later.id)
+            conn.execute(sql()["update"], {**row, "seq": later.seq})
+            if later.entry_type == RAW:
+                self.due_periods.mark(conn, later.at, change=change, now=now)
 
     def docs(self, entries: Sequence[TimelineEntry]) -> list[Change]:
         """What the index should hold of these entries now."""

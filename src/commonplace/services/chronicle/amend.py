@@ -24,7 +24,9 @@ class ChronicleAmender(Struct, frozen=True):
     def read_text(self, ref: str) -> EditableText:
         """The message of an entry; see the port."""
         event = self.service.chronicle.read_event(ref)
-        return EditableText(ref=event.ref, text=event.message, version=event.stamp)
+        return EditableText(
+            ref=event.ref, text=event.message, version=event.stamp, supersedes=event.supersedes
+        )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change the message; what was there is not kept. See the port."""

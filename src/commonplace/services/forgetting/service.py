@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.ports import Source
-    from commonplace.core.values import Doc, Since
+    from commonplace.core.values import Doc, EditableText, Since
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
     from commonplace.services.forgetting.selection import EntrySelection
@@ -163,7 +163,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
         Raises: as `AmendService.read_text`; Unavailable where a journal cannot be read.
         """
-        named = [self.amend.read_text(ref) for ref in dict.fromkeys(refs)]
+        named = _newest_first([self.amend.read_text(ref) for ref in dict.fromkeys(refs)])
         stays = [_stays(each.ref) for each in named if each.ref.startswith(_NOTEBOOK)]
         entries = [
             PlannedDeletion(ref=each.ref, text=each.text, version=each.version)
@@ -298,6 +298,21 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         scan = ByteScan()
         scan.read_files([self.drafts], telling, self.skip)
         yield from (type(self.drafts)(place) for place in sorted(scan.found))
+
+
+def _newest_first(named: Sequence[EditableText]) -> list[EditableText]:
+    """What took the place of an entry before that entry: it changes where the other goes first."""
+    former = {each.ref: each.supersedes for each in named}
+    depths: dict[str, int] = {}
+    for each in named:
+        way: dict[str, None] = {}
+        ref = each.ref
+        while ref in former and ref not in way and ref not in depths:
+            way[ref] = None
+            ref = former[ref]
+        least = depths.get(ref, 0) + 1
+        depths |= {passed: least + n for n, passed in enumerate(reversed(way))}
+    return sorted(named, key=lambda each: -depths[each.ref])
 
 
 def _lead_of(place: str, places: Sequence[tuple[Path, str]]) -> str:

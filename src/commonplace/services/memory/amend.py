@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.memory.entry import (
+    former_of,
     inherited,
     parse_ref,
     refuse_other_version,
@@ -42,7 +43,11 @@ class MemoryAmender(Struct, frozen=True):
         """What `edit` replaces of a record: a title, a body or a text. See the port."""
         record = self._read(ref)
         text = record.body if isinstance(record, JournalEntry) else record.text
-        return EditableText(ref=record.ref, text=text, version=version_of(record))
+        former = former_of(record)
+        supersedes = ref_of(record.kind, former) if former else ""
+        return EditableText(
+            ref=record.ref, text=text, version=version_of(record), supersedes=supersedes
+        )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change a title, a body or a text; supersede a message. See the port."""

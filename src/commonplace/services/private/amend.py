@@ -25,7 +25,9 @@ class PrivateAmender(Struct, frozen=True):
     def read_text(self, ref: str) -> EditableText:
         """The whole file of an entry; see the port."""
         entry = self.service.open_entry(ref)
-        return EditableText(ref=entry.ref, text=entry.raw, version=entry.version)
+        return EditableText(
+            ref=entry.ref, text=entry.raw, version=entry.version, supersedes=entry.supersedes
+        )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Replace all but the frontmatter, which stays where the text has none; see the port."""

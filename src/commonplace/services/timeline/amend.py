@@ -24,7 +24,12 @@ class TimelineAmender(Struct, frozen=True):
     def read_text(self, ref: str) -> EditableText:
         """The content of an entry; see the port."""
         entry = self.service.journal.read(_id_of(ref))
-        return EditableText(ref=entry.ref, text=entry.content, version=version_of(entry))
+        return EditableText(
+            ref=entry.ref,
+            text=entry.content,
+            version=version_of(entry),
+            supersedes=entry.supersedes,
+        )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change the content; what was there is not kept. See the port."""

@@ -23,6 +23,7 @@ from commonplace.db.postgres.text_lists import Texts
 from commonplace.db.queries import read_queries
 from commonplace.journals.memory.entry import (
     apply_draft,
+    former_of,
     may_be_id,
     not_found,
     parse_id,
@@ -163,11 +164,15 @@ class MemoryPostgres:
         if not may_be_id(ref_id):
             return False
         with self._database.owner_transaction(self._owner) as conn:
-            if expected:
-                record = self._find(conn, kind, ref_id, lock=" FOR UPDATE")
-                if record is not None:
-                    refuse_other_version(record, expected)
-            return _is_changed(conn, f"delete_{kind}", self._named(kind, ref_id))
+            named = self._named(kind, ref_id)
+            record = self._find(conn, kind, ref_id, lock=" FOR UPDATE")
+            if record is not None and expected:
+                refuse_other_version(record, expected)
+            is_gone = _is_changed(conn, f"delete_{kind}", named)
+            if former := former_of(record):
+                # One place is taken once: what follows takes it after this one left.
+                conn.execute(query(f"relink_{kind}"), {**named, "former": former})
+            return is_gone
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
         """Records of a kind, newest first; see the port. Raises: Invalid, Unavailable."""
