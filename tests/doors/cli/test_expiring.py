@@ -254,3 +254,23 @@ def test_doctor_names_a_damaged_file_of_times_and_looks_at_the_rest(no_weights):
     assert {"chronicle", "private", "index"} <= {each["where"] for each in found["notes"]}
     book().unlink()
     assert run("list").exit_code == 0
+
+
+def test_what_cannot_be_forgotten_keeps_nothing_else(no_weights, plain_permissions):
+    """The rest is forgotten; the error and doctor name the one that is stuck, and how to go on."""
+    stuck = facts("private", "write", SECRET, "--expires", "tomorrow")["refs"][0]
+    gone = facts("log", "only for now", "--expires", "tomorrow")["ref"]
+    let_expire()
+    (path,) = [x for x in Path.home().rglob("*.md") if SECRET in x.read_text("utf-8")]
+    path.parent.chmod(0o500)
+    with plain_permissions():
+        refused = run("list")
+        assert refused.exit_code != 0
+        assert f"{stuck} has expired and cannot be forgotten" in refused.stderr
+        assert list(json.loads(book().read_text("utf-8"))) == [stuck]
+        (problem,) = [x for x in facts("doctor", code=1)["problems"] if x["where"] == "expiring"]
+        assert stuck in problem["what"]
+        assert run("expire", stuck, "--never").exit_code == 0
+        assert [item["ref"] for item in facts("list")["items"]] == [stuck]
+    path.parent.chmod(0o700)
+    assert run("open", gone).exit_code == 3

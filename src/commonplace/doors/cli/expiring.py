@@ -43,7 +43,9 @@ def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -
             text = "\n".join(lines or ["Nothing expires."])
             show(Answer(text=text, facts={"items": listed}), as_json)
             return
-        whole = find_entry(app, ref, app.amend.service().read_text).ref
+        # What expires may stay even where it can be read no more.
+        is_whole = never and ref in dict(service.list_expiring())
+        whole = ref if is_whole else find_entry(app, ref, app.amend.service().read_text).ref
         if never:
             was = service.cancel(whole)
             text = f"{whole} stays." if was else f"{whole} would not have expired."

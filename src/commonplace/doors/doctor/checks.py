@@ -163,8 +163,17 @@ class Doctor:
 
     def _check_expiring(self) -> Iterator[Finding]:
         try:
-            if count := len(read_expiring(self._app.folder)):
-                yield f"{_count_of(count, 'entry')} with a time to expire: `commonplace expire`."
+            known = read_expiring(self._app.folder)
+            now = self._app.clock().timestamp()
+            for ref in sorted(ref for ref, at in known.items() if at <= now):
+                yield Problem(
+                    what=f"{ref} has expired and was not forgotten.",
+                    hint=f"`commonplace list` says why; `commonplace expire {ref} --never` lets it"
+                    " stay.",
+                )
+            if known:
+                count = _count_of(len(known), "entry")
+                yield f"{count} with a time to expire: `commonplace expire`."
         except CommonplaceError as exc:
             yield Problem(what=exc.located, hint=exc.located_hint)
 

@@ -16,7 +16,7 @@ from commonplace.core.when.ahead import parse_ahead
 from commonplace.services.times import naming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
@@ -81,7 +81,8 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         Where nothing is, this is a look at two files.
 
         Raises:
-            Unavailable: Something due cannot be forgotten, so nothing may be answered.
+            Unavailable: Something due cannot be forgotten, so nothing may be answered; all else
+                that is due is forgotten.
         """
         now = micros(self.clock()) / 1e6
         service = self.forgetting()
@@ -89,19 +90,39 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         if not self.book.has_due(now):
             return notes
         due = [ref for ref, at in self.book.read().items() if at <= now]
+        try:
+            self._forget(service, due)
+        except CommonplaceError:
+            # Together costs one look at all that is written; one by one, all goes but what cannot.
+            self._forget_each(service, due)
+        else:
+            self.book.drop(due)
+        return notes
+
+    def _forget_each(self, service: ForgettingService, due: Sequence[str]) -> None:
+        failed: list[tuple[str, CommonplaceError]] = []
+        for ref in due:
+            try:
+                self._forget(service, [ref])
+            except CommonplaceError as exc:
+                failed.append((ref, exc))
+            else:
+                self.book.drop([ref])
+        if failed:
+            ref, why = failed[0]
+            raise Unavailable(
+                f"{ref} has expired and cannot be forgotten: {why.args[0]}",
+                hint=f"{why.hint} `commonplace expire {ref} --never` lets it stay.".strip(),
+                place=why.place,
+            ) from why
+
+    def _forget(self, service: ForgettingService, due: Sequence[str]) -> None:
         while there := [ref for ref in due if self._is_there(service, ref)]:
             try:
                 service.delete(service.plan(there))
             except NotFound:
                 continue  # another process was faster with some; the others are still there
-            except CommonplaceError as exc:
-                raise Unavailable(
-                    f"{there[0]} has expired and cannot be forgotten: {exc.message}",
-                    hint="`commonplace forget` or `commonplace expire REF --never` settles it.",
-                ) from exc
-            break
-        self.book.drop(due)
-        return notes
+            return
 
     def _is_there(self, service: ForgettingService, ref: str) -> bool:
         try:
