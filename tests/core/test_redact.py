@@ -28,6 +28,10 @@ KNOWN = [
     "ey" + "JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N",
 ]
 NAMED = [
+    (r'{"said": "{\"password\": \"correct horse\"}"}', "correct horse"),
+    (r"\"api_key\":\"0123456789abcdef\"", "0123456789abcdef"),
+    ("password：hunter2", "hunter2"),
+    ("pass\u200bword: hunter2", "hunter2"),
     ("password: hunter2", "hunter2"),
     ('{"password": "correct horse"}', "correct horse"),
     ("DB_PASSWORD='s3cret!x'", "s3cret!x"),
@@ -178,6 +182,12 @@ PRIVATE = [
     ("the tag `<private>` is a word", "the tag `<private>` is a word", 0),
     ("a </private> b", "a </private> b", 0),
     ("`x`<private>b</private>", "`x`", 1),
+    ("a < private >b</ PRIVATE > c", "a  c", 1),
+    ('a <private reason="pay > roll">b', "a ", 1),
+    ("a <Private reason='payroll' level=3>b</private> c", "a  c", 1),
+    ("a <private\n>b <private x=1>c</private> d</private>e", "a e", 1),
+    ("a <private>b <private>c</private> d", "a ", 1),
+    ("scp -i <private key> x", "scp -i <private key> x", 0),
 ]
 
 

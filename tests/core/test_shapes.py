@@ -301,3 +301,27 @@ def test_a_secret_behind_an_escape_is_found(before):
     token = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
     text = f'{{"said": "It is{before}{token}"}}'
     assert [text[span.start : span.end] for span in find(text)] == [token]
+
+
+TOKEN = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
+DISGUISED = [
+    "".join(chr(ord(sign) + 0xFEE0) for sign in TOKEN),
+    "\u200b".join(TOKEN),
+    TOKEN[:9] + "\u00ad\u2060" + TOKEN[9:],
+    "\ufeff" + TOKEN[:20] + "\u200d" + TOKEN[20:],
+    TOKEN[:12] + "".join(chr(0x1D41A + ord(x) - ord("a")) for x in "ijklm") + TOKEN[17:],
+]
+
+
+@pytest.mark.parametrize("secret", DISGUISED)
+def test_a_secret_with_signs_that_nobody_sees_is_found(secret):
+    """All of it goes, and nothing around it."""
+    text = f"日本 👩\u200d👩 it is {secret}, x"
+    assert left_of(text) == text.replace(secret.strip("\ufeff"), "")
+
+
+@pytest.mark.parametrize("word", ["x_", "x-", "my_key_", "_", "--x-"])
+def test_a_secret_that_is_glued_to_a_word_is_found(word):
+    """As an underscore or a hyphen does it; a short beginning in a word is none."""
+    assert left_of(f"in {word}{TOKEN}.") == f"in {word}."
+    assert find(f"{word}sk-team-of-many-people-of-1999") == [] or word.endswith("_")

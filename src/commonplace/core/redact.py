@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,7 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.own_shapes import own_patterns
-from commonplace.core.shapes import Span, find, hinted
+from commonplace.core.shapes import Span, find, hinted, undisguised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +42,13 @@ MOST_OF_A_NAME = 100
 
 _MARK = re.compile(r"\[secret: [^\[\],\n]{1,60}, [0-9a-f]{4,16}\]")
 _MARK_BEGINS = "[secret: "
-_PRIVATE = re.compile(r"(`?)<(/?)private>(`?)", re.IGNORECASE)
+_PRIVATE = re.compile(
+    r"<\s{0,8}(?P<ends>/?)\s{0,8}private"
+    # What stands behind the word has the form of attributes: `<private key>` is a placeholder.
+    r"(?:\s{1,8}[\w:.-]{1,40}\s{0,8}=\s{0,8}(?:\"[^\"]{0,200}\"|'[^']{0,200}'|[^\s\"'<>]{1,200})){0,8}"
+    r"\s{0,8}>",
+    re.IGNORECASE,
+)
 _SECRET_NAME = re.compile(
     r"(?i)(?:passwor[dt]|passwd|passphrase|pwd|kennwort|contraseña|mot de passe|secret|token"
     r"|credential|key|authorization)s?$"
@@ -120,7 +128,7 @@ class Screen:
         """As `copied`, of many texts: what none of them hints at is looked for in none."""
         whole = "\n".join(texts)
         shapes = hinted(whole)
-        if not (self._own or shapes or "<private>" in whole.lower()):
+        if not (self._own or shapes or _PRIVATE.search(whole)):
             return list(texts)
         return [self._written(text, refuses=False, shapes=shapes) for text in texts]
 
@@ -164,16 +172,16 @@ class Screen:
         """
         spans = find(text, shapes)
         if self._own:
-            own = [
-                Span(*match.span(), OWN)
-                for pattern in self._compiled()
-                for match in pattern.finditer(text)
-                if match[0]
-            ]
+            own = self._find_own(text)
+            if disguised := undisguised(text):
+                plain, places = disguised
+                own += [
+                    Span(places[x], places[y - 1] + 1, OWN) for x, y, _ in self._find_own(plain)
+                ]
             spans = _united([*own, *spans])
         if spans and _MARK_BEGINS in text:
             marks = [match.span() for match in _MARK.finditer(text)]
-            spans = [x for x in spans if not any(a <= x.start and x.end <= b for a, b in marks)]
+            spans = [x for x in spans if not _is_inside(x, marks)]
         return spans
 
     def mark(self, secret: str, kind: str, digits: int = _DIGITS) -> str:
@@ -224,6 +232,14 @@ class Screen:
         pairs = zip(hidden.texts[::2], hidden.texts[1::2], strict=True)
         return "\n\n".join(fenced(text, origin) for origin, text in pairs)
 
+    def _find_own(self, text: str) -> list[Span]:
+        return [
+            Span(*match.span(), OWN)
+            for pattern in self._compiled()
+            for match in pattern.finditer(text)
+            if match[0]
+        ]
+
     def _compiled(self) -> list[re.Pattern[str]]:
         if self._patterns is None:
             self._patterns = own_patterns(self._own)
@@ -273,22 +289,23 @@ def without_private(text: str) -> tuple[str, int]:
     One without an end goes to the end of the text: what was marked private is rather lost than
     kept. A tag that is quoted alone between two backticks is a word.
     """
-    if "<private>" not in text and "<private>" not in text.lower():
-        return text, 0
     kept: list[str] = []
     depth = count = done = 0
     for tag in _PRIVATE.finditer(text):
-        if tag[1] and tag[3]:
+        start, end = tag.span()
+        if text[start - 1 : start] == "`" == text[end : end + 1]:
             continue
-        if tag[2]:
+        if tag["ends"]:
             depth = max(depth - 1, 0)
             if not depth and done < 0:
-                done = tag.end(2) + len("private>")
+                done = end
         else:
             if not depth:
-                kept.append(text[done : tag.start(2) - 1])
+                kept.append(text[done:start])
                 count, done = count + 1, -1
             depth += 1
+    if not count:
+        return text, 0
     if done >= 0:
         kept.append(text[done:])
     return "".join(kept), count
@@ -325,6 +342,12 @@ def read_key(home: str) -> bytes:
 def screen_of(home: str, own: Sequence[str], at_write: str) -> Screen:
     """The screen of one home, as its settings say; the key is read when it is needed."""
     return Screen(cache(lambda: read_key(home)), own=own, at_write=at_write)
+
+
+def _is_inside(span: Span, marks: Sequence[tuple[int, int]]) -> bool:
+    """Whether a span lies in one of the marks, which are in their order and do not overlap."""
+    at = bisect_right(marks, (span.start, sys.maxsize)) - 1
+    return at >= 0 and span.end <= marks[at][1]
 
 
 def _kinds(spans: Sequence[Span]) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 class Shape(NamedTuple):
@@ -48,9 +48,10 @@ class Span(NamedTuple):
 
 _GITLEAKS = "gitleaks, config/gitleaks.toml"
 _GITHUB = "docs.github.com, supported secret scanning patterns"
-_NAME_END = r"[\"'`]?\]?[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}"
+# Before a quote stand the backslashes of JSON in a text of JSON.
+_NAME_END = r"(?:\\{0,3}[\"'`])?\]?[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}"
 _VALUE = (
-    r"(?:\"(?P<d>[^\"\r\n]{3,200})\"|'(?P<q>[^'\r\n]{3,200})'"
+    r"(?:\\{1,3}\"(?P<e>[^\"\\\r\n]{3,200})\\{1,3}\"|\"(?P<d>[^\"\r\n]{3,200})\"|'(?P<q>[^'\r\n]{3,200})'"
     r"|(?P<s>[^\s\"'`,;<>\[\]]{3,400}))"
 )
 _KEYS = "|".join(
@@ -132,7 +133,7 @@ SHAPES: tuple[Shape, ...] = (
         "Slack token",
         "api.slack.com/authentication/token-types",
         ("xox", "xapp-"),
-        r"xox[abceprs](?:\.xox[bp])?-[\w-]{10,400}|xapp-[\w-]{10,300}",
+        r"xox[abceprs](?:\.xox[bp])?-[\w-]{10,400}|xapp-\d-[\w-]{10,300}",
     ),
     Shape(
         "Slack webhook",
@@ -419,6 +420,12 @@ _WHOLE = [(hint, x) for hint, x in _HINTS if not SHAPES[x].named and not SHAPES[
 _SHORTEST = 15
 """Of the words that may hold a secret with a beginning of its own, in characters."""
 
+_CLEAR_BEGINNING = 4
+
+_DISGUISES = re.compile(
+    "[\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff\uff01-\uff5e\U0001d400-\U0001d7ff]"
+)
+
 _DIGIT, _LETTER, _SYMBOL = re.compile(r"\d"), re.compile("[A-Za-z]"), re.compile(r"[!@#$%^&*?~+]")
 _PROGRAM = re.compile(
     r"\[secret: |[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)*[({]|[({\\|%*]"
@@ -440,7 +447,9 @@ def _compiled(shape: Shape) -> re.Pattern[str]:
         return re.compile(shape.pattern, re.IGNORECASE)
     inside = shape.pattern.startswith(("(?<=", "://", "/", "-", r"\."))
     # In JSON and in an address the end of an escape looks like the end of a word.
-    begins = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
+    # A long beginning is known behind `x_` or `x-` too; `task-sk-team` is a word.
+    signs = "" if min(map(len, shape.hints)) >= _CLEAR_BEGINNING else "-"
+    begins = rf"(?:(?<![A-Za-z0-9{signs}])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{{2}}))"
     return re.compile(shape.pattern if inside else f"{begins}(?:{shape.pattern})")
 
 
@@ -450,6 +459,8 @@ def hinted(text: str) -> list[Shape]:
     What has a beginning of its own is looked for in the long words alone, which are few: 2 % of a
     write of 1 KB, where looking through all of the text takes 15 %.
     """
+    if disguised := undisguised(text):
+        text = f"{text}\n{disguised[0]}"
     folded = _folded(text)
     found = {x for hint, x in _NAMED if hint in folded}
     found.update(x for hint, x in _SPLIT if hint in text)
@@ -466,16 +477,55 @@ def find(text: str, shapes: Iterable[Shape] | None = None) -> list[Span]:
         text: Any text, however hostile: the time is linear in its length.
         shapes: Those that `hinted` gave for it, or for a longer text around it.
     """
+    shapes = list(hinted(text) if shapes is None else shapes)
+    found = _found(text, shapes)
+    if shapes and (disguised := undisguised(text)):
+        plain, places = disguised
+        found += [
+            (places[start], places[end - 1] + 1, order, kind)
+            for start, end, order, kind in _found(plain, shapes)
+        ]
+    return _joined(sorted(found))
+
+
+def undisguised(text: str) -> tuple[str, Sequence[int]] | None:
+    """A text without signs that nobody sees, its wide letters as usual ones; None for most texts.
+
+    Such signs come with what is copied from a page or a chat. The second value is where each of
+    its signs stands in the text.
+    """
+    if text.isascii() or not _DISGUISES.search(text):
+        return None
+    from array import array
+    from unicodedata import normalize
+
+    signs: list[str] = []
+    places = array("L")
+    done = 0
+    for match in _DISGUISES.finditer(text):
+        at = match.start()
+        signs.append(text[done:at])
+        places.extend(range(done, at))
+        done = at + 1
+        if len(plain := normalize("NFKC", match[0])) == 1 and plain != match[0]:
+            signs.append(plain)
+            places.append(at)
+    signs.append(text[done:])
+    places.extend(range(done, len(text)))
+    return "".join(signs), places
+
+
+def _found(text: str, shapes: Sequence[Shape]) -> list[tuple[int, int, int, str]]:
     found: list[tuple[int, int, int, str]] = []
     folded = ""
-    for order, shape in enumerate(hinted(text) if shapes is None else shapes):
+    for order, shape in enumerate(shapes):
         if shape.named and not folded:
             folded = _folded(text)
         for match in _matches(shape, text, folded if shape.named else text):
             span = _span_of(shape, match)
             if span is not None:
                 found.append((*span[:2], order, shape.kind))
-    return _joined(sorted(found))
+    return found
 
 
 def _folded(text: str) -> str:
