@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _ENTRY_POINTS = {
     "serve_http": "commonplace.doors.http.start:start",
     "serve_web": "commonplace.doors.web.start:start",
+    "web_limits": "commonplace.doors.web.guard:PageLimits",
     "web_for_tokens": "commonplace.doors.web.served:pages_for_tokens",
     "mcp_over_http": "commonplace.doors.mcp.server:HttpServer",
     "mcp_over_stdio": "commonplace.doors.mcp.server:serve_stdio",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from starlette.testclient import TestClient
 from tests.doors.web.web_world import ADDRESS, WebWorld, csrf_of, words_of
 
 from commonplace.doors.web.table import PAGES
@@ -29,6 +30,17 @@ def test_the_link_again_in_the_same_browser(world):
     browser.get("/enter", params={"key": key})
     again = browser.get("/enter", params={"key": key})
     assert (again.status_code, again.headers["location"]) == (303, "/")
+
+
+def test_two_servers_of_one_machine_keep_their_browsers(world):
+    """Browsers keep cookies of all ports together: neither server overwrites the other's."""
+    one = world.browser()
+    two = TestClient(world.pages, base_url="http://127.0.0.1:8901", cookies=one.cookies)
+    assert two.get("/").status_code == 401  # nor does the cookie of one open the other
+    two.get("/enter", params={"key": world.entrance.new_key()})
+    assert {each.name for each in two.cookies.jar} == {"commonplace-8900", "commonplace-8901"}
+    again = TestClient(world.pages, base_url=ADDRESS, cookies=two.cookies)
+    assert (again.get("/").status_code, two.get("/").status_code) == (200, 200)
 
 
 @pytest.mark.parametrize("path", GET_PAGES)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import anyio
 
 from commonplace.doors.web.application import OneApp
 from commonplace.doors.web.live import PING_EVERY, LiveMarks
 
 
-def follow(world, count, between):
-    """The first events of a page; `between` is called with the number of each second before it."""
+def follow(world, count, between, *, end=math.inf):
+    """The first events of a page; `between` is called with the number of each second before it.
+
+    No page is open any more from the second `end` on.
+    """
     seconds = [0.0]
 
     async def sleep(length):
@@ -18,8 +23,13 @@ def follow(world, count, between):
 
     async def run():
         marks = LiveMarks(OneApp(world.app), monotonic=lambda: seconds[0], sleep=sleep)
-        events = marks.events("me")
-        return [await anext(events) for _ in range(count)]
+        events = marks.events("me", is_open=lambda: seconds[0] < end)
+        found = []
+        async for event in events:
+            found.append(event)
+            if len(found) == count:
+                break
+        return found
 
     return anyio.run(run)
 
@@ -39,6 +49,15 @@ def test_where_nothing_is_written_little_is_sent(world):
     seconds = []
     assert follow(world, 2, seconds.append)[1] == b": open\n\n"
     assert seconds[-1] == PING_EVERY
+
+
+def test_events_end_with_the_right_to_read(world):
+    """As when a token is revoked, or the server stops: nothing more is told."""
+
+    def write(second):
+        world.call("chronicle", "add_entry", message=f"deployed {second}")
+
+    assert follow(world, 9, write, end=3) == [b": open\n\n", *[b"event: new\ndata: \n\n"] * 2]
 
 
 def test_nobody_else_listens(world):

@@ -13,21 +13,30 @@ from tests.doors.web.web_world import ADDRESS, NOW, csrf_of, words_of
 
 from commonplace.app import Apps
 from commonplace.config.settings import read_settings
+from commonplace.doors.http.limits import Limits, RateLimiter
 from commonplace.doors.tokens import TokenFile
+from commonplace.doors.web.guard import LONGEST_KEY, PageLimits
 from commonplace.doors.web.served import pages_for_tokens
 from commonplace.doors.web.table import PAGES
 from commonplace.testing import FrozenClock
+
+LIMITS = Limits(per_second=1, burst=6, at_once=2, streams=1, body_bytes=2000, body_s=5)
 
 
 class ServedWorld:
     """A server's home, its tokens, its pages below /web."""
 
-    def __init__(self):
+    def __init__(self, limits=None):
         self.clock = FrozenClock(NOW)
+        self.is_stopping = False
         settings = read_settings(cwd=Path.cwd(), home=Path.home())
         self.home = settings.home
         self.apps = Apps(settings, user_home=Path.home(), clock=self.clock)
         self.tokens = TokenFile(settings.home, clock=self.clock)
+        limits = limits or Limits()
+        self.limits = PageLimits(
+            rates=RateLimiter(limits, self.clock.seconds), body_bytes=limits.body_bytes
+        )
         self.pages = pages_for_tokens(
             self.apps,
             tokens=self.tokens,
@@ -35,6 +44,8 @@ class ServedWorld:
             may_write=True,
             clock=self.clock,
             prefix="/web",
+            limits=self.limits,
+            is_stopping=lambda: self.is_stopping,
         )
 
     def stranger(self):
@@ -60,6 +71,51 @@ def world(words_only):
     made = ServedWorld()
     yield made
     made.apps.close()
+
+
+@pytest.fixture
+def narrow(words_only):
+    """A server that admits little."""
+    made = ServedWorld(LIMITS)
+    yield made
+    made.apps.close()
+
+
+def test_an_owner_who_asks_too_often_waits(narrow):
+    """All browsers of one owner count together; nobody else waits for them."""
+    ann, too, bob = narrow.browser("ann"), narrow.browser("ann"), narrow.browser("bob")
+    answers = [each.get("/web/").status_code for each in (ann, too) * 3]
+    assert answers == [200] * LIMITS.burst
+    refused = too.get("/web/")
+    assert refused.status_code == 429
+    assert refused.headers["retry-after"] == "1"
+    assert "More than 1 requests a second. Try again in a moment." in words_of(refused)
+    assert bob.get("/web/").status_code == 200
+    narrow.clock.advance(seconds=1)
+    assert ann.get("/web/").status_code == 200
+
+
+def test_an_owner_has_so_many_open_streams(narrow):
+    """The next one is refused; one that ended leaves its place."""
+    ann = narrow.browser("ann")
+    rates = narrow.limits.rates
+    with rates.stream("ann"):
+        assert ann.get("/web/live").status_code == 429
+    narrow.is_stopping = True  # so that the stream ends by itself
+    assert ann.get("/web/live").text == ": open\n\n"
+    assert ann.get("/web/live").status_code == 200
+
+
+def test_a_form_is_no_larger_than_a_call(narrow):
+    """The server's own limit holds; without a token it is that of a key."""
+    ann = narrow.browser("ann")
+    form = {"text": "x" * 2000, "csrf": csrf_of(ann, "/web/")}
+    answer = ann.post("/web/entry/save", data=form)
+    assert answer.status_code == 400
+    assert "Use less than 2000 bytes, or the command line." in words_of(answer)
+    form = {"key": "x" * LONGEST_KEY}
+    assert narrow.stranger().post("/web/enter", data=form).status_code == 400
+    assert narrow.stranger().post("/web/leave", data=form).status_code == 200
 
 
 def test_each_sees_their_own(world):

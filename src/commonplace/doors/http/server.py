@@ -170,7 +170,7 @@ class HttpDoor:
                 limits=self._limits,
                 inside=callers.answer,
                 withheld=self._names_withheld,
-                pages=self._pages_of(address),
+                pages=self._pages_of(address, rate_limiter, lambda: gate.is_stopping),
             )
             server = make_server(
                 gate,
@@ -193,7 +193,12 @@ class HttpDoor:
             # Calls that did not end in time are left behind in their threads, so nothing is joined.
             Lifecycle(self._close).leave(shutdown.status)
 
-    def _pages_of(self, address: ListenAddress) -> Application:
+    def _pages_of(
+        self,
+        address: ListenAddress,
+        rate_limiter: RateLimiter,
+        is_stopping: Callable[[], bool],
+    ) -> Application:
         """What answers browsers, imported when the first one asks."""
         made: list[Any] = []
 
@@ -207,6 +212,12 @@ class HttpDoor:
                         may_write=self._offer.may_write,
                         clock=self._clock,
                         prefix=WEB,
+                        limits=entry_point("web_limits")(
+                            rates=rate_limiter,
+                            body_bytes=self._limits.body_bytes,
+                            body_s=self._limits.body_s,
+                        ),
+                        is_stopping=is_stopping,
                     )
                 )
             await made[0](scope, receive, send)

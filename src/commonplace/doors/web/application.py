@@ -27,12 +27,15 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from commonplace.core.errors import CommonplaceError, Denied, Invalid
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
 from commonplace.core.redact import noting_secrets
 from commonplace.core.text import screening
+from commonplace.doors.protocol import RateLimitExceeded
 from commonplace.doors.web.guard import (
     HEADERS,
-    LONGEST_BODY,
+    LONGEST_KEY,
+    NO_LIMITS,
+    PageLimits,
     Visitors,
     check_form,
     check_host,
@@ -44,11 +47,20 @@ from commonplace.doors.web.table import PAGES, PageRow, row_of
 from commonplace.doors.web.visit import Download, Redirect, Visit, Visitor, WebPage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
+    from collections.abc import (
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Iterator,
+        Mapping,
+        MutableMapping,
+        Sequence,
+    )
     from pathlib import Path
     from typing import BinaryIO
 
     from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
     from commonplace.app import App
     from commonplace.core.clock import Clock
@@ -92,7 +104,8 @@ class WebApplication:
         clock: Says what time it is.
         shows_paths: Whether who looks may know where on this machine something lies.
         prefix: Where the pages begin, such as `/web`; empty for the root.
-        cookie: What the cookie is called: cookies of one machine are not kept apart by port.
+        limits: How much of it one owner may ask for.
+        is_stopping: Whether the server stops, and open streams are to end.
     """
 
     def __init__(
@@ -104,7 +117,8 @@ class WebApplication:
         clock: Clock,
         shows_paths: bool = True,
         prefix: str = "",
-        cookie: str = "commonplace",
+        limits: PageLimits = NO_LIMITS,
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._apps = apps
         self._entrance = entrance
@@ -112,7 +126,8 @@ class WebApplication:
         self._clock = clock
         self._shows_paths = shows_paths
         self._prefix = prefix
-        self._cookie = cookie
+        self._limits = limits
+        self._is_stopping = is_stopping
         self._visitors = Visitors()
         self._marks = LiveMarks(apps)
         self._limiter: anyio.CapacityLimiter | None = None
@@ -186,22 +201,30 @@ class WebApplication:
             if visitor is None:
                 return self._show_entrance(401)
             try:
-                form = await _form(request) if row.writes else {}
-                if row.writes:
-                    check_form(visitor, form.get("csrf", [""])[-1])
-            except CommonplaceError as exc:
-                return self._error(exc, visitor)
-            if self._limiter is None:
-                self._limiter = anyio.CapacityLimiter(THREADS)
-            try:
-                return await anyio.to_thread.run_sync(
-                    self._make, row, visitor, request, form, limiter=self._limiter
-                )
-            finally:
-                self._last_answer = time.monotonic()
-                self.first_answer.set()
+                with self._limits.rates.call(visitor.owner):
+                    return await self._counted(row, visitor, request)
+            except RateLimitExceeded as exc:
+                return self._too_many(exc, visitor)
 
         return answer
+
+    async def _counted(self, row: PageRow, visitor: Visitor, request: Request) -> Response:
+        """Answer a request that its owner's limits admit."""
+        try:
+            form = await self._form(request) if row.writes else {}
+            if row.writes:
+                check_form(visitor, form.get("csrf", [""])[-1])
+        except CommonplaceError as exc:
+            return self._error(exc, visitor)
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(THREADS)
+        try:
+            return await anyio.to_thread.run_sync(
+                self._make, row, visitor, request, form, limiter=self._limiter
+            )
+        finally:
+            self._last_answer = time.monotonic()
+            self.first_answer.set()
 
     def quiet_s(self) -> float:
         """How many seconds no page was asked for."""
@@ -275,6 +298,20 @@ class WebApplication:
         response.status_code = status
         return response
 
+    def _too_many(self, limit: RateLimitExceeded, visitor: Visitor) -> Response:
+        values = {"message": limit.message, "hint": "Try again in a moment."}
+        page = WebPage(template="error.html", title="Too many requests", values=values, status=429)
+        response = self._page(page, visitor)
+        response.headers["retry-after"] = str(limit.retry_after_s)
+        return response
+
+    async def _form(self, request: Request, most: int | None = None) -> dict[str, list[str]]:
+        """What a form sent, within its limits. Raises: Invalid, Unavailable."""
+        limits = self._limits
+        with anyio.move_on_after(limits.body_s):
+            return await _read_form(request, limits.body_bytes if most is None else most)
+        raise Unavailable("The form took too long to come.", hint="Send it again.")
+
     async def _http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         known = {404: "There is no such page.", 405: "This page cannot be asked for in this way."}
@@ -287,7 +324,7 @@ class WebApplication:
         return self._error(None, None)
 
     def _visitor(self, request: Request) -> Visitor | None:
-        cookie = request.cookies.get(self._cookie, "")
+        cookie = request.cookies.get(_cookie_name(request), "")
         visitor = self._visitors.find(cookie) if cookie else None
         if visitor is not None and not self._entrance.still_admits(visitor):
             self._visitors.remove(cookie)
@@ -305,7 +342,7 @@ class WebApplication:
         """Let a browser in that brings a key, and send it to the first page."""
         try:
             given = (
-                (await _form(request)).get("key", [""])[-1]
+                (await self._form(request, LONGEST_KEY)).get("key", [""])[-1]
                 if request.method == "POST"
                 else request.query_params.get("key", "")
             )
@@ -318,7 +355,7 @@ class WebApplication:
             return self._show_entrance(403, "That link or token is not valid." if given else "")
         response = RedirectResponse(self.url("home"), status_code=303)
         response.set_cookie(
-            self._cookie,
+            _cookie_name(request),
             self._visitors.add(visitor),
             path=f"{self._prefix}/",
             httponly=True,
@@ -330,12 +367,14 @@ class WebApplication:
     async def _leave(self, request: Request) -> Response:
         """Forget a browser."""
         visitor = self._visitor(request)
+        if visitor is None:
+            return self._show_entrance(200)
         try:
-            form = await _form(request)
+            form = await self._form(request)
         except CommonplaceError as exc:
             return self._error(exc, visitor)
-        if visitor is not None and form.get("csrf", [""])[-1] == visitor.csrf:
-            self._visitors.remove(request.cookies.get(self._cookie, ""))
+        if form.get("csrf", [""])[-1] == visitor.csrf:
+            self._visitors.remove(request.cookies.get(_cookie_name(request), ""))
         return self._show_entrance(200)
 
     async def _live(self, request: Request) -> Response:
@@ -343,7 +382,40 @@ class WebApplication:
         visitor = self._visitor(request)
         if visitor is None:
             return Response(status_code=401)
-        return StreamingResponse(self._marks.events(visitor.owner), media_type="text/event-stream")
+        held = ExitStack()
+        try:
+            held.enter_context(self._limits.rates.stream(visitor.owner))
+        except RateLimitExceeded as exc:
+            return self._too_many(exc, visitor)
+
+        def is_open() -> bool:
+            try:
+                return not self._is_stopping() and self._entrance.still_admits(visitor)
+            except CommonplaceError:  # the tokens cannot be read: the next page says so
+                return False
+
+        return _HeldStream(self._marks.events(visitor.owner, is_open=is_open), held)
+
+
+class _HeldStream(StreamingResponse):
+    """Server-sent events that count as an open stream until they end, however they do."""
+
+    def __init__(self, events: AsyncIterator[bytes], held: ExitStack) -> None:
+        super().__init__(events, media_type="text/event-stream")
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._held:
+            await super().__call__(scope, receive, send)
+
+
+def _cookie_name(request: Request) -> str:
+    """What the cookie of the server is called that was asked.
+
+    Browsers keep cookies of one machine together whatever the port: two servers on it must not
+    overwrite each other's.
+    """
+    return f"commonplace-{request.url.port or request.url.scheme}"
 
 
 def _download(made: Download) -> Response:
@@ -372,7 +444,7 @@ def _headers(scope: Mapping[str, Any]) -> dict[str, str]:
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
 
-async def _form(request: Request) -> dict[str, list[str]]:
+async def _read_form(request: Request, most: int) -> dict[str, list[str]]:
     """What a form sent. Raises: Invalid for one that is too large, or no form."""
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         raise Invalid("This is no form of a page.", hint="Use the buttons of the page.")
@@ -380,13 +452,17 @@ async def _form(request: Request) -> dict[str, list[str]]:
     length = 0
     async for part in request.stream():
         length += len(part)
-        if length > LONGEST_BODY:
+        if length > most:
             raise Invalid(
                 "The text is too long for a page.",
-                hint=f"Use less than {LONGEST_BODY // 2**20} MB, or the command line.",
+                hint=f"Use less than {_size(most)}, or the command line.",
             )
         parts.append(part)
     text = b"".join(parts).decode("latin-1")
     given = parse_qs(text, keep_blank_values=True, errors="replace")
     # A browser sends every line break as CR LF.
     return {name: [v.replace("\r\n", "\n") for v in values] for name, values in given.items()}
+
+
+def _size(count: int) -> str:
+    return f"{count // 2**20} MB" if count >= 2**20 else f"{count} bytes"

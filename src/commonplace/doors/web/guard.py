@@ -10,7 +10,10 @@ import hmac
 import secrets
 import threading
 from collections import OrderedDict
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from commonplace.core.errors import Denied
 from commonplace.doors.web.visit import Visitor
@@ -40,7 +43,54 @@ MOST_VISITORS = 1000
 """The longest unused browser is forgotten above it."""
 
 LONGEST_BODY = 16 * 1024 * 1024
-"""The largest form, in bytes."""
+"""The largest form, in bytes, where a server has no limit of its own."""
+
+LONGEST_KEY = 8192
+"""The largest form of a browser that was not let in yet."""
+
+LONGEST_WAIT_S = 30.0
+"""How long a browser may take to send a form."""
+
+
+class Rates(Protocol):
+    """Counts what one owner asks for; raises RateLimitExceeded where it is too much."""
+
+    def call(self, owner: str) -> AbstractContextManager[None]:
+        """Count a request while it is in flight."""
+        ...
+
+    def stream(self, owner: str) -> AbstractContextManager[None]:
+        """Count a stream while it is open."""
+        ...
+
+
+class Uncounted:
+    """Admits every request: that of the machine's own user."""
+
+    def call(self, owner: str) -> AbstractContextManager[None]:
+        """Count nothing."""
+        return nullcontext()
+
+    def stream(self, owner: str) -> AbstractContextManager[None]:
+        """Count nothing."""
+        return nullcontext()
+
+
+class PageLimits(Struct, frozen=True, kw_only=True):
+    """How much of the pages one owner may ask for.
+
+    Args:
+        rates: Counts requests and open streams.
+        body_bytes: The largest form.
+        body_s: How long a browser may take to send it.
+    """
+
+    rates: Rates
+    body_bytes: int = LONGEST_BODY
+    body_s: float = LONGEST_WAIT_S
+
+
+NO_LIMITS = PageLimits(rates=Uncounted())
 
 
 class Entrance(Protocol):

@@ -46,13 +46,20 @@ class LiveMarks:
         self._seen: dict[str, tuple[float, tuple[str, ...]]] = {}
         self._one = anyio.Lock()
 
-    async def events(self, owner: str) -> AsyncIterator[bytes]:
-        """Server-sent events: `new` each time something was written, and lines that say nothing."""
+    async def events(self, owner: str, *, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
+        """Server-sent events: `new` each time something was written, and lines that say nothing.
+
+        Args:
+            owner: Whose sources are followed.
+            is_open: Asked every second; the events end where it says no.
+        """
         yield b": open\n\n"
         before = await self._marks(owner)
         rounds = 0
         while True:
             await self._sleep(EVERY_S)
+            if not is_open():
+                return
             rounds += 1
             now = await self._marks(owner)
             if now != before:

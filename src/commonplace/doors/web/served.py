@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.doors.tokens import TokenFile
+    from commonplace.doors.web.guard import PageLimits
 
 
 def pages_for_tokens(
@@ -23,6 +24,8 @@ def pages_for_tokens(
     may_write: bool,
     clock: Clock,
     prefix: str,
+    limits: PageLimits,
+    is_stopping: Callable[[], bool],
 ) -> WebApplication:
     """The ASGI application of the pages below a prefix.
 
@@ -33,6 +36,8 @@ def pages_for_tokens(
         may_write: Whether anything may be changed at all.
         clock: Says what time it is.
         prefix: Where the pages begin.
+        limits: How much of it one owner may ask for.
+        is_stopping: Whether the server stops.
     """
     return WebApplication(
         apps=apps,
@@ -41,5 +46,6 @@ def pages_for_tokens(
         clock=clock,
         shows_paths=False,
         prefix=prefix,
-        cookie="commonplace-web",
+        limits=limits,
+        is_stopping=is_stopping,
     )

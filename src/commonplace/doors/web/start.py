@@ -86,11 +86,7 @@ async def _serve(
     entrance = LinkEntrance(settings.owner, may_write=not settings.read_only)
     names = HostNames(hosts=LOOPBACK_NAMES, is_loopback=True)
     pages = WebApplication(
-        apps=OneApp(app),
-        entrance=entrance,
-        knows_host=names.knows,
-        clock=utc_now,
-        cookie=f"commonplace-{port}",
+        apps=OneApp(app), entrance=entrance, knows_host=names.knows, clock=utc_now
     )
     threading.Thread(target=_prepare, args=(app, pages), name="warm-up", daemon=True).start()
     server = make_server(pages, connections=200, keep_alive_s=75, finish_s=FINISH_S)
