@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Searched,
         Source,
     )
+    from commonplace.core.replaced import ReplacedBook
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Finding
     from commonplace.search.filing.filing import Filing
@@ -206,6 +207,13 @@ class OwnerContext(ABC):
             shows_paths=self.shows_paths,
         )
 
+    @locked_cached_property
+    def replaced(self) -> ReplacedBook:
+        """What was replaced by an entry that expired or was forgotten."""
+        from commonplace.core.replaced import ReplacedBook
+
+        return ReplacedBook(self.folder)
+
     @property
     def service_filing(self) -> Filing:
         """The filing for a service: opened at its first use, new entries deferred if asked for."""
@@ -227,7 +235,9 @@ class OwnerContext(ABC):
 
     def finder_over(self, index: Searched, filing: FilingPort) -> Finder:
         """What searches an index that holds this owner's journals, or some."""
-        return self.shared.finder_over(index, filing, lineage=self._lineage())
+        return self.shared.finder_over(
+            index, filing, lineage=self._lineage(), replaced=self.replaced.read
+        )
 
     @locked_cached_property
     def two_question_finder(self) -> TwoQuestionFinder:

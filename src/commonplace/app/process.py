@@ -168,7 +168,12 @@ class ProcessContext:
         }
 
     def finder_over(
-        self, index: Searched, filing: FilingPort, *, lineage: Lineage | None = None
+        self,
+        index: Searched,
+        filing: FilingPort,
+        *,
+        lineage: Lineage | None = None,
+        replaced: Callable[[], Mapping[str, float]] = dict,
     ) -> Finder:
         """What searches an index. After a switch of models the previous one answers for a while."""
         from commonplace.search.finder import Finder
@@ -181,6 +186,7 @@ class ProcessContext:
             encoder=encoder,
             filing=filing,
             lineage=lineage,
+            replaced=replaced,
             notes=() if missing is None else (missing.summary,),
         )
 

@@ -329,6 +329,8 @@ class Page(Struct, frozen=True, kw_only=True):
         sources: What it is a summary of; empty likewise.
         supersedes, superseded_by: The ref of the entry whose place it took, and of the one that
             took its place; empty for none.
+        replaced: When an entry took its place that expired or was forgotten; None for none, and
+            where one that is there took it.
         origin: The program that it was imported from and its id there; empty for none.
     """
 
@@ -346,6 +348,7 @@ class Page(Struct, frozen=True, kw_only=True):
     sources: tuple[Glimpse, ...] = ()
     supersedes: str = ""
     superseded_by: str = ""
+    replaced: datetime | None = None
     origin: str = ""
 
 
@@ -355,12 +358,14 @@ class EditableText(Struct, frozen=True, kw_only=True):
     Attributes:
         version: A token that changes with the entry.
         supersedes: The ref of the entry whose place it took; empty for none.
+        written: When it was written down, where it took a place.
     """
 
     ref: str
     text: str
     version: str
     supersedes: str = ""
+    written: datetime | None = None
 
 
 class Amendment(Struct, frozen=True, kw_only=True):
@@ -414,7 +419,12 @@ class HealthRepairs(Struct, frozen=True):
 
 
 class ChainLink(Struct, frozen=True, kw_only=True):
-    """The other end of a superseding: its ref, and when it was; None where it is gone."""
+    """The other end of a superseding.
+
+    Attributes:
+        ref: Its ref; empty for a successor that expired or was forgotten.
+        at: When it was; None where it is gone and nobody noted it.
+    """
 
     ref: str
     at: datetime | None = None

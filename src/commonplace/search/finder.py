@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -24,8 +25,7 @@ from commonplace.search.near_duplicates import without_duplicates
 from commonplace.search.rank import chance, demoted, rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
@@ -75,6 +75,7 @@ class Finder:
         encoder: The slot of the encoder for questions.
         filing: Keeps the index behind the journals, and is asked to before each search.
         lineage: Knows which summaries an entry went into; None where there are none.
+        replaced: Says of what was replaced by an entry that is gone when that was.
         notes: Said with the hits of every question.
     """
 
@@ -85,8 +86,10 @@ class Finder:
         encoder: EncoderSlot,
         filing: FilingPort,
         lineage: Lineage | None = None,
+        replaced: Callable[[], Mapping[str, float]] = dict,
         notes: Sequence[str] = (),
     ) -> None:
+        self._replaced = replaced
         self._index = index
         self._encoder = encoder
         self._filing = filing
@@ -192,40 +195,68 @@ class Finder:
             return without_duplicates(found, now, limit=limit, policy=policy, above=above)
 
         now, shown = ranking, best(ranking)
+        before = question.where.written_before
         newest: dict[str, Doc] = {}
+        gone: dict[str, ChainLink] = {}
         former: dict[str, Hit] = {}
         for turn in range(numbers.DEMOTED_AT_ONCE):
-            fresh = {x.doc.ref: x for x in shown if x.doc.ref not in newest}
+            fresh = {ref: x for x in shown if (ref := x.doc.ref) not in newest and ref not in gone}
             rows = {ref: x.row for ref, x in fresh.items()}
             if turn:
                 # What moved up may be of a long chain: all of it is past after a few more looks.
                 ahead = now.rows[: question.limit * numbers.DEMOTED_AT_ONCE**turn].tolist()
-                rows |= _rows_by_ref(found, ahead, newest)
-            taken = newest_of(self._index, [*rows], before=question.where.written_before)
-            if not any(ref in taken for ref in fresh):
+                rows |= _rows_by_ref(found, ahead, {*newest, *gone})
+            taken = newest_of(self._index, [*rows], before=before)
+            lost = self.gone_links([ref for ref in rows if ref not in taken], before=before)
+            if not any(ref in taken or ref in lost for ref in fresh):
                 break
             newest |= taken
+            gone |= lost
             former |= {
                 ref: _hit(x, found, ranking, question.text)
                 for ref, x in fresh.items()
                 if ref in taken
             }
-            now = demoted(now, [rows[ref] for ref in taken], numbers.SUPERSEDED_FACTOR)
+            down = [rows[ref] for ref in (*taken, *lost)]
+            now = demoted(now, down, numbers.SUPERSEDED_FACTOR)
             shown = best(now)
         hits = {x.doc.ref: _hit(x, found, now, question.text) for x in shown}
-        for ref, before in former.items():
+        for ref, old in former.items():
             doc = newest[ref]
             hit = hits.get(doc.ref)
-            if hit is not None and hit.score < before.score:
-                hits[doc.ref] = replace(hit, score=before.score, legs=before.legs)
-            elif hit is None and _is_let_in(doc, before.doc, question.where):
+            if doc.ref in gone:
+                continue
+            if hit is not None and hit.score < old.score:
+                hits[doc.ref] = replace(hit, score=old.score, legs=old.legs)
+            elif hit is None and _is_let_in(doc, old.doc, question.where):
                 text = excerpt(doc.text, question.text)
-                hits[doc.ref] = replace(before, doc=doc, excerpt=text, similarity=None, also=())
-        best_first = sorted(hits.values(), key=lambda hit: -hit.score) if newest else hits.values()
-        return self._linked([*best_first][: question.limit], newest)
+                hits[doc.ref] = replace(old, doc=doc, excerpt=text, similarity=None, also=())
+        best_first = sorted(hits.values(), key=lambda hit: -hit.score) if former else hits.values()
+        return self._linked([*best_first][: question.limit], newest, before)
 
-    def _linked(self, hits: Sequence[Hit], newest: Mapping[str, Doc]) -> tuple[Hit, ...]:
+    def gone_links(
+        self, refs: Sequence[str], *, before: datetime | None = None
+    ) -> dict[str, ChainLink]:
+        """What took the place of each ref and expired or was forgotten; only what was replaced so.
+
+        Args:
+            refs: Of entries whose place nothing holds that is there.
+            before: Only what was written before counts; None for all.
+        """
+        times = self._replaced()
+        known = {ref: datetime.fromtimestamp(times[ref], UTC) for ref in refs if ref in times}
+        return {
+            ref: ChainLink(ref="", at=at)
+            for ref, at in known.items()
+            if before is None or at < before
+        }
+
+    def _linked(
+        self, hits: Sequence[Hit], newest: Mapping[str, Doc], before: datetime | None
+    ) -> tuple[Hit, ...]:
         """Each hit with the entry whose place it took, and with the one that holds in its own."""
+        alone = [hit.doc.ref for hit in hits if hit.doc.ref not in newest]
+        gone = self.gone_links(alone, before=before)
         dates = dates_of(self._index, [hit.doc for hit in hits])
         return tuple(
             replace(
@@ -235,7 +266,7 @@ class Finder:
                 else None,
                 replaced_by=ChainLink(ref=now.ref, at=now.at)
                 if (now := newest.get(hit.doc.ref))
-                else None,
+                else gone.get(hit.doc.ref),
             )
             for hit in hits
         )
@@ -284,7 +315,7 @@ class Finder:
         ]
         refs = [hit.doc.ref for hit in hits]
         newest = newest_of(self._index, refs, before=where.written_before)
-        return Found(hits=self._linked(hits, newest), notes=notes)
+        return Found(hits=self._linked(hits, newest, where.written_before), notes=notes)
 
     def _encoding(self, ready: Encoder | None, text: str) -> Future[_Encoded]:
         """Encode the question while journals and words are looked up, or right now.
@@ -327,9 +358,7 @@ def _encoded(slot: EncoderSlot, ready: Encoder | None, text: str) -> _Encoded:
         return _Encoded(None, encoder.identity, exc.message)
 
 
-def _rows_by_ref(
-    found: Candidates, rows: Sequence[int], known: Mapping[str, Doc]
-) -> dict[str, int]:
+def _rows_by_ref(found: Candidates, rows: Sequence[int], known: Container[str]) -> dict[str, int]:
     """The rows of candidates by their refs, but those that are known."""
     keys = [int(found.keys[row]) for row in rows]
     docs = found.read(keys)

@@ -107,7 +107,7 @@ def chain_facts(hit: Chained) -> dict[str, Any]:
 
 def _end_of(link: ChainLink, zone: tzinfo) -> str:
     when = f" of {render_date(local_date(link.at, zone))}" if link.at else ""
-    return f"{visible_line(link.ref)}{when}"
+    return f"{visible_line(link.ref) or 'an entry'}{when}{'' if link.ref else ', which is gone'}"
 
 
 def explanation_of(hit: Explained) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.clock import render_instant
+from commonplace.core.clock import local_date, render_date, render_instant
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import excerpt, query_terms
 from commonplace.core.tokens import TOKEN_BYTES
@@ -177,6 +177,9 @@ class Renderer(Struct, frozen=True, kw_only=True):
             lines.append(visible_line(f"Imported from {page.origin}."))
         if page.superseded_by:
             lines.append(visible_line(f"It holds no more: {page.superseded_by} took its place."))
+        if page.replaced:
+            when = render_date(local_date(page.replaced, self.zone))
+            lines.append(f"It holds no more: what took its place on {when} is gone.")
         if page.supersedes:
             lines.append(visible_line(f"It took the place of {page.supersedes}."))
         lines += [CAUTION, fenced(page.text, page.ref)]
@@ -204,6 +207,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             "text": visible(page.text),
             "supersedes": visible_line(page.supersedes),
             "superseded_by": visible_line(page.superseded_by),
+            "replaced": page.replaced.isoformat() if page.replaced else "",
             "origin": visible_line(page.origin),
             "before": self._glimpse_facts(page.before),
             "after": self._glimpse_facts(page.after),

@@ -57,6 +57,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             skip=home / "models",
             drafts=home / "drafts",
             unreached=lambda: list(self._unreached()),
+            replaced=self.context.replaced,
             pending=self.context.folder.joinpath(*PENDING),
         )
 

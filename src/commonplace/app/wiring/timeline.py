@@ -210,6 +210,7 @@ class TimelineWiring:
             clock=self._context.clock,
             prepare=lambda: make_owner_folder(settings.home / "users", owner),
             screen=self._context.shared.screen,
+            replaced=self._context.replaced,
         )
 
     def _rollups_of(self, journal: TimelineJournal, feed: Feeding | None = None) -> Rollups:

@@ -92,6 +92,9 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
         lines.append(visible(f"Imported from {shaped['origin']}."))
     if shaped.get("superseded_by"):
         lines.append(visible(f"It holds no more: {shaped['superseded_by']} took its place."))
+    if shaped.get("replaced"):
+        gone = to_local(datetime.fromisoformat(shaped["replaced"]), look.zone).date()
+        lines.append(f"It holds no more: what took its place on {gone} is gone.")
     if shaped.get("supersedes"):
         lines.append(visible(f"It took the place of {shaped['supersedes']}."))
     lines.append("")

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from commonplace.core.clock import parse_time, render_time
+from commonplace.core.clock import micros, parse_time, render_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import larger_levels, note_change, span_at
 from commonplace.journals.timeline.entry import (
     EARLIEST,
     LEVELS,
+    SUPERSEDES,
     content_hash,
     pack_id,
     parse_level,
@@ -98,6 +99,12 @@ def apply_retention(
     if not dry_run and any(done.deleted.values()):
         _tidy(rollups)
     return done
+
+
+def _replaced_by(covered: Sequence[_Past]) -> dict[str, float]:
+    """When what they replaced was replaced, by its ref."""
+    links = ((x.metadata.get(SUPERSEDES), x) for x in covered)
+    return {ref: micros(x.at) / 1e6 for ref, x in links if isinstance(ref, str) and ref}
 
 
 class _Run:
@@ -187,13 +194,16 @@ class _Run:
         return dirty is None and is_whole and figures.entries > 0
 
     def _expire_covered(self, conn: sqlite3.Connection, covered: Sequence[_Past]) -> None:
-        now = render_time(self._journal.clock())
+        now, book = render_time(self._journal.clock()), self._journal.replaced
         if self._status == "active":
             for each in covered:
                 values = {"seq": each.seq, "status": "archived", "now": now}
                 conn.execute(sql()["set_status"], values)
                 note_change(conn, each.seq)
             return
+        if book is not None and (former := _replaced_by(covered)):
+            # Noted before they go: what they replaced is not true again because they grew old.
+            book.keep_all(former)
         for each in covered:
             conn.execute(sql()["drop"], {"seq": each.seq})
             if each.content:

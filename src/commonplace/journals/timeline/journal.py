@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
+    from commonplace.core.replaced import ReplacedBook
     from commonplace.core.values import Change, Interval
     from commonplace.journals.timeline.privacy_delete import Rollup
 
@@ -100,6 +101,7 @@ class TimelineJournal:
         random_bytes: makes the random part of an id.
         prepare: called before the folder is made.
         screen: what every text goes through that is written.
+        replaced: what notes that an entry was replaced by one that is gone.
     """
 
     def __init__(
@@ -112,8 +114,10 @@ class TimelineJournal:
         random_bytes: Callable[[int], bytes] = os.urandom,
         prepare: Callable[[], object] | None = None,
         screen: Screen | None = None,
+        replaced: ReplacedBook | None = None,
     ) -> None:
         self.owner = owner
+        self.replaced = replaced
         self.clock = clock
         self.database = TimelineDatabase(folder, prepare, self._adopt)
         self.due_periods = DuePeriods(owner, zone)

@@ -21,7 +21,12 @@ from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline.due_periods import note_change, span_of_row
 from commonplace.journals.timeline.entry import LEVELS, content_hash, render_metadata
 from commonplace.journals.timeline.queries import entry_of, sql
-from commonplace.journals.timeline.rollup_input import facts_of, gather, read_fed
+from commonplace.journals.timeline.rollup_input import (
+    facts_of,
+    gather,
+    read_fed,
+    without_replaced,
+)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -241,6 +246,7 @@ class Rewording:
             span = span_of_row(entry.zone_name, entry.level, *times)
             with snapshot(conn):
                 found = gather(conn, span, self._journal.owner)
+                found = without_replaced(found, self._journal.replaced)
                 is_due = self._rollups.rows.mark_of(conn, span) is not None
                 facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
         if facts is None or is_due:

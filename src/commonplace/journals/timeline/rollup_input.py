@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from commonplace.core.replaced import ReplacedBook
+
 
 _NAMES_KEPT = 50
 _SENTENCE_END = re.compile(r"[.!?]+(?=\s|$)|\n")
@@ -146,6 +148,20 @@ def empty_input(span: PeriodSpan) -> RollupInput:
 def gather(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> RollupInput:
     """All that a period is made from, read in one transaction of the caller's."""
     return _of_entries(conn, span) if span.level == "hour" else _of_rollups(conn, span, owner)
+
+
+def without_replaced(found: RollupInput, book: ReplacedBook | None) -> RollupInput:
+    """The same where what was replaced by an entry that is gone is counted, and not told."""
+    known = {} if book is None else book.read()
+    if not any(part.item.ref in known for part in found.parts):
+        return found
+    parts = [
+        replace(part, item=replace(part.item, text=""), is_replaced=True)
+        if part.item.ref in known
+        else part
+        for part in found.parts
+    ]
+    return replace(found, parts=tuple(parts))
 
 
 def read_fed(found: RollupInput, feed: Feed | None) -> RollupInput:

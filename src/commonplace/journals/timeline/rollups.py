@@ -45,6 +45,7 @@ from commonplace.journals.timeline.rollup_input import (
     gather,
     has_raw,
     read_fed,
+    without_replaced,
 )
 from commonplace.journals.timeline.rollup_rows import RollupRows, key_of
 
@@ -295,6 +296,7 @@ class Rollups:
                 return empty_input(span)
             with snapshot(conn):
                 found = gather(conn, span, self.journal.owner)
+                found = without_replaced(found, self.journal.replaced)
                 due = {x for x in smaller_of(span) if self.rows.mark_of(conn, x) is not None}
         try:
             found = read_fed(found, self.feed)
@@ -368,7 +370,8 @@ class Rollups:
                 if mark is None:
                     return None, None
                 seen = conn.execute(sql()["last_change"]).fetchone()[0]
-                return DuePeriod(span, mark, seen), gather(conn, span, self.journal.owner)
+                found = gather(conn, span, self.journal.owner)
+                return DuePeriod(span, mark, seen), without_replaced(found, self.journal.replaced)
 
     def _pass_to_current_zone(self, due: DuePeriod) -> bool:
         """A period of a zone that is the owner's no longer: those of its own zone are due instead.

@@ -11,7 +11,7 @@ from commonplace.core.brief_item import BriefItem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
 OPEN_TAGS = frozenset({"todo", "to-do", "open", "wip", "next", "blocked", "unfinished"})
 DECIDED_TAGS = frozenset({"decision", "decided", "convention", "rule"})
@@ -80,7 +80,7 @@ def find_decided(items: Iterable[BriefItem]) -> list[BriefItem]:
     return found
 
 
-def without_refs(items: Iterable[BriefItem], refs: frozenset[str]) -> list[BriefItem]:
+def without_refs(items: Iterable[BriefItem], refs: Container[str]) -> list[BriefItem]:
     """The items of other entries than these."""
     return [item for item in items if item.ref not in refs]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 
+from commonplace.core.replaced import read_replaced
 from commonplace.journals.chronicle import recent as chronicle
 from commonplace.journals.memory import recent as memory
 from commonplace.journals.private import recent as private
@@ -100,11 +101,12 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
     expired = _list_expired(settings)
     if expired is None:
         return Brief("", {})
-    events = without_refs(_list_events(settings, question), expired)
-    notes, preferred = (without_refs(x, expired) for x in _list_private(settings, question))
+    left_out = expired | read_replaced(settings.owner_folder).keys()
+    events = without_refs(_list_events(settings, question), left_out)
+    notes, preferred = (without_refs(x, left_out) for x in _list_private(settings, question))
     written = sorted([*events, *notes], key=lambda item: -item.at)
     sessions, turns = (without_refs(x, expired) for x in _list_sessions(settings, question))
-    todos = without_refs(_list_todos(settings), expired)
+    todos = without_refs(_list_todos(settings), left_out)
     found = {
         "lost": turns,
         "open": [*find_open(written), *find_open(todos)],

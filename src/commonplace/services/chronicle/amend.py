@@ -25,7 +25,11 @@ class ChronicleAmender(Struct, frozen=True):
         """The message of an entry; see the port."""
         event = self.service.chronicle.read_event(ref)
         return EditableText(
-            ref=event.ref, text=event.message, version=event.stamp, supersedes=event.supersedes
+            ref=event.ref,
+            text=event.message,
+            version=event.stamp,
+            supersedes=event.supersedes,
+            written=event.written or event.at,
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:

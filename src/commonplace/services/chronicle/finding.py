@@ -192,6 +192,8 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
             newest = later
         if newest is not event:
             replaced_by = ChainLink(ref=newest.ref, at=newest.at)
+        else:
+            replaced_by = self.finder.gone_links([event.ref]).get(event.ref)
         return EventChain(replaces, replaced_by)
 
     def find_same(self, question: AskedWhen, *, limit: int) -> SameEvents:

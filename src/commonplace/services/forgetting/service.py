@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
 from commonplace.core.values import NOTHING_KNOWN, Put
@@ -24,9 +25,11 @@ from commonplace.services.forgetting.pieces import Piece, pieces_in, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from commonplace.core.ports import Source
+    from commonplace.core.replaced import ReplacedBook
     from commonplace.core.values import Doc, EditableText, Since
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
@@ -44,12 +47,16 @@ class PlannedDeletion(Struct, frozen=True, kw_only=True):
         text: What it says.
         version: What was read, so that nothing else goes.
         because: The ref of the entry that it quotes; empty for one that was named.
+        supersedes: The ref of the entry whose place it took, which stays replaced; empty for none.
+        written: When it took that place.
     """
 
     ref: str
     text: str
     version: str
     because: str = ""
+    supersedes: str = ""
+    written: datetime | None = None
 
 
 class ForgettingPlan(Struct, frozen=True, kw_only=True):
@@ -132,6 +139,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         skip: A folder of weights, which is not looked through.
         drafts: The folder of texts that could not be written.
         unreached: What cannot be reached from here, each as a sentence.
+        replaced: What notes that an entry was replaced by one that goes.
         pending: The file that says what is being forgotten: refs and versions, never a text. It
             has a folder of its own, whose lock one process holds while it deletes.
     """
@@ -145,6 +153,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     skip: Path
     drafts: Path
     unreached: Callable[[], Sequence[str]]
+    replaced: ReplacedBook
     pending: Path
 
     def select(self, selection: EntrySelection) -> list[Doc]:
@@ -166,7 +175,13 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         named = _newest_first([self.amend.read_text(ref) for ref in dict.fromkeys(refs)])
         stays = [_stays(each.ref) for each in named if each.ref.startswith(_NOTEBOOK)]
         entries = [
-            PlannedDeletion(ref=each.ref, text=each.text, version=each.version)
+            PlannedDeletion(
+                ref=each.ref,
+                text=each.text,
+                version=each.version,
+                supersedes=each.supersedes,
+                written=each.written,
+            )
             for each in named
             if not _is_commit(each.ref)
         ]
@@ -211,11 +226,24 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             with locked(self.pending.parent):
                 notes += self._finish_noted()
                 wanted = [(each.ref, each.version) for each in plan.entries]
+                self._keep_replaced(plan.entries)
                 replace_file(self.pending, json.dumps(wanted).encode())
                 notes += self._delete_noted(wanted)
         for path in plan.drafts:
             remove_file(path)
         return tuple(notes)
+
+    def _keep_replaced(self, entries: Sequence[PlannedDeletion]) -> None:
+        """Note what they replaced: it was true before them, and is not true again without them."""
+        gone = [each.ref for each in entries]
+        former = {
+            each.supersedes: micros(each.written) / 1e6
+            for each in entries
+            if each.supersedes and each.written and each.supersedes not in gone
+        }
+        if former:
+            self.replaced.keep_all(former)
+        self.replaced.drop(gone)
 
     def resume(self) -> tuple[str, ...]:
         """Go on with what a killed process had begun; notes on it, empty where nothing was."""

@@ -46,7 +46,11 @@ class MemoryAmender(Struct, frozen=True):
         former = former_of(record)
         supersedes = ref_of(record.kind, former) if former else ""
         return EditableText(
-            ref=record.ref, text=text, version=version_of(record), supersedes=supersedes
+            ref=record.ref,
+            text=text,
+            version=version_of(record),
+            supersedes=supersedes,
+            written=getattr(record, "written", None) or record.at,
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:

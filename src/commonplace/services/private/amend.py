@@ -26,7 +26,11 @@ class PrivateAmender(Struct, frozen=True):
         """The whole file of an entry; see the port."""
         entry = self.service.open_entry(ref)
         return EditableText(
-            ref=entry.ref, text=entry.raw, version=entry.version, supersedes=entry.supersedes
+            ref=entry.ref,
+            text=entry.raw,
+            version=entry.version,
+            supersedes=entry.supersedes,
+            written=entry.written or entry.at,
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:

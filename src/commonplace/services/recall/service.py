@@ -273,7 +273,9 @@ class RecallService(Struct, frozen=True, kw_only=True):
         Raises: Invalid, Denied, NotFound, Unavailable.
         """
         try:
-            return look_up(ref, self._open)
+            page = look_up(ref, self._open)
+            gone = {} if page.superseded_by else self.finder.gone_links([page.ref])
+            return replace(page, replaced=gone[page.ref].at) if gone else page
         except NotFound as exc:
             forms = [each.ref_form for each in self.journals.values()]
             raise exc.extended("", hint=f"Refs look like {' or '.join(forms)}.") from exc

@@ -29,6 +29,7 @@ class TimelineAmender(Struct, frozen=True):
             text=entry.content,
             version=version_of(entry),
             supersedes=entry.supersedes,
+            written=entry.created,
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
