@@ -37,7 +37,7 @@ from commonplace.index.postgres.doc_cache import (
     span_of,
     updated_docs,
 )
-from commonplace.index.postgres.docs import apply_changes
+from commonplace.index.postgres.docs import apply_changes, terms_of
 from commonplace.index.postgres.meaning import Vectors, nearness
 from commonplace.index.postgres.nearest import INDEXED_FROM, index_name
 from commonplace.index.postgres.transaction import Longs, OwnerTransaction
@@ -271,10 +271,13 @@ class PostgresOwnerIndex:
         self, refs: Sequence[str], *, before: datetime | None = None
     ) -> list[tuple[str, str]]:
         """What took the place of what; see `core.ports.FollowsChains`. Raises: Unavailable."""
+        (low,) = terms_of([superseding_tag("")])
         with self._reading() as tx:
             rows = tx.query(
                 "list_links",
                 lead=superseding_tag(""),
+                low=low,
+                high=prefix_end(low),
                 before=None if before is None else micros(before),
             ).fetchall()
         return links_on_the_way(rows, [plain(ref) for ref in refs])

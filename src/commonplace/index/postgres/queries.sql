@@ -397,10 +397,19 @@ CROSS JOIN LATERAL (
 ) AS d;
 
 -- name: list_links
--- Every ref whose place was taken, and what took it, older ones first.
+-- Every ref whose place was taken, and what took it, older ones first. Asked of the words that tags
+-- stand as: a user's other docs are not looked at.
 SELECT substr(tag, length(%(lead)s) + 1), d.ref
-FROM wb_docs AS d CROSS JOIN LATERAL unnest(d.tags) AS tag
-WHERE d.user_id = %(user)s AND starts_with(tag, %(lead)s)
+FROM (
+    SELECT DISTINCT doc FROM wb_words
+    WHERE user_id = %(user)s AND term >= %(low)s AND term < %(high)s
+) AS w
+CROSS JOIN LATERAL (
+    SELECT ref, tags, at_us, written_us FROM wb_docs
+    WHERE user_id = %(user)s AND id = w.doc OFFSET 0
+) AS d
+CROSS JOIN LATERAL unnest(d.tags) AS tag
+WHERE starts_with(tag, %(lead)s)
     AND (%(before)s::bigint IS NULL OR coalesce(d.written_us, d.at_us) < %(before)s::bigint)
 ORDER BY d.at_us, d.ref;
 
