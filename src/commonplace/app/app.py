@@ -146,6 +146,7 @@ class App(OwnerContext):
             notebook=self.notebook,
             transcripts=self.transcripts,
             copies=self.copies(),
+            book=self._expiry_book,
         ).service()
 
     def exporting(self) -> ExportService:

@@ -19,6 +19,9 @@ FOLDER = "expiring"
 PENDING = ("forgetting", "pending.json")
 """Where, in an owner's folder, a process notes what it is forgetting: left there if it dies."""
 
+FORMER_HISTORY = "notebook:@former-history"
+"""No entry: what the notebook was before an entry was taken out of it, kept for a while."""
+
 _FILE = "entries.json"
 
 

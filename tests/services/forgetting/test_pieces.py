@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.services.forgetting.pieces import pieces_in, pieces_of
+from commonplace.services.forgetting.pieces import cutter, pieces_in, pieces_of
 
 WORD = st.text(
     st.characters(exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp")), min_size=1, max_size=60
@@ -59,3 +59,21 @@ def test_few_words_accuse_nothing():
     assert piece.is_short
     assert piece.is_in_bytes(b"an art.")
     assert not piece.is_in_bytes(b"a party")
+
+
+@given(TEXTS, st.lists(WORD, max_size=5), st.lists(WORD, max_size=5))
+def test_what_is_cut_out_is_gone_and_all_around_it_stays(text, before, after):
+    """No piece that tells is left; what stands before and after is there, byte for byte."""
+    pieces = pieces_of(text)
+    telling = [each for each in pieces if not each.is_short]
+    lead, trail = "\n".join(before).encode(), "\n".join(after).encode()
+    cut = cutter(pieces)(lead + b"\n\n== " + text.encode() + b" ==\n\n" + trail)
+    assert not any(each.is_in_bytes(cut) for each in telling)
+    if len(telling) == len(pieces) and text not in "\n".join([*before, *after]):
+        assert cut.startswith(lead)
+        assert cut.endswith(trail)
+
+
+def test_few_words_are_not_cut_out():
+    """They may be there by chance."""
+    assert cutter(pieces_of("art"))(b"an art.") == b"an art."

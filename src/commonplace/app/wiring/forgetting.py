@@ -13,6 +13,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import PENDING
 from commonplace.core.ports import FindsTexts
 from commonplace.core.values import NOTHING_KNOWN, Since
+from commonplace.journals.notebook.forget import NotebookHistory
 from commonplace.services.forgetting.service import ForgettingService
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
     from commonplace.app.wiring.transcripts import TranscriptWiring
+    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import Source
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
@@ -43,6 +45,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
     notebook: NotebookWiring
     transcripts: TranscriptWiring
     copies: Copies
+    book: ExpiryBook
 
     def service(self) -> ForgettingService:
         """What forgets this owner's entries."""
@@ -54,6 +57,10 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             folders=self._folders,
             places=lambda: list(self._places()),
             repository=self._repository,
+            history=lambda: NotebookHistory(self.notebook.journal),
+            clock=self.context.clock,
+            filed=self._take_out,
+            book=self.book,
             skip=home / "models",
             drafts=home / "drafts",
             unreached=lambda: list(self._unreached()),
@@ -79,6 +86,11 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             return {ref: x for ref, x in stamps(prefix).items() if ref not in holding}
 
         return Since(mark=None, stamps=without)
+
+    def _take_out(self, refs: Sequence[str]) -> None:
+        # First the overviews that said it: what is erased is what the index holds no more.
+        self.context.filing.catch_up()
+        self.context.filing.forget(refs)
 
     def _folders(self) -> Mapping[str, Callable[[str], str]]:
         """Of the journals whose entries belong to a folder: what a scope of theirs stands for."""

@@ -52,6 +52,19 @@ _FILTERS = ("query", "before", "project")
     metavar="NAME",
     help="With one of these three: only of this journal.",
 )
+@click.option(
+    "--rewrite-history",
+    "rewrites",
+    is_flag=True,
+    help="Take entries of the notebook out of its git history too.",
+)
+@click.option(
+    "--keep-days",
+    type=click.IntRange(0, 3650),
+    default=14,
+    show_default=True,
+    help="With --rewrite-history: how long the former history is kept, to take it back.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would go, and delete nothing.")
 @yes_option
 @json_option
@@ -75,7 +88,10 @@ def forget(
     What was said in sessions in the same words goes too. Then every file of ours is looked through
     for the text and for each 12 words of it; where any is left, the command ends with 1. Without a
     REF or a filter it goes on with what was interrupted.
+
+    An entry of the notebook is a commit: --rewrite-history makes every branch anew without it.
     """
+    days, rewrites = filters.pop("keep_days"), filters.pop("rewrites")
     if refs:
         filters["project"] = None
     _check_filters(refs, filters)
@@ -92,14 +108,20 @@ def forget(
             show(Answer(text="\n".join(notes), facts={"notes": list(notes)}), as_json)
             return
         named = [find_entry(app, ref, app.amend.service().read_text).ref for ref in refs]
-        plan = service.plan(named or [doc.ref for doc in chosen])
+        plan = service.plan(
+            named or [doc.ref for doc in chosen], kept_days=days if rewrites else None
+        )
         listed = _listed(app, chosen)
         if dry_run:
             text = "\n".join([*listed, *_plan_lines(plan, "Would forget", but=chosen)])
             show(Answer(text=text, facts={"dry_run": True, **_plan_facts(plan)}), as_json)
             return
         if not plan.entries:
-            raise Denied(plan.stays[0], hint="Supersede it with a text that says what holds.")
+            raise Denied(
+                plan.stays[0],
+                hint="--rewrite-history rewrites it; or supersede it with a text that says what"
+                " holds.",
+            )
         _ask(plan, listed, yes=yes)
         proof = service.carry_out(plan)
         lines = [*_plan_lines(plan, "Forgot"), *_proof_lines(proof)]

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from commonplace.core.errors import Corrupted, Unavailable
 from commonplace.core.files import make_folder
 from commonplace.db.queries import read_queries
-from commonplace.db.sqlite import Database, connect, transaction, translated
+from commonplace.db.sqlite import Database, connect, erase, transaction, translated
 from commonplace.journals.git.history import read_history
 from commonplace.journals.notebook.format import entries_of, move_of, parse_message, ref_of
 
@@ -154,6 +154,11 @@ class Ledger:
             self.close()
             self._remove()
         self.catch_up()
+
+    def erase(self) -> None:
+        """Leave nothing in the file of entries that are gone. Raises: Unavailable."""
+        with self._open().using() as conn, translated(self._path):
+            erase(conn)
 
     def digest(self) -> str:
         """What it holds, as a hash: two ledgers that answer alike have the same one."""

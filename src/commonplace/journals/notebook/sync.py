@@ -37,6 +37,7 @@ from commonplace.journals.notebook.sync_checks import (
     dropped_by_rebase,
     entries_between,
     refuse_dirt,
+    refuse_forgotten,
     refuse_loss,
     refuse_shallow,
     refuse_stranger,
@@ -201,6 +202,7 @@ class Sync:
         remote = find_remote(self._repo, self._name, head.branch)
         remove_half_made(self._repo)
         given = self._read_input(head, remote, fetch(self._repo, remote))
+        refuse_forgotten(self._repo, remote, given.theirs)
         if not head.commit and not given.theirs:
             return SyncReport(remote=remote.name, branch=remote.branch, address=remote.address)
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict
+from commonplace.core.files import translated
 from commonplace.core.text import opening
 from commonplace.journals.git.history import heads_before_rebase, read_history
 from commonplace.journals.git.trees import compare_trees, list_tree
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from commonplace.journals.git.repo import GitRepository
     from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.ledger import Ledger
+
+FORGOTTEN = "commonplace-forgotten"
+"""A file beside git's own: the hashes of commits that `forget` took out of the history."""
 
 _TENTH = 10
 _NAMED = 10
@@ -46,6 +50,28 @@ def refuse_shallow(repo: GitRepository) -> None:
         raise Conflict(
             f"The notebook {repo.folder} is a shallow clone: its history is cut off.",
             hint=f"Fetch the rest first: {repo.shell_command} fetch --unshallow",
+        )
+
+
+def read_forgotten(repo: GitRepository) -> list[str]:
+    """The hashes of commits that were taken out of the history for good. Raises: Denied."""
+    path = repo.common_dir / FORGOTTEN
+    with translated(path):
+        try:
+            return path.read_text("ascii", "replace").split()
+        except FileNotFoundError:
+            return []
+
+
+def refuse_forgotten(repo: GitRepository, remote: Remote, theirs: str) -> None:
+    """Refuse a remote that would bring back what was forgotten here. Raises: Conflict."""
+    if theirs and any(repo.is_ancestor(each, theirs) for each in read_forgotten(repo)):
+        branch = remote.branch.removeprefix("refs/heads/")
+        raise Conflict(
+            f"The remote {remote.name} still has an entry that was forgotten here.",
+            hint=f"Put this history in the place of its own: {repo.shell_command} push --force"
+            f" {remote.name} HEAD:{branch}; then `commonplace notebook sync --accept-loss` in"
+            " every other clone.",
         )
 
 

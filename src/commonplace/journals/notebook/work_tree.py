@@ -149,6 +149,12 @@ class WorkTree:
                 self._write_last_move(None)
             return tuple(notes)
 
+    def forget_last_move(self) -> None:
+        """Let a later reset of the branch stand, wherever it leads. Raises: Unavailable, Denied."""
+        last = self._repo.git_dir / _LAST
+        with translated(last):
+            last.unlink(missing_ok=True)
+
     def is_behind(self) -> bool:
         """Whether index or files are behind the branch through us. Raises: Unavailable, Denied."""
         note = None if self._repo.is_bare else self._read_last_move()

@@ -65,7 +65,7 @@ class ByteScan(Struct, kw_only=True):
                 for each in repo.read_objects(step):
                     if each is not None:
                         self.objects += 1
-                        self._look(f"{repo.common_dir} (git's history)", each.content, pieces)
+                        self._look(history_of(repo), each.content, pieces)
         except CommonplaceError as exc:
             self.unread.append(exc.located)
 
@@ -87,6 +87,11 @@ class ByteScan(Struct, kw_only=True):
         self.size += len(content)
         if there := {piece for piece in pieces if piece.is_in_bytes(content)}:
             self.found.setdefault(place, set()).update(there)
+
+
+def history_of(repo: GitRepository) -> str:
+    """What the place of a repository's objects is called."""
+    return f"{repo.common_dir} (git's history)"
 
 
 def _files_of(place: Path, skip: str, unread: list[str]) -> Iterator[str]:

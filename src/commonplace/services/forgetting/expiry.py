@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Denied, NotFound, Unavailable
+from commonplace.core.expiring import FORMER_HISTORY
 from commonplace.core.when.ahead import parse_ahead
 from commonplace.services.times import naming
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.expiring import ExpiryBook
-    from commonplace.services.forgetting.service import ForgettingService
+    from commonplace.services.forgetting.service import ForgettingService, RewritesHistory
 
 _NEVER = {
     "notebook": "what the notebook held stays in its history",
@@ -90,6 +91,9 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         if not self.book.has_due(now):
             return notes
         due = [ref for ref, at in self.book.read().items() if at <= now]
+        if FORMER_HISTORY in due:
+            due.remove(FORMER_HISTORY)
+            self._drop_history(service.history())
         try:
             self._forget(service, due)
         except CommonplaceError:
@@ -98,6 +102,13 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         else:
             self.book.drop(due)
         return notes
+
+    def _drop_history(self, history: RewritesHistory) -> None:
+        history.drop_expired(self.clock())
+        if ends := history.list_ends():
+            self.book.keep(FORMER_HISTORY, micros(ends[0]) / 1e6)
+        else:
+            self.book.drop([FORMER_HISTORY])
 
     def _forget_each(self, service: ForgettingService, due: Sequence[str]) -> None:
         failed: list[tuple[str, CommonplaceError]] = []

@@ -15,7 +15,7 @@ from commonplace.core.text import body_of, well_formed
 
 if TYPE_CHECKING:
     import mmap
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 WORDS = 12
 SHORT = 4
@@ -26,6 +26,7 @@ _LONGEST = 40
 """Characters of a word that is looked for whole; a longer one, as in Chinese, is cut up."""
 _GAP = r"(?:\s|\\[nrt]|>)+"
 _GAP_BYTES = _GAP.encode()
+_CUT = b"[forgotten]"
 _LETTER = rb"[0-9A-Za-z_\x80-\xff]"
 
 
@@ -76,6 +77,31 @@ def pieces_of(text: str) -> tuple[Piece, ...]:
 def pieces_in(pieces: Iterable[Piece], text: str) -> set[Piece]:
     """Those of the pieces that a text says."""
     return {each for each in pieces if each.is_in(text)}
+
+
+def cutter(pieces: Iterable[Piece]) -> Callable[[bytes], bytes]:
+    """What takes the pieces out of a file's content; a short one, which may be chance, stays."""
+    patterns = [form for each in pieces if not each.is_short for form in each.forms]
+
+    def cut(content: bytes) -> bytes:
+        spans = [
+            found.span()
+            for anchor, pattern in patterns
+            if anchor in content
+            for found in pattern.finditer(content)
+        ]
+        if not spans:
+            return content
+        kept: list[bytes] = []
+        end = 0
+        # Pieces overlap: what they cover together goes, and one mark stands for it.
+        for start, until in sorted(spans):
+            if start > end or not kept:
+                kept += [content[end:start], _CUT]
+            end = max(end, until)
+        return b"".join([*kept, content[end:]])
+
+    return cut
 
 
 def _parts_of(word: str) -> list[tuple[str, bool]]:

@@ -12,22 +12,27 @@ The plan is of one moment: an entry that was edited since is a Conflict, and not
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
+from commonplace.core.expiring import FORMER_HISTORY
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
 from commonplace.core.values import NOTHING_KNOWN, Put
-from commonplace.services.forgetting.byte_scan import ByteScan
-from commonplace.services.forgetting.pieces import Piece, pieces_in, pieces_of
+from commonplace.services.forgetting.byte_scan import ByteScan, history_of
+from commonplace.services.forgetting.pieces import Piece, cutter, pieces_in, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from commonplace.core.clock import Clock
+    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import Source
     from commonplace.core.replaced import ReplacedBook
     from commonplace.core.values import Doc, EditableText, Since
@@ -36,7 +41,30 @@ if TYPE_CHECKING:
     from commonplace.services.forgetting.selection import EntrySelection
 
 _TRANSCRIPTS = "transcripts"
+_DAY = timedelta(days=1)
 _NOTEBOOK = "notebook:"
+
+
+class RewritesHistory(Protocol):
+    """A notebook whose commits can be made anew without what is forgotten."""
+
+    def forget(
+        self, refs: Sequence[str], cut: Callable[[bytes], bytes], *, keep_until: datetime | None
+    ) -> tuple[str, ...]:
+        """Make every branch anew; see `journals.notebook.forget`."""
+        ...
+
+    def finish(self) -> None:
+        """Remove what a killed process left. Raises: Unavailable."""
+        ...
+
+    def drop_expired(self, now: datetime) -> int:
+        """Remove the former branches whose time is over; how many. Raises: Unavailable."""
+        ...
+
+    def list_ends(self) -> Sequence[datetime]:
+        """When the former branches go that are kept, the next first."""
+        ...
 
 
 class PlannedDeletion(Struct, frozen=True, kw_only=True):
@@ -70,6 +98,8 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
         stays: What will hold the text all the same, each as a sentence.
         unreached: What nobody can look into from here, each as a sentence.
         pieces: By which the text is known.
+        kept_days: Whether the notebook's history is rewritten, and how long the former one is kept,
+            in days; None where it is not rewritten.
     """
 
     entries: tuple[PlannedDeletion, ...]
@@ -79,6 +109,7 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
     stays: tuple[str, ...]
     unreached: tuple[str, ...]
     pieces: tuple[Piece, ...]
+    kept_days: int | None = None
 
 
 class TextTrace(Struct, frozen=True, kw_only=True):
@@ -136,6 +167,10 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         places: The folders and files that hold anything of it, each with the journal whose entries
             alone it holds; empty where that may be any.
         repository: The notebook's, where there is one.
+        history: What rewrites the notebook's; asked where there is a repository.
+        clock: The present.
+        filed: Takes refs of commits that are gone out of the index.
+        book: Says when the notebook's former history goes.
         skip: A folder of weights, which is not looked through.
         drafts: The folder of texts that could not be written.
         unreached: What cannot be reached from here, each as a sentence.
@@ -150,6 +185,10 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     folders: Callable[[], Mapping[str, Callable[[str], str]]]
     places: Callable[[], Sequence[tuple[Path, str]]]
     repository: Callable[[], GitRepository | None]
+    history: Callable[[], RewritesHistory]
+    clock: Clock
+    filed: Callable[[Sequence[str]], object]
+    book: ExpiryBook
     skip: Path
     drafts: Path
     unreached: Callable[[], Sequence[str]]
@@ -167,13 +206,22 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         taken = {doc.ref: doc for doc in docs if is_taken(doc)}
         return sorted(taken.values(), key=lambda doc: (doc.at, doc.ref))
 
-    def plan(self, refs: Sequence[str]) -> ForgettingPlan:
+    def plan(self, refs: Sequence[str], *, kept_days: int | None = None) -> ForgettingPlan:
         """What would go and what would stay; changes nothing.
+
+        Args:
+            refs: Of the entries.
+            kept_days: Rewrite the notebook's history too, and keep the former one so long; None to
+                leave it as it is.
 
         Raises: as `AmendService.read_text`; Unavailable where a journal cannot be read.
         """
         named = _newest_first([self.amend.read_text(ref) for ref in dict.fromkeys(refs)])
-        stays = [_stays(each.ref) for each in named if each.ref.startswith(_NOTEBOOK)]
+        rewrites = kept_days is not None
+        ours = [each.ref for each in named if each.ref.startswith(_NOTEBOOK)]
+        stays = [] if rewrites else [_stays(ref) for ref in ours]
+        if ours and kept_days:
+            stays.append(f"The notebook's former history is kept for {kept_days} days.")
         entries = [
             PlannedDeletion(
                 ref=each.ref,
@@ -183,12 +231,12 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 written=each.written,
             )
             for each in named
-            if not _is_commit(each.ref)
+            if rewrites or not _is_commit(each.ref)
         ]
         known = {piece: each.ref for each in named for piece in pieces_of(each.text)}
         remade, same = [], []
         for doc, said in self._saying(tuple(known), {each.ref for each in named}):
-            if doc.covers:
+            if doc.covers or (rewrites and doc.ref.startswith(_NOTEBOOK) and "#" not in doc.ref):
                 remade.append(doc.ref)
             elif doc.journal == _TRANSCRIPTS and not all(each.is_short for each in said):
                 found = self.amend.read_text(doc.ref)
@@ -208,6 +256,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             stays=tuple(stays),
             unreached=tuple(self.unreached()),
             pieces=tuple(known),
+            kept_days=kept_days,
         )
 
     def carry_out(self, plan: ForgettingPlan) -> ForgettingProof:
@@ -225,7 +274,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             make_folder(self.pending.parent)
             with locked(self.pending.parent):
                 notes += self._finish_noted()
-                wanted = [(each.ref, each.version) for each in plan.entries]
+                wanted = [(each.ref, each.version, plan.kept_days) for each in plan.entries]
                 self._keep_replaced(plan.entries)
                 replace_file(self.pending, json.dumps(wanted).encode())
                 notes += self._delete_noted(wanted)
@@ -257,15 +306,25 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             wanted = json.loads(self.pending.read_bytes())
         except (OSError, ValueError):
             return ()
-        notes = self._delete_noted([(ref, version) for ref, version in wanted])
+        notes = self._delete_noted(
+            [(ref, version, days[0] if days else None) for ref, version, *days in wanted]
+        )
         return (f"An earlier forgetting of {len(wanted)} entries was finished.", *notes)
 
-    def _delete_noted(self, wanted: Sequence[tuple[str, str]]) -> list[str]:
+    def _delete_noted(self, wanted: Sequence[tuple[str, str, int | None]]) -> list[str]:
         notes: list[str] = []
         try:
-            for ref, version in wanted:
+            notes += self._rewrite(
+                [(ref, days) for ref, _, days in wanted if ref.startswith(_NOTEBOOK)]
+            )
+            for ref, version, days in wanted:
+                rewritten = days is not None and ref.startswith(_NOTEBOOK)
+                if rewritten and _is_commit(ref):
+                    continue
                 try:
-                    notes += self.amend.delete(ref, expected=version).notes
+                    # Of an overview the text has left its file as well, so the version is another.
+                    expected = "" if rewritten else version
+                    notes += self.amend.delete(ref, expected=expected).notes
                 except NotFound:
                     continue  # it is gone already
         except Unavailable:
@@ -274,6 +333,29 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             remove_file(self.pending)
             raise
         remove_file(self.pending)
+        return notes
+
+    def _rewrite(self, wanted: Sequence[tuple[str, int | None]]) -> list[str]:
+        """Take entries out of the notebook's history, and what they say out of its files."""
+        days = next((days for _, days in wanted if days is not None), None)
+        if days is None:
+            return []
+        there = []
+        for ref, _ in wanted:
+            with suppress(NotFound):
+                there.append(self.amend.read_text(ref))
+        notes: list[str] = []
+        if there:
+            pieces = {piece: None for each in there for piece in pieces_of(each.text)}
+            keep_until = self.clock() + days * _DAY if days else None
+            notes += self.history().forget(
+                [each.ref for each in there], cutter(tuple(pieces)), keep_until=keep_until
+            )
+            if ends := self.history().list_ends():
+                self.book.keep(FORMER_HISTORY, micros(ends[0]) / 1e6)
+        else:
+            self.history().finish()  # the branches had moved already
+        self.filed([ref for ref, _ in wanted if _is_commit(ref)])
         return notes
 
     def _prove(self, plan: ForgettingPlan, notes: tuple[str, ...]) -> ForgettingProof:
@@ -288,10 +370,13 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 for piece in said:
                     sayers.setdefault(piece, []).append(doc.ref)
         found = []
+        kept = self.history().list_ends() if repo is not None else ()
         for place, there in sorted(scan.found.items()):
             lead = _lead_of(place, places)
             says = [[x for x in sayers.get(each, ()) if x.startswith(lead)] for each in there]
             refs = dict.fromkeys(ref for each in says for ref in each) if all(says) else ()
+            if not refs and kept and repo is not None and place == history_of(repo):
+                refs = {f"the former history, kept until {kept[-1]:%Y-%m-%d},": None}
             found.append(TextTrace(place=place, refs=tuple(refs)))
         return ForgettingProof(
             files=scan.files,

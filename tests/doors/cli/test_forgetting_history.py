@@ -1,0 +1,263 @@
+"""`forget --rewrite-history`: an entry of the notebook leaves every commit of every branch."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.doors.cli.test_expiring import book, let_expire
+from tests.doors.terminal import facts, opened_app, run, write
+
+SECRET = "The blue door behind the bakery opens with four seven one one, Ann said so to me."
+AT_ONCE = ("--rewrite-history", "--keep-days", "0", "--yes")
+BACKUPS = "refs/commonplace/before-forgetting"
+
+
+def git(*words, at=None):
+    """What git prints in the notebook's folder."""
+    command = ["git", "-C", str(at or folder()), *words]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True)
+    return done.stdout
+
+
+def folder():
+    """The notebook's."""
+    app = opened_app()
+    try:
+        return app.notebook.journal.folder
+    finally:
+        app.close()
+
+
+def all_objects(at=None):
+    """What every object of the repository holds, whether anything leads to it or not."""
+    return git("cat-file", "--batch-all-objects", "--batch", at=at)
+
+
+def holders(text):
+    """The files below the home that hold the text."""
+    files = [path for path in Path.home().rglob("*") if path.is_file()]
+    return [str(path) for path in files if text.encode() in path.read_bytes()]
+
+
+def opened(ref):
+    """What an entry says, and when it was."""
+    shown = facts("open", ref)
+    return shown["text"], shown["at"]
+
+
+def fill():
+    """Three entries of which the second says it, as its overview does; the refs."""
+    refs = [facts("notebook", "write", "api", "First: the API answers.")["ref"]]
+    overview = f"# Api\n\nIt answers.\n\n{SECRET}\n"
+    refs.append(facts("notebook", "write", "api", SECRET, "--overview", overview)["ref"])
+    refs.append(facts("notebook", "write", "web/pages", "Third: a page is there.")["ref"])
+    run("recall", "bakery")
+    return refs
+
+
+def test_no_object_holds_it(no_weights):
+    """It leaves the commit and every version of the overview; all other entries are as they were."""
+    first, ref, third = fill()
+    before = [opened(each) for each in (first, third)]
+    proof = facts("forget", ref, *AT_ONCE)
+    assert [item["ref"] for item in proof["items"]] == [ref]
+    assert proof["made_again"] == ["notebook:api"]
+    assert proof["clean"]
+    assert proof["found"] == []
+    assert "bakery" not in all_objects()
+    assert holders("bakery") == []
+    assert run("open", ref).exit_code == 3
+    assert [opened(each) for each in (first, third)] == before
+    assert facts("notebook", "read", "api")["overview"] == "# Api\n\nIt answers.\n\n[forgotten]"
+    assert all("bakery" not in each["text"] for each in facts("recall", "bakery door")["items"])
+    assert git("status", "--porcelain") == ""
+    assert git("fsck", "--strict", "--no-dangling") == ""
+
+
+def test_the_history_before_is_kept_for_a_while(no_weights):
+    """So that it can be taken back; a command after that time removes it for good."""
+    _, ref, _ = fill()
+    head = git("rev-parse", "HEAD").strip()
+    proof = facts("forget", ref, "--rewrite-history", "--yes")
+    assert "The notebook's former history is kept for 14 days." in proof["stays"]
+    (found,) = proof["found"]
+    assert "the former history, kept until" in found["refs"][0]
+    assert proof["clean"]
+    kept, name = git("for-each-ref", "--format=%(objectname) %(refname)", BACKUPS).split()
+    assert kept == head
+    let_expire()
+    run("list")
+    assert git("rev-parse", name).strip() == head  # its own time has not come
+    assert min(json.loads(book().read_text("utf-8")).values()) > 1
+    git("update-ref", f"{BACKUPS}/1/main", head)
+    git("update-ref", "-d", name)
+    let_expire()
+    run("list")
+    assert git("for-each-ref", BACKUPS) == ""
+    assert "bakery" not in all_objects()
+    assert json.loads(book().read_text("utf-8")) == {}
+
+
+def test_it_is_taken_back(no_weights):
+    """A reset to the former branch brings everything again, and nothing undoes that."""
+    _, ref, _ = fill()
+    before = opened(ref)
+    facts("forget", ref, "--rewrite-history", "--yes")
+    assert run("open", ref).exit_code == 3
+    name = git("for-each-ref", "--format=%(refname)", BACKUPS).strip()
+    git("reset", "-q", "--hard", name)
+    facts("notebook", "write", "api", "Fourth.")
+    assert opened(ref) == before
+    assert "bakery" in facts("notebook", "read", "api")["overview"]
+
+
+def test_without_it_an_entry_is_refused(no_weights):
+    """Nothing goes; the refusal says how it would."""
+    _, ref, _ = fill()
+    done = run("forget", ref, "--yes")
+    assert done.exit_code == 1
+    assert "--rewrite-history" in done.stderr
+    assert run("open", ref).exit_code == 0
+
+
+def test_a_dry_run_rewrites_nothing(no_weights):
+    """It names the overview that would say it no more."""
+    _, ref, _ = fill()
+    head = git("rev-parse", "HEAD")
+    planned = facts("forget", ref, "--rewrite-history", "--dry-run")
+    assert planned["made_again"] == ["notebook:api"]
+    assert git("rev-parse", "HEAD") == head
+
+
+def test_an_overview_leaves_every_version(no_weights):
+    """Of one that was written over, the commits before it have none of its words either."""
+    fill()
+    proof = facts("forget", "notebook:api", *AT_ONCE)
+    assert "bakery" not in git("log", "--all", "-p", "--format=%h", "--", "api.md")
+    assert run("notebook", "read", "api").exit_code in {0, 3}
+    assert all("api.md" not in each["place"] for each in proof["found"])
+
+
+def test_a_commit_by_hand_goes(no_weights):
+    """Its message is forgotten; the file that it added stays, but for the words."""
+    fill()
+    place = folder() / "cellar.md"
+    place.write_text(f"# Cellar\n\n{SECRET}\n\nIt is dry.\n", "utf-8")
+    git("add", "-A")
+    git("-c", "user.name=A", "-c", "user.email=a@x.org", "commit", "-qm", SECRET)
+    listed = [item["ref"] for item in facts("list", "-j", "notebook")["items"]]
+    (ref,) = [each for each in listed if each.startswith("notebook:cellar#")]
+    proof = facts("forget", ref, *AT_ONCE)
+    assert run("open", ref).exit_code == 3
+    assert place.read_text("utf-8") == "# Cellar\n\n[forgotten]\n\nIt is dry.\n"
+    # The entry of before still says the same words: it was not named.
+    assert proof["clean"]
+    assert len(proof["same_words"]) == 1
+
+
+def test_other_branches_are_made_anew_too(no_weights):
+    """One that was begun after the entry, and one before it, which stays as it is."""
+    first, ref, _ = fill()
+    old = git("rev-list", "--max-parents=0", "HEAD").strip()
+    git("branch", "old", old)
+    git("branch", "later")
+    facts("forget", ref, *AT_ONCE)
+    assert git("rev-parse", "old").strip() == old
+    assert git("rev-parse", "later") == git("rev-parse", "HEAD")
+    assert "bakery" not in all_objects()
+    assert run("open", first).exit_code == 0
+
+
+def test_an_edit_that_is_not_committed_is_kept(no_weights):
+    """Where it is in the way nothing happens at all, and the file is named."""
+    _, ref, _ = fill()
+    head = git("rev-parse", "HEAD")
+    place = folder() / "api.md"
+    edited = place.read_text("utf-8") + "\nMine.\n"
+    place.write_text(edited, "utf-8")
+    done = run("forget", ref, *AT_ONCE)
+    assert done.exit_code != 0
+    assert "api.md" in done.stderr
+    assert place.read_text("utf-8") == edited
+    assert git("rev-parse", "HEAD") == head
+    assert run("open", ref).exit_code == 0
+    git("checkout", "--", "api.md")
+    assert facts("forget", ref, *AT_ONCE)["clean"]
+
+
+@pytest.mark.parametrize("where", ["rewrite_branches", "update_refs", "drop_unreachable"])
+def test_one_that_is_killed_is_finished(no_weights, where):
+    """Once the new commits are made, once the branches have moved, and once all is swept."""
+    first, ref, _ = fill()
+    died = subprocess.run(
+        [sys.executable, "-c", DYING, where, ref], env=os.environ, timeout=120, check=False
+    )
+    assert died.returncode == 9
+    assert "An earlier forgetting of 1 entries was finished." in run("forget").stdout
+    assert "bakery" not in all_objects()
+    assert holders("bakery") == []
+    assert git("status", "--porcelain") == ""
+    assert run("open", first).exit_code == 0
+    assert run("open", ref).exit_code == 3
+
+
+DYING = """
+import os, sys
+from pathlib import Path
+from commonplace.app import App
+from commonplace.config.settings import read_settings
+from commonplace.journals.notebook import forget
+
+where, ref = sys.argv[1:]
+real = getattr(forget, where)
+
+def die(*args, **more):
+    real(*args, **more)
+    os._exit(9)
+
+setattr(forget, where, die)
+app = App(read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home())
+service = app.forgetting()
+service.carry_out(service.plan([ref], kept_days=0))
+"""
+
+
+def test_a_remote_is_named_and_does_not_bring_it_back(no_weights, tmp_path):
+    """A sync is refused until its history is put in the place of the remote's; then all is well."""
+    bare = tmp_path / "meeting.git"
+    git("init", "-q", "--bare", "-b", "main", str(bare), at=tmp_path)
+    first, ref, _ = fill()
+    git("remote", "add", "origin", str(bare))
+    assert run("notebook", "sync").exit_code == 0
+    proof = facts("forget", ref, *AT_ONCE)
+    (note,) = [each for each in proof["notes"] if "The remote origin still has it" in each]
+    assert "push --force origin main" in note
+    assert "bakery" not in all_objects()
+    refused = run("notebook", "sync")
+    assert refused.exit_code == 4
+    assert "still has an entry that was forgotten here" in refused.stderr
+    git("push", "-q", "--force", "origin", "main")
+    assert run("notebook", "sync").exit_code == 0
+    assert run("open", first).exit_code == 0
+    assert run("open", ref).exit_code == 3
+    assert "bakery" not in git("log", "--all", "-p", at=bare)
+
+
+def test_what_else_is_named_goes_with_it(no_weights):
+    """A note of the same words, named beside the entry."""
+    note = write(SECRET)
+    _, ref, _ = fill()
+    assert facts("forget", ref, note, *AT_ONCE)["clean"]
+    assert holders("bakery") == []
+    assert run("open", note).exit_code == 3
+
+
+@pytest.mark.parametrize("days", ["-1", "4000", "soon"])
+def test_days_are_a_number(no_weights, days):
+    """Between none and ten years."""
+    assert run("forget", "x", "--rewrite-history", "--keep-days", days).exit_code == 2
