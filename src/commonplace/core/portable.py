@@ -1,6 +1,6 @@
-"""What an export holds of a journal: items, each by its ref and time, and what it replaced.
+"""The items that an export holds of a journal, each with its ref, its time and what it replaced.
 
-Reads and writes nothing. A journal's own items inherit from the one here, and say how they read.
+Reads and writes nothing. Each journal's own items inherit from these, and say how people read them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class PortableItem(
 
     Attributes:
         ref: Its address; an export has each once.
-        at: When it was, aware.
+        at: When it happened, aware.
         supersedes: The ref of the entry whose place it took; empty for none.
         superseded_by: The ref of the entry that took its place; empty for none.
         expires: When it is to be forgotten; None for never.
@@ -36,24 +36,24 @@ class PortableItem(
         return self.ref.partition(":")[2]
 
     def page_text(self) -> str:
-        """What it says, for people."""
+        """The text that a page shows of it."""
         raise NotImplementedError
 
     def page_facts(self) -> Mapping[str, str]:
-        """What else is to be known of it, by name, for people."""
+        """What else a page shows of it, by name; a blank value is left out."""
         return {}
 
 
 class PortableSummary(PortableItem, frozen=True, kw_only=True):
-    """What was made from entries, and is made again from them: no import reads it.
+    """A summary that was made from entries; no import reads it, since it is made again from them.
 
     Attributes:
         level: hour, day, week, month or year.
-        until: The end of its period, which `at` begins; itself no part of it.
-        zone: That cut the period.
+        until: The end of its period, exclusive; `at` is the start.
+        zone: The time zone of the period.
         text: The summary.
         made_from: The refs of what it was made from.
-        made_by: What wrote it: the name of a model, or of our own way.
+        made_by: What wrote it: the name of a model, or of the method without one.
     """
 
     level: str

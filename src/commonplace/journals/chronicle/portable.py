@@ -1,4 +1,4 @@
-"""Owns chronicle's part of an export: its entries as items, and items as entries.
+"""Converts chronicle's entries into items of an export, and items into entries.
 
 Never reads or writes a file of an export.
 """
@@ -38,12 +38,12 @@ class PortableEvent(PortableItem, frozen=True, kw_only=True):
 
     Attributes:
         message: What was done.
-        nanos: 0..999, what of its time is finer than `at` says.
+        nanos: 0..999, the nanoseconds of its time beyond the microseconds of `at`.
         written: When it was written down, where that is another time.
-        tags: Less the one by which it names the entry whose place it took.
+        tags: Its tags, less the one that names the entry whose place it took.
         hostname: The machine it was logged on.
-        username: By whom.
-        directory: In which folder.
+        username: The user who logged it.
+        directory: The folder it was logged in.
     """
 
     message: str
@@ -64,7 +64,7 @@ class PortableEvent(PortableItem, frozen=True, kw_only=True):
 
 
 class PortableChronicle:
-    """Exports a chronicle, and fills an empty one. See `core.ports.Portable`."""
+    """Exports a chronicle, and imports into an empty one. See `core.ports.Portable`."""
 
     journal = JOURNAL
     item_type: Any = PortableEvent
@@ -83,7 +83,7 @@ class PortableChronicle:
         while events := [x for x in self._store.oldest(_AT_ONCE, after) if x.id not in given]:
             yield from map(_item_of, events)
             last = events[-1]
-            # In a tree two entries may have one place.
+            # In a Markdown tree two entries may have one place.
             given = {x.id for x in events if (x.instant, x.place) == (last.instant, last.place)}
             after = (last.instant, last.place - 1)
 

@@ -1,7 +1,7 @@
-"""Takes a history apart into its commits, with all that they changed, and makes it again of them.
+"""Reads a history as whole commits with the files they changed, and writes it again from them.
 
-Each commit bears the hash it had, unless something in it was altered on the way. Never runs what
-an export says: names, people and modes are checked before git reads them.
+A commit keeps its hash unless something in it was altered on the way. An export is hostile: names,
+people and modes are checked before git reads them.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class FileChange(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     """A file that a commit put or removed.
 
     Attributes:
-        mode: 100644, or 100755; empty for one that it removed.
-        text: The whole file.
-        base64: The same of one that is not UTF-8.
+        mode: 100644, or 100755; empty for a file that it removed.
+        text: The whole file; empty where it is not UTF-8.
+        base64: The whole file, where it is not UTF-8.
     """
 
     path: str
@@ -53,9 +53,9 @@ class WholeCommit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A commit, with all that it changed against its first parent.
 
     Attributes:
-        author, committer: As git has them: `Name <address> 1763892000 +0100`.
-        branches: Those that end here.
-        is_head: Whether the first of them is the one in use.
+        author, committer: As git writes them: `Name <address> 1763892000 +0100`.
+        branches: The branches that end here.
+        is_head: Whether the first of them is checked out.
     """
 
     commit: str
@@ -75,7 +75,7 @@ def read_commits(repo: GitRepository, since: datetime | None = None) -> Iterator
 
     Args:
         repo: The repository.
-        since: Leaves out the commits before: the first one after has all files, and no parent.
+        since: Only commits from this time on; the first has all files, and no parent.
 
     Raises:
         Unavailable, Denied, Corrupted.
@@ -107,27 +107,27 @@ def read_commits(repo: GitRepository, since: datetime | None = None) -> Iterator
 
 
 def check_commit(each: WholeCommit) -> None:
-    """Look whether git may be given a commit. Raises: Invalid."""
+    """Check that a commit can be given to git. Raises: Invalid."""
     if not all(_HASH.fullmatch(name) for name in (each.commit, *each.parents)):
         raise Invalid("A commit or a parent of it has no hash.")
     if not all(_PERSON.fullmatch(who) for who in (each.author, each.committer)):
-        raise Invalid("Its author or committer is none.")
+        raise Invalid("Its author or committer is not written as git does it.")
     if "\0" in each.message:
         raise Invalid("Its message holds NUL.")
     if not all(_BRANCH.fullmatch(ref) and _is_path(ref) for ref in each.branches):
-        raise Invalid("A branch has no name that git takes.")
+        raise Invalid("A branch has a name that git does not take.")
     for change in each.changes:
         if not _is_path(change.path) or change.mode not in {"", *_MODES}:
-            raise Invalid(f"It changes {change.path[:200]!a}, which no notebook holds.")
+            raise Invalid(f"It changes {change.path[:200]!a}, which no notebook may hold.")
         _content(change)
 
 
 def write_commits(repo: GitRepository, commits: Iterable[WholeCommit]) -> int:
-    """Make commits again in a repository that has none; how many.
+    """Write commits into a new repository; returns how many.
 
     Args:
-        repo: New, and nobody else's.
-        commits: Parents before children; each was checked.
+        repo: Without a commit, used by no other process.
+        commits: Parents before children, each checked.
 
     Raises:
         Invalid: A parent is missing.
@@ -176,7 +176,7 @@ def _rendered(each: WholeCommit, marks: Mapping[str, int]) -> list[bytes]:
     parts = ["\n".join(lines).encode(), b"\n", message, b"\n"]
     parts += [f"from :{first}\n".encode()] if first else []
     parts += [f"merge :{other}\n".encode() for other in others]
-    # What is removed first makes room: a folder for a file of the same name, say.
+    # Removals come first: a file may take the name of a folder that goes.
     for change in sorted(each.changes, key=lambda change: change.mode != ""):
         path = '"' + "".join(f"\\{byte:03o}" for byte in change.path.encode()) + '"'
         if not change.mode:
@@ -209,7 +209,7 @@ def _is_path(path: str) -> bool:
 
 
 class _Blobs:
-    """The contents of files by their marks, on the disk: a later commit may name an early one."""
+    """The contents of files by their marks, kept on disk: a late commit may name an early one."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -226,7 +226,7 @@ class _Blobs:
 
 
 class _Parsed(Struct, kw_only=True):
-    """A commit as it is read from the stream."""
+    """A commit while it is read from the stream."""
 
     mark: bytes = b""
     commit: str = ""
@@ -238,7 +238,7 @@ class _Parsed(Struct, kw_only=True):
 
 
 def _parse(stream: IO[bytes], blobs: _Blobs) -> Iterator[_Parsed]:
-    """The commits of a stream of fast-export's. Raises: Corrupted."""
+    """The commits in the output of fast-export. Raises: Corrupted."""
     names: dict[bytes, str] = {}
     mark, made = b"", None
     for verb, rest in _commands(stream):
@@ -263,7 +263,7 @@ def _commands(stream: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
         if verb == b"data":
             size, rest = int(rest), stream.read(int(rest))
             if len(rest) != size:
-                raise Corrupted("git's stream of the history broke off.", hint="Try again.")
+                raise Corrupted("git's export of the history broke off.", hint="Try again.")
         yield verb, rest
 
 
@@ -297,7 +297,7 @@ def _change(path: str, mode: str, content: bytes) -> FileChange:
 
 
 def _path(quoted: bytes) -> str:
-    """A path as fast-export writes it, in quotes where it holds odd signs."""
+    """Parse a path of fast-export's, which is quoted where it holds special characters."""
     if quoted.startswith(b'"') and quoted.endswith(b'"'):
 
         def plain(found: re.Match[bytes]) -> bytes:

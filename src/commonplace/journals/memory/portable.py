@@ -1,4 +1,4 @@
-"""Owns memory's part of an export: its records as items, and items as records.
+"""Converts memory's records into items of an export, and items into records.
 
 Never reads or writes a file of an export.
 """
@@ -40,9 +40,9 @@ class PortableRecord(PortableItem, frozen=True, kw_only=True):
 
     Attributes:
         kind: message, journal, todo, preference or gratitude.
-        fields: What it says, by the names with which a record of the kind is saved.
+        fields: Its values, by the names that a record of the kind is saved with.
         written: When it was written down, where that is another time.
-        updated: When it was last altered; None for a message.
+        updated: When it was last changed; None for a message.
     """
 
     kind: Kind
@@ -51,7 +51,7 @@ class PortableRecord(PortableItem, frozen=True, kw_only=True):
     updated: datetime | None = None
 
     def page_text(self) -> str:
-        """Its fields, those that are no text as JSON."""
+        """Its fields, a line each; values other than text as JSON."""
         shown = {
             name: x if isinstance(x, str) else json.dumps(x, ensure_ascii=False, sort_keys=True)
             for name, x in self.fields.items()
@@ -61,7 +61,7 @@ class PortableRecord(PortableItem, frozen=True, kw_only=True):
 
 
 class PortableMemory:
-    """Exports a memory, and fills one. See `core.ports.Portable`."""
+    """Exports a memory, and imports into an empty one. See `core.ports.Portable`."""
 
     journal = JOURNAL
     item_type: Any = PortableRecord
@@ -74,7 +74,7 @@ class PortableMemory:
         return not any(self._memory.list_records(kind, limit=1).records for kind in KINDS)
 
     def export_items(self, since: datetime | None) -> Iterator[PortableRecord]:
-        """See `Portable.export_items`; the newest first, as every store lists them."""
+        """See `Portable.export_items`; newest first, as every store lists them."""
         found = heapq.merge(
             *map(self._records, KINDS),
             key=lambda record: (record.at, record.kind, record.id),
@@ -121,7 +121,7 @@ def _item_of(record: Record) -> PortableRecord:
 
 
 def _record_of(item: PortableRecord) -> Record:
-    """A record as it was, checked as one that is saved. Raises: Invalid."""
+    """The record of an item, checked like one that is saved. Raises: Invalid."""
     ref_id = parse_id(item.kind, item.ref)
     given = {name: x for name, x in item.fields.items() if x is not None}
     draft = RecordDraft(kind=item.kind, fields=given, at=item.at)

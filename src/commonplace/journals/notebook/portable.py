@@ -1,6 +1,6 @@
-"""Owns the notebook's part of an export: its commits as items, and a repository made of items.
+"""Converts a notebook's commits into items of an export, and items into a new repository.
 
-Never changes a notebook that is there. What was not committed stays behind, and so do remotes.
+Never changes a notebook that is there. Exports neither uncommitted changes nor remotes.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _FIELDS = WholeCommit.__struct_fields__
 
 
 class PortableStep(PortableItem, frozen=True, kw_only=True):
-    """A commit of the notebook, under the ref of the entry that it is.
+    """A commit of the notebook, under the ref of its entry.
 
-    One that is no entry, or repeats one, has its hash for a ref: `notebook:@<hash>`.
+    A commit without an entry, or that repeats one, has its hash for a ref: `notebook:@<hash>`.
 
     Attributes:
         commit: Its hash.
-        author: As git has it: `Name <address> 1763892000 +0100`; `committer` too.
-        message: The whole of it, with the lines that git and we read.
-        branches: Those that end here, the one in use first if `is_head`.
+        author: As git writes it: `Name <address> 1763892000 +0100`; `committer` too.
+        message: The whole message, with its trailers.
+        branches: The branches that end here; where `is_head`, the first is checked out.
         changes: The files that it put or removed.
     """
 
@@ -59,12 +59,12 @@ class PortableStep(PortableItem, frozen=True, kw_only=True):
     changes: list[FileChange] = field(default_factory=list)
 
     def page_text(self) -> str:
-        """The entry; for another commit its message."""
+        """The text of the entry, or the summary of the commit."""
         said = parse_message(self.message)
         return said.text or said.summary
 
     def page_facts(self) -> Mapping[str, str]:
-        """Who wrote it, and where it stands."""
+        """Its section, its author, and what the work was about."""
         said = parse_message(self.message)
         return {
             "Section": said.section,
@@ -74,7 +74,7 @@ class PortableStep(PortableItem, frozen=True, kw_only=True):
 
 
 class PortableOverview(PortableItem, frozen=True, kw_only=True):
-    """What a section says now; an import makes it of the commits.
+    """The overview of a section now; an import makes it from the commits.
 
     Attributes:
         text: The overview.
@@ -88,7 +88,7 @@ class PortableOverview(PortableItem, frozen=True, kw_only=True):
 
 
 class PortableNotebook:
-    """Exports one notebook, and makes one of an export. See `core.ports.Portable`."""
+    """Exports a notebook, and imports into an empty one. See `core.ports.Portable`."""
 
     journal = JOURNAL
     item_type: Any = PortableStep
@@ -98,7 +98,7 @@ class PortableNotebook:
         self._folder = notebook.folder
 
     def is_empty(self) -> bool:
-        """See `Portable.is_empty`; a folder with any file in it is not."""
+        """See `Portable.is_empty`; a folder with any file in it is not empty."""
         if not os.path.isdir(self._folder):
             return True
         if not is_repository(self._folder):
@@ -115,7 +115,7 @@ class PortableNotebook:
             yield _item_of(commit, refs)
 
     def export_summaries(self, since: datetime | None) -> Iterator[PortableOverview]:
-        """The overviews, as they are now, by section, each at its newest entry."""
+        """The overviews as they are now, by section, each at the time of its newest entry."""
         if self.is_empty():
             return
         for name in self._notebook.list_sections():
@@ -130,7 +130,7 @@ class PortableNotebook:
         check_commit(_commit_of(item))
 
     def import_items(self, items: Iterator[PortableStep]) -> int:
-        """See `Portable.import_items`; the notebook is there whole, or not at all."""
+        """See `Portable.import_items`; the notebook is written whole, or not at all."""
         commits = map(_commit_of, items)
         first = next(commits, None)
         if first is None:
@@ -153,7 +153,7 @@ class PortableNotebook:
         return count
 
     def _refuse_another(self, first: WholeCommit, others: Iterator[WholeCommit]) -> int:
-        """Nothing is new where the notebook was made of these commits. Raises: Conflict."""
+        """0 where the notebook was already made from these commits. Raises: Conflict if not."""
         made = next(read_commits(find_repository(self._folder)), None)
         if made is None or (made.author, made.message) != (first.author, first.message):
             raise Conflict(
@@ -161,7 +161,7 @@ class PortableNotebook:
                 hint="Move it away, then import again.",
                 place=self._folder,
             )
-        for _ in others:  # the export is read to its end, and checked by that
+        for _ in others:  # reading the export to its end checks it
             pass
         return 0
 

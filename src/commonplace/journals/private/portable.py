@@ -1,6 +1,6 @@
-"""Owns the private journal's part of an export: the user's files as items, and items as files.
+"""Converts the files of the user's private journal into items of an export, and items into files.
 
-Never reads or writes a file of an export, and never goes into a project's journal.
+Never reads or writes a file of an export, nor any project's journal.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ class PortableThoughts(PortableItem, frozen=True, kw_only=True):
     """An entry of the private journal.
 
     Attributes:
-        text: Its file, frontmatter and all.
-        changed: When the file was last written, where its time rests on that alone.
+        text: The whole file, with its frontmatter.
+        changed: When the file was last changed, if that alone gives the entry its time.
     """
 
     text: str
     changed: datetime | None = None
 
     def page_text(self) -> str:
-        """Its file below the frontmatter."""
+        """The file without its frontmatter."""
         return split_frontmatter(self.text)[1]
 
 
 class PortablePrivate:
-    """Exports the user's private journal, and fills an empty one. See `core.ports.Portable`."""
+    """Exports the user's journal, and imports into an empty one. See `core.ports.Portable`."""
 
     journal = JOURNAL
     item_type: Any = PortableThoughts
@@ -86,7 +86,7 @@ class PortablePrivate:
         return added
 
     def _content_of(self, item: PortableThoughts) -> tuple[EntryPlace, bytes]:
-        """Where an item goes, and its file. Raises: Invalid, Denied."""
+        """The place and the content of an item's file. Raises: Invalid, Denied."""
         content = item.text.encode("utf-8", "replace")
         if len(content) > LARGEST_FILE:
             raise Invalid(
@@ -137,7 +137,7 @@ class PortablePrivate:
         )
 
     def _place_of(self, item: PortableThoughts) -> EntryPlace:
-        """Where an item goes: a file in a day folder of the user's. Raises: Invalid, Denied."""
+        """The place of an item's file, in the folder of a day. Raises: Invalid, Denied."""
         place = lexical_place(item.ref, (self._root,))
         day, _, name = place.relative.partition("/")
         if parse_day(day) is None or "/" in name or name.startswith("."):

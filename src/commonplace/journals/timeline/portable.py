@@ -1,6 +1,6 @@
-"""Owns the timeline's part of an export: what was recorded as items, and items as entries.
+"""Converts the timeline's entries into items of an export, and items into entries.
 
-Summaries are shown and never read back: they are made again. Reads and writes no file of an export.
+Exports summaries and never imports them: they are made again. Reads or writes no file of an export.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class PortableMoment(PortableItem, frozen=True, kw_only=True, tag_field="kind", 
         content: What happened.
         type: raw or profile_snapshot.
         metadata: Any names and values.
-        is_archived: Whether it is past its time, and in no search.
+        is_archived: Whether it is archived, and so in no search.
         created: When it was recorded.
-        updated: When it was last altered.
+        updated: When it was last changed.
     """
 
     content: str
@@ -66,7 +66,7 @@ class PortableMoment(PortableItem, frozen=True, kw_only=True, tag_field="kind", 
         return self.content
 
     def page_facts(self) -> Mapping[str, str]:
-        """Its type and its metadata, where they are not the usual ones."""
+        """Its type, unless it is raw, and its metadata."""
         shown = json.dumps(dict(self.metadata), ensure_ascii=False, sort_keys=True)
         return {
             "Type": "" if self.type == RAW else self.type,
@@ -75,12 +75,12 @@ class PortableMoment(PortableItem, frozen=True, kw_only=True, tag_field="kind", 
 
 
 class PortableExpired(PortableItem, frozen=True, kw_only=True, tag_field="kind", tag="expired"):
-    """What is left of an entry that retention deleted: what summaries count and quote of it.
+    """What is left of an entry that retention deleted: the values that summaries are made from.
 
     Attributes:
-        facts: What they count.
-        points: The sentences that they quote, each as they keep it.
-        hash: Of the entry, in hex: what it went into knows it by that.
+        facts: The values that summaries count.
+        points: The sentences that summaries quote, with their weights.
+        hash: The entry's hash, in hex, which summaries made from it keep.
     """
 
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -88,12 +88,12 @@ class PortableExpired(PortableItem, frozen=True, kw_only=True, tag_field="kind",
     hash: str = ""
 
     def page_text(self) -> str:
-        """That it is gone."""
+        """A note that its text is gone."""
         return "(expired)"
 
 
 class PortableTimeline:
-    """Exports a timeline, and fills an empty one. See `core.ports.Portable`."""
+    """Exports a timeline, and imports into an empty one. See `core.ports.Portable`."""
 
     journal = JOURNAL
     item_type: Any = PortableMoment | PortableExpired
@@ -162,7 +162,7 @@ class PortableTimeline:
             if isinstance(item, PortableMoment):
                 moments.append(item)
                 continue
-            # Numbers go in the order of the items.
+            # Entries are numbered in the order of the items.
             added += self._add(conn, moments, now)
             moments = []
             added += self._bury(conn, item, now)
@@ -216,7 +216,7 @@ class PortableTimeline:
 
     def _links(self, seq: int) -> tuple[str, ...]:
         rows = self._timeline.database.ask("links", rollup=seq)
-        # What another journal added bears its whole ref, and a number below zero.
+        # An entry that another journal fed has its whole ref for a name, and a number below 0.
         return tuple(
             name if source < 0 else ref_of(unpack_id(name)) for source, name, *_ in rows if name
         )
@@ -274,7 +274,7 @@ def _hash_of(item: PortableExpired) -> bytes:
 
 
 def _points_of(item: PortableExpired) -> str:
-    """The points as the file keeps them. Raises: Invalid."""
+    """The points as the database keeps them. Raises: Invalid."""
     try:
         return render_points(parse_points(json.dumps(item.points)))
     except (ValueError, TypeError, KeyError, AttributeError) as exc:

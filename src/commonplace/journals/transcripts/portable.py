@@ -1,6 +1,6 @@
-"""Owns the transcripts' part of an export: kept messages as items, and items as sessions' files.
+"""Converts the kept messages of sessions into items of an export, and items into sessions' files.
 
-Never alters a session that is there, and knows nothing of the clients' own files.
+Never changes a session that is there, and knows nothing of the clients' own files.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class PortableMessage(PortableItem, frozen=True, kw_only=True):
     """A message of a session; its ref names client, session and number.
 
     Attributes:
-        year: The folder that the session's file lies in.
+        year: The year that names the folder of the session's file.
         role: user, assistant or tool.
         text: What was said.
-        source: The client's own id of the message, and `parent` that of the one it follows.
+        source: The client's own id of the message; `parent` is that of the one it follows.
         cwd: The working directory of the session then.
         branch: The git branch then.
         tools: Names of the tools that were called.
-        sidechain: Whether a sub-agent said it, or was told it.
+        sidechain: Whether it is of the conversation with a sub-agent.
         kept: When it was copied here, where that was more than a day after it was said.
     """
 
@@ -71,7 +71,7 @@ class PortableMessage(PortableItem, frozen=True, kw_only=True):
 
 
 class PortableTranscripts:
-    """Exports the kept sessions, and keeps those of an export. See `core.ports.Portable`."""
+    """Exports the kept sessions, and imports those of an export. See `core.ports.Portable`."""
 
     journal = JOURNAL
     item_type: Any = PortableMessage
@@ -100,7 +100,7 @@ class PortableTranscripts:
         self._line_of(item)
 
     def import_items(self, items: Iterator[PortableMessage]) -> int:
-        """See `Portable.import_items`; each session's file is there whole, or not at all."""
+        """See `Portable.import_items`; each session's file is written whole, or not at all."""
         added = 0
         for path, group in groupby(map(self._line_of, items), key=lambda each: each[0]):
             lines = [line for _, line in group]

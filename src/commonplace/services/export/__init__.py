@@ -1,1 +1,1 @@
-"""An export: every journal as Markdown for people and JSON lines for programs, and back again."""
+"""Exports every journal as Markdown for people and JSON lines for programs, and imports it."""

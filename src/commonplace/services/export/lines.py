@@ -1,6 +1,6 @@
-"""A line of an export: an item as JSON, without a secret; and an item from a line.
+"""Renders an item as a line of JSON without secrets, and parses a line as an item.
 
-Pure functions; the same item is the same bytes, on every machine.
+Pure functions; the same item gives the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BETWEEN = "\n\n"
 
 
 def screened_item(item: _T, screen: Screen) -> _T:
-    """An item with a mark in the place of each secret; its refs and times stay."""
+    """An item with a mark in place of each secret; its refs and times stay."""
     plain = msgspec.to_builtins(item)
     texts = [
         text for name, each in plain.items() if name not in _ADDRESSES for text in _texts(each)
@@ -57,17 +57,17 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def render_line(item: PortableItem) -> bytes:
-    """An item as a line."""
+    """An item as a line of JSON."""
     try:
         return msgspec.json.encode(item) + b"\n"
     except (OverflowError, UnicodeEncodeError, ValueError):
-        # A number beyond 64 bits, half of a pair of surrogates: what another program left there.
+        # A number beyond 64 bits, or half a surrogate pair, which another program wrote.
         plain = mapped_texts(msgspec.to_builtins(item), well_formed)
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def line_parser(item_type: Any) -> Callable[[bytes, str], Any]:
-    """What makes items of a type from lines; the second argument names the line in an error."""
+    """A function that parses a line as an item; its second argument names the line in errors."""
     decoder = msgspec.json.Decoder(item_type)
 
     def parse(line: bytes, where: str) -> Any:

@@ -1,6 +1,6 @@
-"""Owns what an export says of itself: its version, its journals, and its files with their hashes.
+"""Owns the manifest of an export: its version, its journals, and its files with their hashes.
 
-Reads and writes no file; what comes from a file is hostile until it was checked here.
+Reads and writes no file; the bytes of a manifest are hostile until they are checked here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from commonplace.journals.table import JOURNALS
 
 FORMAT = "commonplace-export"
 VERSION = 1
-"""The version of the schema; an export of a newer one is refused, one of an older one is read."""
+"""The version of the schema; exports of a newer one are refused, those of an older one are read."""
 
 ENTRIES = "entries.jsonl"
 SUMMARIES = "summaries.jsonl"
@@ -34,9 +34,8 @@ class ExportFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes:
         name: `<journal>/<file>`.
-        role: `entries` is what an import reads; what was made from them, and pages, are for
-            whoever looks at the export.
-        items: How many lines there are, of a file of lines.
+        role: An import reads `entries` alone; summaries and pages are for people.
+        items: How many lines a file of lines has; 0 for a page.
     """
 
     name: str
@@ -50,11 +49,11 @@ class ExportManifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What an export holds.
 
     Attributes:
-        owner: Whose it is.
-        zone: Whose clock its pages have; all other times are UTC.
-        since: What was left out is before this; None where nothing was.
-        journals: How many entries there are of each.
-        files: By name.
+        owner: Whose journals it holds.
+        zone: The time zone of its pages; all other times are UTC.
+        since: Older entries were left out; None where none were.
+        journals: How many entries there are of each journal.
+        files: Sorted by name.
     """
 
     format: str
@@ -72,19 +71,19 @@ class _Beginning(Struct):
 
 
 def encode_export_manifest(manifest: ExportManifest) -> bytes:
-    """The manifest as an export holds it."""
+    """The manifest as the bytes of its file."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
 
 
 def parse_export_manifest(content: bytes) -> ExportManifest:
-    """The manifest of an export. Raises: Invalid for what is none, or of a version unknown here."""
+    """Parse the manifest of an export. Raises: Invalid, for one of a newer version too."""
     try:
         beginning = msgspec.json.decode(content, type=_Beginning)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as exc:
         raise Invalid("The manifest of the export cannot be read.", hint=_BY_HAND) from exc
     if beginning.format != FORMAT:
         raise Invalid(
-            "The manifest is not that of an export of Commonplace.",
+            "The manifest is not that of an export by Commonplace.",
             hint="Name what `commonplace export` made; a backup is for `commonplace restore`.",
         )
     if not isinstance(beginning.version, int) or not 1 <= beginning.version <= VERSION:

@@ -1,6 +1,6 @@
-"""An export's pages for people: a file of Markdown a month, an entry under its time.
+"""Renders an export's pages for people: a Markdown file for each month, each entry under its time.
 
-No text of an entry can look like a heading or another entry: each of its lines is quoted.
+No text of an entry can pass for a heading or another entry: each of its lines is quoted.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _LINKS = {"supersedes": "Takes the place of", "superseded_by": "Superseded by"}
 
 
 def page_of(item: PortableItem, zone: tzinfo) -> str:
-    """The name of the month's page that an item stands on."""
+    """The name of the page of an item's month."""
     return f"{_day(item, zone)[:7]}.md"
 
 
 def render_head(journal: str, page: str) -> str:
-    """How a page begins."""
+    """The first line of a page."""
     return f"# {journal}, {page.removesuffix('.md')}\n"
 
 
 def render_item(item: PortableItem, zone: tzinfo) -> str:
-    """An item as it stands on its page."""
+    """An item as its page shows it."""
     return "".join(_parts(item, zone))
 
 

@@ -1,6 +1,6 @@
-"""Reads an export, which is hostile until every name, size, hash and line of it was checked.
+"""Reads an export, which is hostile until every name, size, hash and line of it is checked.
 
-Never unpacks what is compressed, follows no link, and writes nothing.
+Never unpacks compressed data, follows no link, and writes nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _EXPORT = ArchiveKind(
 
 
 class Export:
-    """An open export: what it says that it holds, and what it does hold."""
+    """An open export: its manifest, and the files that it holds."""
 
     def __init__(
         self,
@@ -61,11 +61,11 @@ class Export:
                 pass
 
     def items(self, journal: str, item_type: Any) -> Iterator[Any]:
-        """The entries of a journal, one by one; after the last, whether that was all of them.
+        """The entries of a journal, one by one; that they are all there is checked after the last.
 
         Raises:
-            Invalid: A line is no entry, names an entry of another journal, or one that came before;
-                or the file is not the one that was written.
+            Invalid: A line is not an entry, is of another journal, or has the ref of an earlier
+                one; or the file is not the one that was written.
         """
         parse = line_parser(item_type)
         # Hashes: a million refs as they are would take three times as much.
@@ -109,7 +109,7 @@ class Export:
 
 
 def is_export(path: Path) -> bool:
-    """Whether a path looks like an export, whole or not: its manifest says so. Never raises."""
+    """Whether the manifest at a path is that of an export, whole or not. Never raises."""
     try:
         with _opened(path) as (content, _):
             return FORMAT.encode() in content[:1000]
@@ -121,7 +121,7 @@ def is_export(path: Path) -> bool:
 def open_export(path: Path) -> Iterator[Export]:
     """Open an export, a folder or a zip, whose names are all safe.
 
-    Raises: Invalid for what is none, was cut off, or was made to do harm; NotFound, Denied.
+    Raises: Invalid for one that is not an export, is cut off or made to do harm; NotFound, Denied.
     """
     with _opened(path) as (content, open_file):
         yield Export(path, content, open_file)
@@ -131,7 +131,7 @@ def open_export(path: Path) -> Iterator[Export]:
 def _opened(
     path: Path,
 ) -> Iterator[tuple[bytes, Callable[[str], contextlib.AbstractContextManager[IO[bytes]]]]]:
-    """The manifest's bytes, and what opens a file by its name."""
+    """The manifest's bytes, and a function that opens a file by its name."""
     if os.path.isdir(path):
 
         @contextlib.contextmanager
@@ -160,7 +160,7 @@ def _opened(
                 with _EXPORT.sound(path), archive.open(name) as file:
                     yield file
 
-            # Before any manifest of a backup is taken for one of ours.
+            # A backup has a manifest of that name too; opening it as an export refuses it in words.
             if FORMAT.encode() in content[:1000]:
                 sizes = {each.name: each.size for each in parse_export_manifest(content).files}
                 _EXPORT.check_sizes(path, archive, sizes)
@@ -169,7 +169,7 @@ def _opened(
 
 @contextlib.contextmanager
 def _file_beneath(folder: Path, name: str) -> Iterator[IO[bytes]]:
-    """A plain file of a folder; no link leads to it. Raises: Invalid, NotFound, Denied."""
+    """Open a plain file of a folder, never through a link. Raises: Invalid, NotFound, Denied."""
     path = folder / name
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with translated(path):

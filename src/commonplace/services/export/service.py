@@ -1,6 +1,6 @@
-"""Exports the journals of one owner, and fills empty ones with what an export holds.
+"""Exports the journals of one owner, and imports an export into empty ones.
 
-Never reaches another owner, and never writes into a journal that holds anything.
+Never reaches another owner, and never writes into a journal that holds an entry.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _REPORTED = 1000
 
 
 class ImportedExport(Struct, kw_only=True):
-    """What an import of an export came to.
+    """The result of importing an export.
 
     Attributes:
         owner: Whose export it was.
-        journals: How many entries it holds of each.
-        new: How many of them are written now.
+        journals: How many entries it holds of each journal.
+        new: How many of them were written.
     """
 
     owner: str
@@ -53,10 +53,10 @@ class ExportService:
     """Exports and imports one owner's journals whole.
 
     Args:
-        portables: Opens what can be exported of each journal, by its name; None for nothing.
-        owner: Whose they are.
-        folder: What of this owner is only ours.
-        zone: Of the pages.
+        portables: By the name of each journal, opens it; None where it cannot be exported.
+        owner: Whose journals they are.
+        folder: The owner's folder in our home.
+        zone: The time zone of the pages.
         screen: Hides secrets on the way out, and on the way in.
         book: When entries expire.
     """
@@ -90,12 +90,12 @@ class ExportService:
 
         Args:
             target: A zip where its name ends so, else a folder; nothing may be there.
-            journals: Their names; empty for all.
-            since: Leaves out what was before.
+            journals: The names of those to export; empty for all.
+            since: Only entries from this time on; None for all.
             progress: Called with (entries written, 0) as the work goes on.
 
         Raises:
-            Conflict: There is something of that name.
+            Conflict: The target exists.
             Invalid: A journal is not known, or cannot be exported.
             Denied, Unavailable.
         """
@@ -122,7 +122,7 @@ class ExportService:
                 if portable is not None:
                     writer.add(portable, since)
                 elif name in journals:
-                    raise Invalid(f"Nothing of {name} can be exported.", hint="Leave it out.")
+                    raise Invalid(f"The {name} journal cannot be exported.", hint="Leave it out.")
             return writer.finish(self._owner, str(self._zone), since)
 
         return write_export(target, fill)
@@ -134,18 +134,18 @@ class ExportService:
         writes: bool = True,
         progress: Callable[[int, int], None] | None = None,
     ) -> ImportedExport:
-        """Fill empty journals with an export; it is read to its end before anything is written.
+        """Import an export into empty journals; it is read to its end before anything is written.
 
-        Killed at any moment, it is asked again with the same export, and goes on.
+        After a kill at any moment, a call with the same export goes on.
 
         Args:
-            source: The export.
-            writes: False for a look at what would be done.
+            source: The export, a folder or a zip.
+            writes: False to check only what would be written.
             progress: Called with (entries read, 0) as the work goes on.
 
         Raises:
-            Conflict: A journal holds something already.
-            Invalid: It is no export, damaged, or made to do harm.
+            Conflict: A journal holds an entry already.
+            Invalid: The source is not an export, is damaged, or was made to do harm.
             NotFound, Denied, Unavailable.
         """
         with open_export(source) as export:
@@ -193,7 +193,7 @@ class ExportService:
 
     @contextmanager
     def _noting(self, export: Export, taking: Sequence[Portable]) -> Iterator[None]:
-        """Note which export is being imported, until all of it is."""
+        """Note which export is being imported, until all of it is written."""
         self._refuse_filled(export, taking)
         mark = self._folder / _MARK
         replace_file(mark, json.dumps({"export": export.digest}).encode())
@@ -201,20 +201,20 @@ class ExportService:
         remove_file(mark)
 
     def _refuse_filled(self, export: Export, taking: Sequence[Portable]) -> None:
-        """Refuse journals that hold anything, unless an import of this export was begun."""
+        """Refuse journals that hold an entry, unless an import of this export was begun."""
         if self._begun() == export.digest:
             return
         filled = [portable.journal for portable in taking if not portable.is_empty()]
         if filled:
             raise Conflict(
-                f"An export is imported into empty journals alone; there are entries in"
+                f"An export can be imported only into empty journals; there are entries in"
                 f" {', '.join(filled)}.",
                 hint="Use another home (COMMONPLACE_HOME, HOME) or owner (--owner), or export"
                 " without these journals.",
             )
 
     def _begun(self) -> str:
-        """The digest of the export whose import was begun and not ended; empty for none."""
+        """The digest of the export whose import was begun and not finished; empty for none."""
         try:
             with open(self._folder / _MARK, "rb") as file:
                 return str(json.loads(file.read(1000))["export"])

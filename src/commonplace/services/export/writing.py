@@ -1,6 +1,6 @@
-"""Writes an export into a folder of its own, and puts it whole under its name, as a folder or zip.
+"""Writes an export into a temporary folder, then publishes it whole, as a folder or a zip.
 
-Never writes over anything; the same journals are the same bytes.
+Never overwrites anything; the same journals give the same bytes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ExportWriter:
 
     Args:
         stage: An empty folder.
-        zone: Of the pages.
+        zone: The time zone of the pages.
         screen: Hides secrets.
         expiring: When entries expire, by their refs.
         progress: Called with (entries written, 0).
@@ -98,7 +98,7 @@ class ExportWriter:
                 self._put(name, SUMMARIES, _chained(first, summaries), "summaries-")
 
     def finish(self, owner: str, zone: str, since: datetime | None) -> ExportManifest:
-        """Write what the export says of itself, last, since it has the hashes."""
+        """Write the manifest, last, since it has the hashes."""
         folders = [self._stage / name for name in self._counts]
         names = sorted(f"{x.name}/{each}" for x in folders for each in os.listdir(x))
         made = ExportManifest(
@@ -117,7 +117,7 @@ class ExportWriter:
         return made
 
     def _completed(self, item: PortableItem, heirs: Mapping[str, str]) -> PortableItem:
-        """An item with what others say of it."""
+        """An item with the entry that took its place, and when it expires."""
         heir, expires = heirs.get(item.ref, ""), self._expiring.get(item.ref)
         if heir or expires:
             return replace(item, superseded_by=heir or item.superseded_by, expires=expires)
@@ -149,7 +149,7 @@ class ExportWriter:
 
     @contextlib.contextmanager
     def _new(self, name: str, *, begun: bool = False) -> Iterator[Callable[[bytes], object]]:
-        """What writes into a file, which is on the disk at the end."""
+        """A function that writes into a new or begun file, which is synced to disk at the end."""
         flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
         flags |= 0 if begun else os.O_CREAT | os.O_EXCL
         with os.fdopen(os.open(self._stage / name, flags, _MODE), "ab") as file:
@@ -170,10 +170,10 @@ def write_export(target: Path, fill: Callable[[Path], ExportManifest]) -> Export
 
     Args:
         target: A zip where its name ends so, else a folder; nothing may be there.
-        fill: Writes it into an empty folder.
+        fill: Writes the export into an empty folder.
 
     Raises:
-        Conflict: There is something of that name.
+        Conflict: The target exists.
         Invalid, Denied, Unavailable.
     """
     target = target.absolute()
@@ -219,7 +219,7 @@ def _publish_zip(stage: Path, target: Path, made: ExportManifest) -> None:
 
 def _pack(packed: zipfile.ZipFile, path: Path, name: str) -> None:
     info = zipfile.ZipInfo(name, _EPOCH)
-    # Stored as it is: how well it is packed depends on the machine, and what swells is refused.
+    # Uncompressed: compression depends on the machine, and an import refuses what is compressed.
     info.create_system, info.external_attr = _UNIX, _MODE << 16
     info.file_size = os.path.getsize(path)
     with open(path, "rb") as file, packed.open(info, "w") as entry:
