@@ -113,7 +113,7 @@ class Library(ABC, Generic[_Service]):
     """
 
     _journal = ""
-    """With which the refs begin."""
+    """The name that the refs begin with."""
 
     def __init__(
         self,
@@ -214,11 +214,11 @@ class Library(ABC, Generic[_Service]):
         """
 
     def expire(self, ref: str, at: datetime | None) -> None:
-        """Let an entry be deleted at an instant to come; it is in no answer from then on.
+        """Set when an entry is deleted; it is in no answer from then on.
 
         Args:
-            ref: Of the entry.
-            at: Aware; None lets it stay after all.
+            ref: The entry's.
+            at: In the future, aware; None keeps the entry after all.
 
         Raises:
             Invalid: The instant is past, or has no zone.
@@ -289,14 +289,14 @@ class Library(ABC, Generic[_Service]):
         return ExpiryBook(self._shared.app.shared.folder_of(self.owner))
 
     def _sweep(self, service: _Service) -> None:
-        """Delete what has expired, before anything is answered. Raises: Unavailable."""
+        """Delete the entries that have expired, before each answer. Raises: Unavailable."""
         now = self._shared.app.clock().timestamp()
         if not self._expiring.has_due(now):
             return
         amender = self._amender_of(service)
         for ref, at in self._expiring.read().items():
             if at <= now and ref.startswith(f"{self._journal}:"):
-                with suppress(NotFound):  # it was deleted meanwhile
+                with suppress(NotFound):  # another process was faster
                     amender.delete(ref)
                 self._expiring.drop([ref])
 

@@ -1,4 +1,4 @@
-"""When entries expire: one small file for each owner, whatever journals they are in.
+"""When entries expire: one small file for each owner, for the entries of all journals.
 
 Holds refs and times, and never a word of an entry. Imports nothing heavy: a hook reads it too.
 """
@@ -17,19 +17,18 @@ if TYPE_CHECKING:
 
 FOLDER = "expiring"
 PENDING = ("forgetting", "pending.json")
-"""Where, in an owner's folder, a process notes what it is forgetting: left there if it dies."""
+"""The file in an owner's folder that notes what a process is forgetting; it stays if that dies."""
 
 FORMER_HISTORY = "notebook:@former-history"
-"""No entry: what the notebook was before an entry was taken out of it, kept for a while."""
+"""Stands in place of a ref for the notebook's former branches, which `forget` keeps for a while."""
 
 _FILE = "entries.json"
 
 
 def read_expiring(owner_folder: str | os.PathLike[str]) -> dict[str, float]:
-    """When each entry expires, in seconds since 1970, by its ref; none where there is no file.
+    """When each entry expires, in seconds since 1970, by its ref; empty where there is no file.
 
-    Raises: Unavailable where the file is damaged or cannot be read: what expired must not be shown
-    because of it.
+    Raises: Unavailable where the file is damaged or cannot be read: no expired entry may be shown.
     """
     path = os.path.join(owner_folder, FOLDER, _FILE)
     try:
@@ -40,16 +39,16 @@ def read_expiring(owner_folder: str | os.PathLike[str]) -> dict[str, float]:
         return {}
     except (OSError, ValueError, TypeError, AttributeError) as exc:
         raise Unavailable(
-            f"{path} cannot be read, which says when entries expire.",
+            f"{path}, which says when entries expire, cannot be read.",
             hint="Restore it from a backup, or remove it: then nothing expires.",
         ) from exc
 
 
 class ExpiryBook:
-    """The file of one owner, for those who write it. Safe among threads and processes.
+    """Reads and changes one owner's file of times; safe among threads and processes.
 
     Args:
-        owner_folder: The owner's, which exists once anything was written.
+        owner_folder: The owner's folder; it is made at the first write.
     """
 
     def __init__(self, owner_folder: Path) -> None:
@@ -62,15 +61,15 @@ class ExpiryBook:
         return read_expiring(self._owner_folder)
 
     def keep(self, ref: str, at: float) -> None:
-        """Let an entry expire then, instead of at any other time. Raises: Unavailable."""
+        """Set when an entry expires, in place of any earlier time. Raises: Unavailable."""
         self._change(lambda known: known.__setitem__(ref, at))
 
     def keep_all(self, times: dict[str, float]) -> None:
-        """As `keep`, of many at once. Raises: Unavailable."""
+        """Set when each of many entries expires, in one write. Raises: Unavailable."""
         self._change(lambda known: known.update(times))
 
     def drop(self, refs: list[str]) -> None:
-        """Let entries never expire. Raises: Unavailable."""
+        """Remove the times of entries, which then never expire. Raises: Unavailable."""
 
         def without(known: dict[str, float]) -> None:
             for ref in refs:
@@ -79,7 +78,7 @@ class ExpiryBook:
         self._change(without)
 
     def has_due(self, now: float) -> bool:
-        """Whether anything is due; one look at the file where it has not changed since."""
+        """Whether any entry has expired; the file is read only where it has changed since."""
         try:
             stat = os.stat(self._folder / _FILE)
         except OSError:

@@ -197,7 +197,7 @@ class OpensPaths(Protocol):
 
 
 class Portable(Protocol):
-    """A journal that can be exported whole, and be filled with what an export holds of it."""
+    """A journal that can be exported whole, and filled from an export."""
 
     @property
     def journal(self) -> str:
@@ -206,43 +206,43 @@ class Portable(Protocol):
 
     @property
     def item_type(self) -> Any:
-        """The type of its items, a struct or several by a tag: what an import decodes lines as."""
+        """The type that an import decodes each line as: a struct, or a union of tagged ones."""
         ...
 
     def is_empty(self) -> bool:
-        """Whether nothing is in it, so that an import may fill it. Raises: Unavailable."""
+        """Whether it holds no entry, so that an import may fill it. Raises: Unavailable."""
         ...
 
     def export_items(self, since: datetime | None) -> Iterator[PortableItem]:
-        """Each entry once, in an order that rests on nothing else; holds few in memory.
+        """Each entry once, in an order that depends on the entries alone; few are held in memory.
 
         Args:
-            since: Leaves out what was before; None for everything.
+            since: Only entries from this time on; None for all.
 
         Raises:
-            Unavailable, Denied: Something cannot be read; what came before it was given.
+            Unavailable, Denied: An entry cannot be read; those before it were given.
         """
         ...
 
     def check_item(self, item: Any) -> None:
-        """Look whether an item can be kept; writes nothing. Raises: Invalid."""
+        """Check that an item can be imported; writes nothing. Raises: Invalid."""
         ...
 
     def import_items(self, items: Iterator[Any]) -> int:
-        """Write what is given, in its order; how many entries were new.
+        """Write items in the order given, and return how many were new.
 
-        An entry whose ref is there is left as it is, so that an import which was killed goes on.
+        An entry whose ref is there stays as it is, so that a killed import can be repeated.
 
         Raises:
             Invalid: An item cannot be kept.
-            Conflict, Denied, Unavailable: As of the journal's own writes.
+            Conflict, Denied, Unavailable: As when the journal writes.
         """
         ...
 
 
 @runtime_checkable
 class ExportsSummaries(Protocol):
-    """A journal that has made something from its entries, which an export shows."""
+    """A journal that makes summaries of its entries, which an export shows."""
 
     def export_summaries(self, since: datetime | None) -> Iterator[PortableItem]:
         """Each summary once; no import reads them. Raises: Unavailable."""
@@ -406,10 +406,10 @@ class OwnerIndex(Protocol):
 
 @runtime_checkable
 class FindsTexts(Protocol):
-    """An index that knows in which of its texts words stand, letter for letter."""
+    """An index that finds which of its texts contain a string exactly."""
 
     def refs_holding(self, words: Sequence[str]) -> set[str]:
-        """The refs of all docs whose text holds one of these words, as a part of one too.
+        """The refs of all docs whose text contains one of these strings, in part of a word too.
 
         Raises: Unavailable.
         """
@@ -444,18 +444,18 @@ class DatesRefs(Protocol):
 
 @runtime_checkable
 class FollowsChains(Protocol):
-    """An index that follows what took the place of what, however often it did."""
+    """An index that follows supersedings from an entry to the newest, however many there are."""
 
     def links_from(
         self, refs: Sequence[str], *, before: datetime | None = None
     ) -> Sequence[tuple[str, str]]:
-        """Each (former, successor) on the way from some refs to what holds now.
+        """Each (former, successor) on the way from some refs to the newest entry of their chains.
 
-        before: Only successors that were written before count; None for all.
+        before: Only successors written before this count; None for all.
 
         Returns:
-            Links, the older successors first: of two that took one place the last one is newer. A
-            circle is there once. Raises: Unavailable.
+            Links, those of older successors first: of two that took one place the later one counts.
+            A circle is given once. Raises: Unavailable.
         """
         ...
 
@@ -492,10 +492,10 @@ class Tallying(Protocol):
 
 @runtime_checkable
 class ListsScopes(Protocol):
-    """An index that can say where the docs it holds were written."""
+    """An index that can list where its docs were written."""
 
     def scopes(self) -> list[tuple[str, str]]:
-        """Each journal and scope of which it holds a doc, sorted. Raises: Unavailable."""
+        """Each (journal, scope) that has a doc in it, sorted. Raises: Unavailable."""
         ...
 
 

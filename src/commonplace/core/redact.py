@@ -44,7 +44,7 @@ _MARK = re.compile(r"\[secret: [^\[\],\n]{1,60}, [0-9a-f]{4,16}\]")
 _MARK_BEGINS = "[secret: "
 _PRIVATE = re.compile(
     r"<\s{0,8}(?P<ends>/?)\s{0,8}private"
-    # What stands behind the word has the form of attributes: `<private key>` is a placeholder.
+    # Only attributes may follow the word: `<private key>` is a placeholder.
     r"(?:\s{1,8}[\w:.-]{1,40}\s{0,8}=\s{0,8}(?:\"[^\"]{0,200}\"|'[^']{0,200}'|[^\s\"'<>]{1,200})){0,8}"
     r"\s{0,8}>",
     re.IGNORECASE,
@@ -138,11 +138,11 @@ class Screen:
         return found
 
     def refuse_name(self, name: str, what: str) -> None:
-        """Refuse a name that holds a secret: others know it, so no mark can stand in its place.
+        """Refuse a name that holds a secret; a name is used elsewhere too, so no mark replaces it.
 
         Args:
-            name: Of a new thing.
-            what: It is, for the error: `section`.
+            name: The new name.
+            what: What bears it, for the error: `section`.
 
         Raises:
             Invalid, unless secrets are kept.
@@ -345,7 +345,7 @@ def screen_of(home: str, own: Sequence[str], at_write: str) -> Screen:
 
 
 def _is_inside(span: Span, marks: Sequence[tuple[int, int]]) -> bool:
-    """Whether a span lies in one of the marks, which are in their order and do not overlap."""
+    """Whether a span lies in one of the marks, which are sorted and do not overlap."""
     at = bisect_right(marks, (span.start, sys.maxsize)) - 1
     return at >= 0 and span.end <= marks[at][1]
 
@@ -382,7 +382,7 @@ def _replaced(text: str, spans: Sequence[Span], mark: Callable[[str, str], str])
 
 
 def mapped_texts(value: Any, screen: Callable[[str], str]) -> Any:
-    """Data with each text in it screened, names of values too; a value is judged by its name."""
+    """Data with each text in it screened, names included; a value's name may make it a secret."""
     if isinstance(value, str):
         return screen(value)
     if isinstance(value, Mapping):
@@ -425,7 +425,7 @@ def _mapped_names(values: Mapping[Any, Any], screen: Callable[[str], str]) -> di
 
 
 def _named(name: Any, value: Any) -> str:
-    """A value as it would stand in a program, where its name may say that it is a secret."""
+    """An assignment of a value to its name, where the name is one of a secret; else empty."""
     if not (isinstance(name, str) and isinstance(value, str) and _SECRET_NAME.search(name)):
         return ""
     quote = "'" if '"' in value else '"'

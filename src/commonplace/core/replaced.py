@@ -1,4 +1,4 @@
-"""What was replaced by an entry that is gone: one small file for each owner, for all journals.
+"""Which entries were replaced by one that is gone: one small file for each owner, for all journals.
 
 Holds refs and times, and never a word of an entry. Imports nothing heavy: a hook reads it too.
 """
@@ -18,9 +18,9 @@ _FILE = "entries.json"
 
 
 def read_replaced(owner_folder: str | os.PathLike[str]) -> dict[str, float]:
-    """When what took the place of each entry was written, in seconds since 1970, by its ref.
+    """When each entry was replaced, in seconds since 1970, by its ref.
 
-    None where there is no file, and where it cannot be read: then they are shown as ever.
+    Empty where there is no file, or it cannot be read: entries are then shown as if they held.
     """
     try:
         with open(os.path.join(owner_folder, FOLDER, _FILE), "rb") as file:
@@ -31,13 +31,12 @@ def read_replaced(owner_folder: str | os.PathLike[str]) -> dict[str, float]:
 
 
 class ReplacedBook:
-    """The file of one owner, for those who write it. Safe among threads and processes.
+    """Reads and changes one owner's file of replaced entries; safe among threads and processes.
 
-    An entry stays in it that another one takes the place of later: if that is deleted, it is as it
-    was.
+    An entry that is replaced once more stays in it: it is still replaced if that one is deleted.
 
     Args:
-        owner_folder: The owner's, which exists once anything was written.
+        owner_folder: The owner's folder; it is made at the first write.
     """
 
     def __init__(self, owner_folder: Path) -> None:
@@ -46,7 +45,7 @@ class ReplacedBook:
         self._seen: tuple[tuple[int, int, int], dict[str, float]] | None = None
 
     def read(self) -> Mapping[str, float]:
-        """As `read_replaced`; one look at the file where it has not changed since."""
+        """What `read_replaced` gives; the file is read only where it has changed since."""
         try:
             stat = os.stat(self._folder / _FILE)
         except OSError:
@@ -58,11 +57,11 @@ class ReplacedBook:
         return seen[1]
 
     def keep_all(self, times: Mapping[str, float]) -> None:
-        """Note that entries were replaced by what goes now. Raises: Unavailable, Denied."""
+        """Note when entries were replaced by entries that go now. Raises: Unavailable, Denied."""
         self._change(lambda known: known | dict(times))
 
     def drop(self, refs: list[str]) -> None:
-        """Forget entries that go themselves. Raises: Unavailable, Denied."""
+        """Remove the notes of entries that go themselves. Raises: Unavailable, Denied."""
         if any(ref in self.read() for ref in refs):
             self._change(lambda known: {x: at for x, at in known.items() if x not in refs})
 

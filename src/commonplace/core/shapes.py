@@ -48,7 +48,7 @@ class Span(NamedTuple):
 
 _GITLEAKS = "gitleaks, config/gitleaks.toml"
 _GITHUB = "docs.github.com, supported secret scanning patterns"
-# Before a quote stand the backslashes of JSON in a text of JSON.
+# A quote is escaped once for each level of JSON inside JSON.
 _NAME_END = r"(?:\\{0,3}[\"'`])?\]?[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}"
 _VALUE = (
     r"(?:\\{1,3}\"(?P<e>[^\"\\\r\n]{3,200})\\{1,3}\"|\"(?P<d>[^\"\r\n]{3,200})\"|'(?P<q>[^'\r\n]{3,200})'"
@@ -446,8 +446,8 @@ def _compiled(shape: Shape) -> re.Pattern[str]:
     if shape.named:
         return re.compile(shape.pattern, re.IGNORECASE)
     inside = shape.pattern.startswith(("(?<=", "://", "/", "-", r"\."))
-    # In JSON and in an address the end of an escape looks like the end of a word.
-    # A long beginning is known behind `x_` or `x-` too; `task-sk-team` is a word.
+    # In JSON and in a URL an escape ends in a letter or a digit, which is no part of the secret.
+    # A long beginning also counts after `x_` or `x-`; `task-sk-team` is a word.
     signs = "" if min(map(len, shape.hints)) >= _CLEAR_BEGINNING else "-"
     begins = rf"(?:(?<![A-Za-z0-9{signs}])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{{2}}))"
     return re.compile(shape.pattern if inside else f"{begins}(?:{shape.pattern})")
@@ -489,10 +489,10 @@ def find(text: str, shapes: Iterable[Shape] | None = None) -> list[Span]:
 
 
 def undisguised(text: str) -> tuple[str, Sequence[int]] | None:
-    """A text without signs that nobody sees, its wide letters as usual ones; None for most texts.
+    """A text without invisible characters and with wide letters as plain ones; None for most texts.
 
-    Such signs come with what is copied from a page or a chat. The second value is where each of
-    its signs stands in the text.
+    Text that was copied from a page or a chat has such characters. The second value is the position
+    of each character of the plain text in the text.
     """
     if text.isascii() or not _DISGUISES.search(text):
         return None

@@ -61,7 +61,7 @@ _TIME_WORD = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# How far a secret reaches at most: the longest are private keys of some kilobytes.
+# The length of a secret at most: the longest are private keys of some kilobytes.
 _SECRET_REACH = 8192
 _SCREENED_KEPT = 128
 _LONG_SECRETS, _LONGEST_SECRET = ("-----BEGIN ", "Private-Lines:"), 20_200
@@ -147,10 +147,10 @@ def _pairs(run: str) -> list[str]:
 
 @contextmanager
 def screening(screen: Callable[[str], str] | None) -> Iterator[None]:
-    """What is cut inside it is screened before: of a secret that was cut no shape is left to see.
+    """Screen every text that is cut inside this context, since a secret cut in two is not found.
 
     Args:
-        screen: Gives a text with marks for its secrets; None leaves all as it is.
+        screen: Replaces secrets in a text by marks; None screens nothing.
     """
     # One answer cuts a text several times: to find a part, and to fit a budget.
     token = _screen_now.set(screen and lru_cache(_SCREENED_KEPT)(screen))
@@ -161,13 +161,13 @@ def screening(screen: Callable[[str], str] | None) -> Iterator[None]:
 
 
 def shown_now(text: str) -> str:
-    """A text as the screen of this call shows it; as it is where there is none."""
+    """A text as the screen of this context shows it; unchanged where there is none."""
     screen = _screen_now.get()
     return text if screen is None else screen(text)
 
 
 def _screened(text: str, start: int, end: int) -> str:
-    """The text with marks for its secrets, where one may lie across either end of this part."""
+    """The whole text, screened where a secret is in this part or lies across one of its ends."""
     screen = _screen_now.get()
     if screen is None:
         return text
@@ -198,11 +198,11 @@ def excerpt(text: str, query: str, length: int = EXCERPT_LENGTH) -> str:
 
 
 def excerpt_start(text: str, query: str, length: int) -> int:
-    """Where the excerpt of a text begins; 0 for a text that is no longer than it."""
+    """Where the excerpt of a text begins; 0 for a text of at most that length."""
     last = max(len(text) - length, 0) // EXCERPT_STEP
     words = list(dict.fromkeys(query.lower().split()))[:_EXCERPT_WORDS]
     lowered = text.lower()
-    # No window holds more than all the words: where an early one does, the rest is not looked at.
+    # No window holds more than all the words: where an early one does, the search ends.
     start, most = _best_window(lowered, words, min(last, _EARLY_WINDOWS), length)
     if most < len(words):
         start, _ = _best_window(lowered, words, last, length)

@@ -134,7 +134,7 @@ class Since(Struct, frozen=True, kw_only=True):
 
 
 NOTHING_KNOWN = Since(mark=None, stamps=lambda _prefix: {})
-"""Of which a scan hands over everything."""
+"""A scan since this hands over everything."""
 
 
 class Filter(Struct, frozen=True, kw_only=True):
@@ -329,8 +329,8 @@ class Page(Struct, frozen=True, kw_only=True):
         sources: What it is a summary of; empty likewise.
         supersedes, superseded_by: The ref of the entry whose place it took, and of the one that
             took its place; empty for none.
-        replaced: When an entry took its place that expired or was forgotten; None for none, and
-            where one that is there took it.
+        replaced: When an entry that has since expired or been forgotten took its place; None where
+            none did, or one that is still there did.
         origin: The program that it was imported from and its id there; empty for none.
     """
 
@@ -358,7 +358,7 @@ class EditableText(Struct, frozen=True, kw_only=True):
     Attributes:
         version: A token that changes with the entry.
         supersedes: The ref of the entry whose place it took; empty for none.
-        written: When it was written down, where it took a place.
+        written: When it was written down; of use where it took a place.
     """
 
     ref: str
@@ -423,7 +423,7 @@ class ChainLink(Struct, frozen=True, kw_only=True):
 
     Attributes:
         ref: Its ref; empty for a successor that expired or was forgotten.
-        at: When it was; None where it is gone and nobody noted it.
+        at: When it was; None where it is gone and its time was not noted.
     """
 
     ref: str

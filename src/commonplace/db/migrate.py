@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import Internal, Unavailable
-from commonplace.db.queries import folder_of, split_statements
+from commonplace.db.queries import package_folder, split_statements
 from commonplace.db.sqlite import transaction, translated
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def list_migrations(package: str, folder: str = "migrations") -> list[Migration]
     Raises: Internal for another file name, a gap, or a number given twice.
     """
     found = []
-    for file in (folder_of(package) / folder).iterdir():
+    for file in (package_folder(package) / folder).iterdir():
         if not file.name.endswith(".sql"):
             continue
         match = _FILE.match(file.name)

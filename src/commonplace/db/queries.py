@@ -22,18 +22,15 @@ _NAME = re.compile(r"^-- name: *([a-z][a-z0-9_]*) *$", re.MULTILINE)
 
 def read_sql(package: str, file: str) -> str:
     """The text of a `.sql` file of a package. Raises: NotFound."""
-    found = folder_of(package) / file
+    found = package_folder(package) / file
     if not found.is_file():
         raise NotFound(f"{package} holds no {file}.")
     return found.read_text("utf-8")
 
 
-def folder_of(package: str) -> Path:
-    """The folder of a package's own files.
-
-    `importlib.resources` gives the same and takes 8 ms to import.
-    """
-    from pathlib import Path  # a hook, which reads a file beside its own, does not wait for it
+def package_folder(package: str) -> Path:
+    """The folder of a package's files; `importlib.resources` would take 8 ms to import."""
+    from pathlib import Path  # a hook reads SQL without this function, and needs no pathlib
 
     return Path(import_module(package).__path__[0])
 

@@ -1,6 +1,6 @@
-"""Times to come: `in 30 days`, `tomorrow`, `2027-01-01`. What is past is an error.
+"""Reads phrases for future times: `in 30 days`, `tomorrow`, `2027-01-01`; a past one is an error.
 
-All other phrases of this package name a time that was, since entries are of the past.
+All other phrases of this package name a past time, since entries are of the past.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _HINT = "Use a time to come such as in 30 days, tomorrow, in 2 hours or 2027-01-
 
 
 def parse_ahead(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
-    """The instant that a phrase names, which is still to come; a day begins at its midnight.
+    """The future instant that a phrase names; a day stands for its midnight.
 
-    A count goes from now: `in 30 days` is this time of day, `next week` 7 days from now.
+    A count starts now: `in 30 days` keeps the time of day, `next week` is 7 days from now.
 
     Args:
-        phrase: Whatever its case and spaces.
+        phrase: In any case, with any spaces.
         now: Aware.
-        zone: Whose days and months are meant.
+        zone: The zone of the days and months.
 
     Raises:
-        Invalid: No such phrase, or the time is not to come.
+        Invalid: The phrase is unknown, or the time is past.
     """
     text = " ".join(phrase.casefold().split())
     with within_calendar(phrase):
