@@ -438,7 +438,7 @@ class ChronicleDatabase:
         return gone
 
     def _close_chain(self, conn: sqlite3.Connection, gone: Event) -> None:
-        """Have what took the place of a deleted entry take that of the one before it."""
+        """Link the entry that replaced a deleted one to the entry that that one had replaced."""
         if not gone.supersedes:
             return
         link = f"{SUPERSEDES}{gone.id}"

@@ -216,12 +216,12 @@ def own_tags(tags: Iterable[str]) -> list[str]:
 
 
 def relinked(later: Event, link: str, gone: Event) -> tuple[str, ...]:
-    """The tags of an entry, with a link to what one had replaced that is gone.
+    """The tags of an entry that replaced a deleted one, linked to what that one had replaced.
 
     Args:
         later: The entry.
-        link: The tag that names the one that is gone.
-        gone: That one.
+        link: Its tag that names the deleted entry.
+        gone: The deleted entry.
     """
     own = next((x for x in gone.tags if _is_link(x)), "")
     if own == f"{SUPERSEDES}{later.id}":

@@ -282,7 +282,7 @@ class Chronicle:
         return added
 
     def _copied(self, draft: EventDraft) -> EventDraft:
-        """A draft without the secrets in anything that it says."""
+        """A draft without secrets in its message, tags and names."""
         copied = self._screen.copied
         return replace(
             draft,

@@ -269,9 +269,9 @@ class ChronicleTree:
         return [event for event, _ in doomed]
 
     def _close_chain(self, doomed: Sequence[Event]) -> None:
-        """Have what took the place of entries take that of those before them.
+        """Link the entries that replaced some that go to the entries that those had replaced.
 
-        Done before they go: a process that is killed between leaves two that claim one place.
+        Done before they go: a process that is killed in between leaves two with one former entry.
         """
         links = {f"{SUPERSEDES}{event.id}": event for event in doomed if event.supersedes}
         for later, path in list(self._events()) if links else ():

@@ -127,7 +127,7 @@ def version_of(record: Record) -> str:
 
 
 def former_of(record: Record | None) -> str:
-    """The id of the record whose place one took; empty for none, and for no record."""
+    """The id of the record that this one replaced; empty where there is none, or no record."""
     if record is None or record.kind == "preference":
         return ""
     return record.supersedes

@@ -97,7 +97,7 @@ class MemoryJournal:
         return Saved(ref_id=record.id, record=record, is_new=old is None)
 
     def keep_all(self, records: Sequence[Record]) -> int:
-        """Keep records as they are, all or none; see the port. Raises: Unavailable."""
+        """Write records as they are, all or none; see the port. Raises: Unavailable."""
         if not records:
             return 0
         with self.database.writing() as conn:
@@ -126,7 +126,7 @@ class MemoryJournal:
                 refuse_other_version(record, expected)
             is_gone = bool(conn.execute(sql()[f"delete_{kind}"], named).rowcount)
             if former := former_of(record):
-                # One place is taken once: what follows takes it after this one left.
+                # A record is replaced once: its successor is linked only after this one is gone.
                 conn.execute(sql()[f"relink_{kind}"], {**named, "former": former})
             return is_gone
 

@@ -65,10 +65,10 @@ class MemoryStore(Protocol):
         ...
 
     def keep_all(self, records: Sequence[Record]) -> int:
-        """Keep records as they are, with their ids and times; how many were not there.
+        """Write records as they are, with their ids and times; returns how many were new.
 
-        One whose id is there is left as it is, and so is what replaces one that was replaced.
-        Raises: Unavailable; what came before is kept.
+        A record is skipped whose id is there, or whose former record was already replaced.
+        Raises: Unavailable; the records before the failed one may have been written.
         """
         ...
 

@@ -156,7 +156,7 @@ class Ledger:
         self.catch_up()
 
     def erase(self) -> None:
-        """Leave nothing in the file of entries that are gone. Raises: Unavailable."""
+        """Erase what the file still holds of entries that are gone. Raises: Unavailable."""
         with self._open().using() as conn, translated(self._path):
             erase(conn)
 

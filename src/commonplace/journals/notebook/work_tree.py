@@ -150,7 +150,7 @@ class WorkTree:
             return tuple(notes)
 
     def forget_last_move(self) -> None:
-        """Let a later reset of the branch stand, wherever it leads. Raises: Unavailable, Denied."""
+        """Forget where the branch was: a reset of it is then kept. Raises: Unavailable, Denied."""
         last = self._repo.git_dir / _LAST
         with translated(last):
             last.unlink(missing_ok=True)

@@ -208,7 +208,7 @@ def mark_superseded(raw: str, successor: str) -> str:
 
 
 def mark_superseding(raw: str, former: str) -> str:
-    """A file whose frontmatter says whose place it took, in place of what it said of that."""
+    """The file with the ref of the entry that it replaced in its frontmatter, once."""
     return _with_key(raw, SUPERSEDES, former)
 
 

@@ -212,12 +212,12 @@ class PrivateJournal:
     def write_file(
         self, place: EntryPlace, content: bytes, *, changed: datetime | None = None
     ) -> bool:
-        """Write a file under the name that it had; False where something has that name.
+        """Write the file of an exported entry; False where a file of that name exists.
 
         Args:
-            place: Where, in a root of this journal.
-            content: All of it.
-            changed: When it was last written; None for now.
+            place: In a root of this journal.
+            content: The whole file.
+            changed: The file's time of change; None for now.
 
         Raises:
             Denied, Unavailable.
@@ -389,7 +389,7 @@ class PrivateJournal:
             now = read_entry(place, self.zone)
             later = self._find_linked(now.superseded_by, place.root)
             if later is not None and later.supersedes == place.ref:
-                # Written in its place, or in that of one between them that was deleted since.
+                # It replaced this entry, or one between the two that was deleted since.
                 if split_frontmatter(later.raw)[1].strip() != text.strip():
                     raise already_superseded(place.ref, later.ref)
                 return now, ThoughtsWritten(refs=(later.ref,), at=later.at, repeated=True)
@@ -416,7 +416,7 @@ class PrivateJournal:
         with locked(folder):
             _current(place, expected)
             gone = read_entry(place, self.zone)
-        # The folders of others are locked one after another, and never within this one's lock.
+        # Other entries' folders are locked one after another, never inside this lock.
         self._close_chain(gone, place.root)
         with locked(folder):
             _current(place, expected)
@@ -430,9 +430,9 @@ class PrivateJournal:
                 sync_folder(folder.parent)
 
     def _close_chain(self, gone: PrivateEntry, root: Root) -> None:
-        """Have what took the place of an entry that goes take that of the one before it.
+        """Link the entry that replaced one that goes to the entry that this one had replaced.
 
-        Done before it goes: a process that is killed between leaves the entry, to be deleted again.
+        Done before it goes: after a kill in between the entry is still there, to be deleted again.
         """
         former = self._find_linked(gone.supersedes, root)
         later = self._find_linked(gone.superseded_by, root)
@@ -442,7 +442,7 @@ class PrivateJournal:
         self._mark(former.ref, root, lambda raw: mark_superseded(raw, later.ref))
 
     def _find_linked(self, ref: str, root: Root) -> PrivateEntry | None:
-        """The entry that a frontmatter names, while it is there; anybody may have written it."""
+        """The entry that a frontmatter names, if it is there; the ref may be of any origin."""
         if not ref.startswith(SCHEME):
             return None
         with contextlib.suppress(CommonplaceError):

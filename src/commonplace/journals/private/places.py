@@ -274,7 +274,7 @@ def read_at(place: EntryPlace, zone: tzinfo) -> datetime:
 
 
 def read_changed(place: EntryPlace, zone: tzinfo) -> datetime | None:
-    """When a file was last written, where nothing else says when its entry was; else None.
+    """When a file was last changed, if that alone gives its entry a time; else None.
 
     Raises: NotFound, Denied, Unavailable.
     """

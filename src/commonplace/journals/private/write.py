@@ -230,7 +230,7 @@ class ThoughtWriter:
         return plan.refs[0] if plan is not None and plan.done else ""
 
     def write_file(self, place: EntryPlace, content: bytes) -> bool:
-        """Write a file that was there once under its own name; False where the name is taken.
+        """Write the file of an exported entry under its own name; False where that is taken.
 
         Raises: Denied, Unavailable.
         """

@@ -102,7 +102,7 @@ def apply_retention(
 
 
 def _replaced_by(covered: Sequence[_Past]) -> dict[str, float]:
-    """When what they replaced was replaced, by its ref."""
+    """When each entry that these replaced was replaced, by its ref."""
     links = ((x.metadata.get(SUPERSEDES), x) for x in covered)
     return {ref: micros(x.at) / 1e6 for ref, x in links if isinstance(ref, str) and ref}
 
@@ -202,7 +202,7 @@ class _Run:
                 note_change(conn, each.seq)
             return
         if book is not None and (former := _replaced_by(covered)):
-            # Noted before they go: what they replaced is not true again because they grew old.
+            # Noted before they go: what they replaced does not hold again because they grew old.
             book.keep_all(former)
         for each in covered:
             conn.execute(sql()["drop"], {"seq": each.seq})

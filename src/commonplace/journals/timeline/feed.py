@@ -232,7 +232,7 @@ class Feeding:
         return True
 
     def _mark_replaced(self, conn: sqlite3.Connection, *refs: str) -> None:
-        """What tells of these must be rolled up again: they hold no more, or do again."""
+        """Mark the periods of these entries as due: they were replaced, or hold again."""
         for ref in refs:
             found = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone() if ref else None
             if found is not None:

@@ -101,7 +101,7 @@ class TimelineJournal:
         random_bytes: makes the random part of an id.
         prepare: called before the folder is made.
         screen: what every text goes through that is written.
-        replaced: what notes that an entry was replaced by one that is gone.
+        replaced: notes which entries were replaced by one that is gone.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class TimelineJournal:
             return self.adder(conn, now).add_all(drafts)
 
     def adder(self, conn: sqlite3.Connection, now: datetime) -> EntryAdder:
-        """What adds entries in a transaction of the caller's."""
+        """An object that adds entries in the caller's transaction."""
         return EntryAdder(
             conn,
             owner=self.owner,
@@ -344,7 +344,7 @@ class TimelineJournal:
             return added
 
     def _mark_replaced(self, conn: sqlite3.Connection, entry: TimelineEntry) -> None:
-        """What tells an entry must be rolled up again: it holds no more, or does again."""
+        """Mark the periods of an entry as due: it was replaced, or holds again."""
         if entry.entry_type == RAW:
             change = note_change(conn, 0)
             self.due_periods.mark(conn, entry.at, change=change, now=self.clock())
@@ -384,7 +384,7 @@ class TimelineJournal:
         return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
 
     def _close_chain(self, conn: sqlite3.Connection, gone: TimelineEntry) -> None:
-        """Have what took the place of an entry that goes take that of the one before it."""
+        """Link the entry that replaced one that goes to the entry that this one had replaced."""
         if not gone.supersedes:
             return
         with suppress(NotFound):

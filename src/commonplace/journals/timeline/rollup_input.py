@@ -60,8 +60,8 @@ class Part(Struct, frozen=True, kw_only=True):
         names: Its id, or where it is not stored the ids of what it is made from.
         figures: Of a smaller rollup; a raw entry's are counted together.
         span: The period of a smaller rollup.
-        is_replaced: Whether another entry took its place: it counts, and is not told.
-        former: When the entry was whose place it took; None for none.
+        is_replaced: Whether another entry took its place: it is counted, but not in the text.
+        former: The time of the entry whose place it took; None for none.
     """
 
     item: Item
@@ -151,7 +151,7 @@ def gather(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> RollupInpu
 
 
 def without_replaced(found: RollupInput, book: ReplacedBook | None) -> RollupInput:
-    """The same where what was replaced by an entry that is gone is counted, and not told."""
+    """The same input, with entries replaced by one that is gone counted, but not in the text."""
     known = {} if book is None else book.read()
     if not any(part.item.ref in known for part in found.parts):
         return found
@@ -196,7 +196,7 @@ def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
     counted: list[tuple[datetime, Mapping[str, Any]]] = []
     rows = conn.execute(sql()["raw_within"], asked).fetchall()
     facts_of = {row[0]: json.loads(row[4]) if row[4] != "{}" else {} for row in rows}
-    # What was put right within the hour is counted as it is now, and once.
+    # An entry that was corrected within the hour is counted once, as it is now.
     put_right = {facts.get(SUPERSEDES) for facts in facts_of.values()}
     for seq, entry_id, timestamp, content, _, digest, is_replaced in rows:
         at, ref = parse_time(timestamp), ref_of(entry_id)
@@ -234,9 +234,9 @@ def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
 
 
 def _text_of_part(part: Part, text: str, span: PeriodSpan) -> str:
-    """What a rollup tells of an entry: of one that holds no more nothing, of a new one what it is.
+    """The text of an entry for a rollup; empty for a replaced one.
 
-    An entry of the same day is told as if it had been there from the start.
+    An entry that replaced one of an earlier day names that day.
     """
     if part.is_replaced:
         return ""
@@ -252,7 +252,7 @@ def _text_of_part(part: Part, text: str, span: PeriodSpan) -> str:
 
 
 def _time_of(conn: sqlite3.Connection, ref: Any) -> datetime | None:
-    """When an entry of the timeline was; None for no such one."""
+    """The time of an entry of the timeline; None where there is no such entry."""
     if not isinstance(ref, str) or not ref.startswith(f"{JOURNAL}:"):
         return None
     row = conn.execute(sql()["raw_time"], {"id": ref.removeprefix(f"{JOURNAL}:")}).fetchone()

@@ -1,7 +1,7 @@
-"""What a session was given and did not say: what hooks put into it, and what it recalled of ours.
+"""Reads what a session was given: the texts that hooks put into it, and what it recalled from us.
 
-Never kept here, lest it be remembered as something that was said: read from the client's own file
-each time. Known for Claude Code alone.
+Read from the client's own file each time and never kept, since a copy would be remembered as if it
+had been said. Known for Claude Code alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CLIENT = "claude-code"
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Of one file that is read; what lies behind is said to be left out."""
+"""How much of one file is read; the rest is left out, and the page says so."""
 
 _BRIEF = re.compile(rf"<{BRIEF}\b[^<>]*>.*?</{BRIEF}>", re.DOTALL)
 _WORTH_PARSING = (b'"attachment"', b"commonplace", b'"tool_result"')
@@ -41,10 +41,10 @@ class GivenText(Struct, frozen=True, kw_only=True):
     """A text that a session was given.
 
     Attributes:
-        at: When, as messages have it; empty where the client does not say.
-        source: The hook that put it there, or the tool of ours that answered it.
-        asked: The arguments of the tool as JSON; empty for what a hook put there.
-        is_recalled: Whether it was asked for.
+        at: When, in the format of messages; empty where the client does not say.
+        source: The hook that put it there, or our tool that returned it.
+        asked: The arguments of the tool as JSON; empty for a hook's text.
+        is_recalled: Whether a tool returned it.
     """
 
     at: str
@@ -58,8 +58,8 @@ class GivenToSession(Struct, frozen=True, kw_only=True):
     """All that a session was given, in the order of its file.
 
     Attributes:
-        files: How many files of the client's were read; 0 where it keeps none any more.
-        is_whole: Whether all of them was read.
+        files: How many of the client's files were read; 0 where it has deleted them.
+        is_whole: Whether they were read to their ends.
     """
 
     texts: tuple[GivenText, ...]
@@ -68,12 +68,12 @@ class GivenToSession(Struct, frozen=True, kw_only=True):
 
 
 def list_given(session: str, home: Path, environ: Mapping[str, str]) -> GivenToSession:
-    """What a session of Claude Code was given, from the client's own files of it.
+    """The texts that a session of Claude Code was given, from the client's own files.
 
     Args:
         session: Its id.
-        home: Of the user.
-        environ: Names where the client keeps its files.
+        home: The user's home folder.
+        environ: May name the folder where the client keeps its files.
 
     Raises:
         Denied, Unavailable: A file cannot be read.
@@ -102,7 +102,7 @@ def _lines(lines: Iterable[bytes]) -> Iterator[dict[str, object]]:
         try:
             yield dict_of(json.loads(line))
         except (ValueError, RecursionError):
-            continue  # the client writes it just now, or it was torn
+            continue  # the client is still writing the line, or it was cut off
 
 
 def _given(lines: Iterable[dict[str, object]]) -> Iterator[GivenText]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 200
 _NEAR = 20
-"""So many messages may be read between two that are wanted."""
+"""How many unwanted messages may be read between two that are wanted."""
 
 
 class TranscriptSource:
@@ -110,7 +110,7 @@ def doc_of(client: str, session: str, message: Message, stamp: str) -> Doc:
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:
-    """Rising numbers in lists of neighbours: few lie between two, and few in each."""
+    """Rising numbers in runs of neighbours, each read at once: none is long, and no gap is wide."""
     run: list[int] = []
     for n in numbers:
         if run and (n - run[-1] > _NEAR or len(run) == _AT_ONCE):

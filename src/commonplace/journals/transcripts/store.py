@@ -137,7 +137,7 @@ class TranscriptStore:
         """
         _check(client, messages)
         texts = self._screen.copied_all([message.text for message in messages])
-        # Of a session's branches there are few, and each is looked at once.
+        # A session has few branches, and each is screened once.
         branches = {x.branch: self._screen.copied(x.branch) for x in messages if x.branch}
         messages = [
             x._replace(text=y, branch=branches.get(x.branch, ""))
@@ -215,9 +215,9 @@ class TranscriptStore:
         return self._delete([(client, session)], numbers, for_good=True)
 
     def replace_texts(self, client: str, session: str, shown: Callable[[str], str]) -> int:
-        """Put what `shown` makes of them in place of texts and branches; how many messages changed.
+        """Replace texts and branches by what `shown` returns; returns how many messages changed.
 
-        All else of each message stays, and so do its number and its id.
+        Everything else of a message stays, its number and its id included.
 
         Raises:
             Unavailable, Denied; then nothing was changed.

@@ -137,7 +137,7 @@ class MemoryPostgres:
             return Saved(ref_id=ref_id, record=saved.record, is_new=is_new)
 
     def keep_all(self, records: Sequence[Record]) -> int:
-        """Keep records as they are, one by one; see the port. Raises: Unavailable."""
+        """Write records as they are, one by one; see the port. Raises: Unavailable."""
         return sum(self._add(record, keyed=False).is_new for record in records)
 
     def find(self, kind: Kind, ref_id: str) -> Record | None:
@@ -170,7 +170,7 @@ class MemoryPostgres:
                 refuse_other_version(record, expected)
             is_gone = _is_changed(conn, f"delete_{kind}", named)
             if former := former_of(record):
-                # One place is taken once: what follows takes it after this one left.
+                # A record is replaced once: its successor is linked only after this one is gone.
                 conn.execute(query(f"relink_{kind}"), {**named, "former": former})
             return is_gone
 

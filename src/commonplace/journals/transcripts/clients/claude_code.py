@@ -163,7 +163,7 @@ def _of_tools(
 
 
 def result_text(content: object) -> str:
-    """What a tool answered, as a text or as blocks of it."""
+    """The text of a tool's result, which is a text or a list of blocks."""
     if isinstance(content, str):
         return content
     return "\n\n".join(text_of(dict_of(block).get("text")) for block in list_of(content))
