@@ -150,7 +150,7 @@ class App(OwnerContext):
         ).service()
 
     def exporting(self) -> ExportService:
-        """What exports this owner's journals, and fills them with an export."""
+        """The service that exports this owner's journals, and imports an export into them."""
         from commonplace.services.export.service import ExportService
 
         return ExportService(
@@ -163,14 +163,14 @@ class App(OwnerContext):
         )
 
     def copies(self) -> Copies:
-        """The backups and exports that were made of this home."""
+        """The list of the backups and exports that were made of this home."""
         from commonplace.services.backup.copies import Copies
 
         return Copies(self.settings.home, self.clock)
 
     @locked_cached_property
     def expiring(self) -> ExpiryService:
-        """What lets entries expire; whoever is about to answer has it sweep first."""
+        """The service that lets entries expire; every door has it sweep before it answers."""
         from commonplace.services.forgetting.expiry import ExpiryService
 
         return ExpiryService(
@@ -187,10 +187,10 @@ class App(OwnerContext):
         return ExpiryBook(self.folder)
 
     def sweep_expired(self) -> Sequence[str]:
-        """Forget what has expired and what a killed process was forgetting; notes on it.
+        """Forget what has expired and what a killed process was forgetting; returns notes on it.
 
-        Done before anything is answered; where there is nothing, it is a look at two files.
-        Raises: Unavailable where it cannot be forgotten.
+        Every door calls it before it answers; where nothing is due, it looks at two files.
+        Raises: Unavailable where an entry cannot be forgotten.
         """
         is_due = self._expiry_book.has_due(self.clock().timestamp())
         if not is_due and not os.path.exists(self.folder.joinpath(*PENDING)):

@@ -1,4 +1,4 @@
-"""Where the parts of a backup lie on this machine, and what backups and exports do not hold.
+"""Where the parts of a backup are on this machine, and what backups and exports leave out.
 
 Opens no journal.
 """
@@ -54,7 +54,7 @@ def left_out_of_exports(app: App) -> list[str]:
             others.append(folder_owner(folder))
     others = [owner for owner in others if owner != app.settings.owner]
     if others:
-        left_out.append(f"What is kept of {', '.join(others)}: export it with --owner.")
+        left_out.append(f"The journals of {', '.join(others)}: export them with --owner.")
     return left_out
 
 

@@ -103,7 +103,7 @@ class JournalWiring(Protocol):
         return None
 
     def portable(self) -> Portable | None:
-        """What exports it, and fills it again; None for what cannot be exported.
+        """What exports and imports the journal; None where it cannot be exported.
 
         Raises: what opening the journal raises.
         """
@@ -209,7 +209,7 @@ class OwnerContext(ABC):
 
     @locked_cached_property
     def replaced(self) -> ReplacedBook:
-        """What was replaced by an entry that expired or was forgotten."""
+        """The notes of entries that were replaced by one that has expired or been forgotten."""
         from commonplace.core.replaced import ReplacedBook
 
         return ReplacedBook(self.folder)

@@ -219,7 +219,7 @@ def test_another_owner_is_exported_alone(written):
         "transcripts": 0,
     }
     assert b"Graz" not in b"".join(content_of(written / "out").values())
-    assert "What is kept of ana: export it with --owner." in ok("export", written / "mine")
+    assert "The journals of ana: export them with --owner." in ok("export", written / "mine")
     empty_home(written)
     ok("import", written / "out", "--owner", "ana")
     assert "Water the fern" in ok("memory", "list", "todo", "--user", "ana")

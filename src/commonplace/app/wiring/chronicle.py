@@ -117,7 +117,7 @@ class ChronicleWiring:
         return ChronicleAmender(self.service())
 
     def portable(self) -> Portable | None:
-        """What exports it, and fills it again."""
+        """What exports and imports the journal."""
         from commonplace.journals.chronicle.portable import PortableChronicle
 
         return PortableChronicle(self.journal)

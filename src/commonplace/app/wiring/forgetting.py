@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from commonplace.services.backup.copies import Copies
 
 _COPIES = 20
-"""Of so many copies each is named, the newest."""
+"""How many copies are named at most, the newest first."""
 
 
 class ForgettingWiring(Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             repository=self._repository,
             history=lambda: NotebookHistory(self.notebook.journal),
             clock=self.context.clock,
-            filed=self._take_out,
+            drop_docs=self._drop_docs,
             book=self.book,
             skip=home / "models",
             drafts=home / "drafts",
@@ -72,7 +72,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         return [*self.context.sources(), *self.private.other_sources()]
 
     def _known(self, words: Sequence[str]) -> Since:
-        """What the index holds, and without these words; nothing where it cannot say."""
+        """The docs that the index holds without these words; none where it cannot say."""
         index = self.context.index
         if not isinstance(index, FindsTexts):
             return NOTHING_KNOWN
@@ -87,13 +87,13 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
 
         return Since(mark=None, stamps=without)
 
-    def _take_out(self, refs: Sequence[str]) -> None:
-        # First the overviews that said it: what is erased is what the index holds no more.
+    def _drop_docs(self, refs: Sequence[str]) -> None:
+        # Overviews that quoted the text are filed first, since only dropped docs are erased.
         self.context.filing.catch_up()
         self.context.filing.forget(refs)
 
     def _folders(self) -> Mapping[str, Callable[[str], str]]:
-        """Of the journals whose entries belong to a folder: what a scope of theirs stands for."""
+        """For each journal whose scopes are folders, the folder that a scope stands for."""
         wirings = (self.private, self.chronicle, self.transcripts)
         return {each.name: cache(each.pages().place_of) for each in wirings if each.is_there()}
 
@@ -123,7 +123,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         return self.notebook.journal.repo
 
     def _copies(self) -> Iterator[str]:
-        """The newest copies that are known of; whoever may not see paths is told of none."""
+        """The newest copies, a sentence each; none for an owner who may not see paths."""
         if not self.context.shows_paths:
             return
         for made in self.copies.each()[: -_COPIES - 1 : -1]:

@@ -115,7 +115,7 @@ class NotebookWiring:
         return NotebookAmender(self.service())
 
     def portable(self) -> Portable | None:
-        """What exports it, and fills it again."""
+        """What exports and imports the journal."""
         from commonplace.journals.notebook.portable import PortableNotebook
 
         return PortableNotebook(self.journal)

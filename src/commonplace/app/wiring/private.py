@@ -135,7 +135,7 @@ class PrivateWiring:
         return PrivateAmender(self.service())
 
     def portable(self) -> Portable | None:
-        """What exports it, and fills it again."""
+        """What exports and imports the journal."""
         from commonplace.journals.private.portable import PortablePrivate
 
         return PortablePrivate(self.journal)

@@ -157,7 +157,7 @@ class TimelineWiring:
         return TimelineAmender(self.service())
 
     def portable(self) -> Portable | None:
-        """What exports it, and fills it again."""
+        """What exports and imports the journal."""
         from commonplace.journals.timeline.portable import PortableTimeline
 
         return PortableTimeline(self.journal)

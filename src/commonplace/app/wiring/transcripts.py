@@ -123,7 +123,7 @@ class TranscriptWiring:
         return TranscriptAmender(self.service())
 
     def portable(self) -> Portable | None:
-        """What exports it, and fills it again."""
+        """What exports and imports the journal."""
         from commonplace.journals.transcripts.portable import PortableTranscripts
 
         return PortableTranscripts(self.store)

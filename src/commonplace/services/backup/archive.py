@@ -1,6 +1,6 @@
-"""Opens a zip of ours, which is hostile until its names and sizes were checked.
+"""Opens a zip that Commonplace made, which is hostile until its names and sizes are checked.
 
-Never unpacks what is compressed, and never reads past what a member says that it holds.
+Never unpacks compressed data, and never reads more of a member than its stated size.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ MANIFEST = "manifest.json"
 
 
 class ArchiveKind(Struct, frozen=True, kw_only=True):
-    """What a zip is for, in the words of its errors.
+    """The limits of a kind of zip, and how errors name it.
 
     Attributes:
-        name: `backup`.
-        made_by: What to name in its place.
-        most_files: So many at the most, beside the manifest.
+        name: `backup` or `export`.
+        made_by: The hint where a file is not of this kind.
+        most_files: How many files it may hold beside the manifest.
         largest_manifest: In bytes.
     """
 
@@ -37,7 +37,7 @@ class ArchiveKind(Struct, frozen=True, kw_only=True):
     largest_manifest: int
 
     def unsound(self, path: Path, what: str) -> Invalid:
-        """The error for one that was damaged or made to do harm."""
+        """The error for a zip that was damaged or made to do harm."""
         return Invalid(
             f"The {self.name} {{place}} is refused: {what}.",
             hint="It was damaged or made by hand; use another one.",
@@ -46,7 +46,7 @@ class ArchiveKind(Struct, frozen=True, kw_only=True):
 
     @contextlib.contextmanager
     def sound(self, path: Path) -> Iterator[None]:
-        """Raise what the zip module says as our own errors."""
+        """Translate the zip module's exceptions into our own errors."""
         try:
             yield
         except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError) as exc:
@@ -60,7 +60,7 @@ class ArchiveKind(Struct, frozen=True, kw_only=True):
             raise self.unsound(path, "it cannot be read") from exc
 
     def open(self, path: Path, file: IO[bytes], size: int) -> tuple[zipfile.ZipFile, bytes]:
-        """The archive and its manifest, as it stands there. Raises: Invalid."""
+        """The archive and the bytes of its manifest. Raises: Invalid."""
         with self.sound(path):
             archive = zipfile.ZipFile(file)
         infos = archive.infolist()
@@ -71,11 +71,11 @@ class ArchiveKind(Struct, frozen=True, kw_only=True):
             )
         if len(infos) > self.most_files + 1 or len({*names}) != len(names):
             raise self.unsound(path, "it holds a name twice, or too many files")
-        # What is stored as it is cannot be larger than the file: no few bytes become a full disk.
+        # Uncompressed members cannot be larger than the file, so no small zip can fill a disk.
         if any(i.compress_type != zipfile.ZIP_STORED or i.flag_bits & 1 for i in infos):
-            raise self.unsound(path, "it holds what is compressed or encrypted")
+            raise self.unsound(path, "some of it is compressed or encrypted")
         if sum(info.file_size for info in infos) > size:
-            raise self.unsound(path, "its files are larger than itself")
+            raise self.unsound(path, "its files claim to be larger than it is")
         if archive.getinfo(MANIFEST).file_size > self.largest_manifest:
             raise self.unsound(path, "its manifest is too large")
         with self.sound(path):
@@ -86,4 +86,4 @@ class ArchiveKind(Struct, frozen=True, kw_only=True):
         there = {info.filename: info.file_size for info in archive.infolist()}
         there.pop(MANIFEST, None)
         if there != sizes:
-            raise self.unsound(path, "its manifest does not fit what it holds")
+            raise self.unsound(path, "its manifest does not match what it holds")

@@ -1,6 +1,6 @@
-"""Owns the list of the copies that were made of a home: one line of JSON each, in `copies.jsonl`.
+"""Owns the list of backups and exports made of a home: a line of JSON each, in `copies.jsonl`.
 
-Never reads a copy, and never says what became of one since.
+Never reads a copy; whether one is still there is all it says of it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 BACKUP = "backup"
 EXPORT = "export"
 _MOST = 1000
-"""Older ones are dropped from the list."""
+"""How many copies the list holds; the oldest are dropped from it."""
 
 
 class MadeCopy(Struct, frozen=True, kw_only=True):
-    """A copy of what is remembered that was made.
+    """A backup or an export that was made.
 
     Attributes:
         kind: `backup` or `export`.
         at: When it was made, in aware UTC.
-        path: Where it was put; empty for one that a browser was given.
+        path: Where it was put; empty for one that a browser downloaded.
     """
 
     kind: str
@@ -42,12 +42,12 @@ class MadeCopy(Struct, frozen=True, kw_only=True):
 
     @property
     def is_there(self) -> bool:
-        """Whether something lies where it was put."""
+        """Whether there is a file or folder where it was put."""
         return bool(self.path) and os.path.lexists(self.path)
 
 
 class Copies:
-    """The copies that were made of one home.
+    """The list of the copies that were made of one home.
 
     Args:
         home: The folder that holds the list.
@@ -59,11 +59,11 @@ class Copies:
         self._clock = clock
 
     def note(self, kind: str, path: str = "") -> None:
-        """Note a copy that was made just now. Never raises: it is made.
+        """Note a copy that was made just now. Never raises, since the copy exists all the same.
 
         Args:
             kind: `BACKUP` or `EXPORT`.
-            path: Absolute; empty for one that went to a browser.
+            path: Absolute; empty for a download.
         """
         made = json.dumps({"kind": kind, "at": self._clock().isoformat(), "path": path})
         with suppress(CommonplaceError, OSError):
@@ -73,13 +73,13 @@ class Copies:
                 replace_file(self._path, "".join(f"{line}\n" for line in lines).encode())
 
     def each(self) -> tuple[MadeCopy, ...]:
-        """Those noted, oldest first; a line that is none is passed over."""
+        """The copies that were noted, oldest first; a line that cannot be read is skipped."""
         with suppress(OSError):
             return tuple(copy for line in self._lines() if (copy := _read(line)) is not None)
         return ()
 
     def last_backup(self) -> MadeCopy | None:
-        """The backup made last; None where none is known of."""
+        """The newest backup; None where none was noted."""
         backups = (copy for copy in self.each() if copy.kind == BACKUP)
         return max(backups, key=lambda copy: copy.at, default=None)
 

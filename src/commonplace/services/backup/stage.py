@@ -1,4 +1,4 @@
-"""A folder beside a place in which its content is made ready; it is gone at the end.
+"""Makes a temporary folder beside a place, to prepare its content in; removed at the end.
 
 Never touches the place itself.
 """
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def staged(above: Path, prefix: str) -> Iterator[Path]:
-    """A new folder in another; what a killed process left of its kind is removed first.
+    """A new folder in another; those that killed processes left are removed first.
 
     Args:
-        above: The folder, made if need be.
-        prefix: With which the names of these folders begin.
+        above: The folder that it is made in, itself made if need be.
+        prefix: How the names of such folders begin.
 
     Raises:
         Unavailable, Denied, Invalid.
@@ -39,7 +39,7 @@ def staged(above: Path, prefix: str) -> Iterator[Path]:
 
 
 def _remove_old_stages(above: Path, prefix: str) -> None:
-    """Remove what processes that were killed left beside a place."""
+    """Remove the folders that killed processes left."""
     with contextlib.suppress(OSError), os.scandir(above) as entries:
         for each in entries:
             pid = each.name.removeprefix(prefix).partition("-")[0]

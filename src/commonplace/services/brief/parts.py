@@ -81,7 +81,7 @@ def find_decided(items: Iterable[BriefItem]) -> list[BriefItem]:
 
 
 def without_refs(items: Iterable[BriefItem], refs: Container[str]) -> list[BriefItem]:
-    """The items of other entries than these."""
+    """The items, less those of some entries."""
     return [item for item in items if item.ref not in refs]
 
 

@@ -133,7 +133,7 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
 
 
 def _list_expired(settings: QuickSettings) -> frozenset[str] | None:
-    """The refs of what has expired and was not swept yet; None where nobody can know."""
+    """The refs of entries that have expired and are not yet forgotten; None where unknown."""
     from commonplace.core.errors import Unavailable
     from commonplace.core.expiring import read_expiring
 

@@ -1,6 +1,6 @@
-"""How a thing went over time in the log: how often it was done, and the numbers said with it.
+"""Counts how often a thing was logged over time, and reads the numbers that were logged with it.
 
-Counts what was written and nothing else: no model is asked, and no number is guessed.
+Counts only what was written: it asks no model and guesses no number.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from commonplace.services.chronicle.service import ChronicleService
 
 MOST_READ = 2000
-"""Entries whose numbers are read, the newest ones."""
+"""How many entries are read for numbers at most, the newest ones."""
 
 _MOST_PARTS = 62
 _MOST_UNITS = 12
 _LEVELS: tuple[tuple[Level, int], ...] = (("day", 1), ("week", 7), ("month", 28), ("year", 365))
 
-# Neither a date, a time, a version, an address nor part of a name.
+# Not part of a date, a time, a version, an address or a name.
 _NUMBER = re.compile(
     r"(?<![\w.,:/#-])(?P<sign>[-\u2212]?)"
     r"(?P<number>(?>\d{1,3}(?:,\d{3})+(?![,\d])(?:\.\d+)?|\d{1,15}(?:[.,]\d{1,9})?))"
@@ -44,14 +44,14 @@ _NUMBER = re.compile(
 
 
 class SaidNumber(Struct, frozen=True, kw_only=True):
-    """A number of an entry. unit: the word behind it, in lower case; empty for none."""
+    """A number in an entry. unit: the word after it, in lower case; empty for none."""
 
     value: float
     unit: str
 
 
 class FigurePoint(Struct, frozen=True, kw_only=True):
-    """A number at the time of its entry."""
+    """A number that was logged, at the time of its entry."""
 
     at: datetime
     ref: str
@@ -59,25 +59,25 @@ class FigurePoint(Struct, frozen=True, kw_only=True):
 
 
 class CountedPart(Struct, frozen=True, kw_only=True):
-    """A part of a time, and how many entries of it bear the words."""
+    """A period, and how many of its entries contain the words."""
 
     interval: Interval
     count: int
 
 
 class FigureOverTime(Struct, frozen=True, kw_only=True):
-    """How a thing went over time.
+    """How often a thing was logged over time, and the numbers that were logged with it.
 
     Attributes:
-        about: The words that each entry bears.
-        interval: The time that was asked about; None for all of it.
-        count: How many entries bear them.
-        level: Of the parts.
-        parts: From the first entry to the last, the empty ones too.
-        units: What the numbers of these entries are of, the most frequent first, and how often.
-        unit: Which of them `points` are of.
-        points: Oldest first.
-        unread: Entries, the oldest ones, whose numbers were not read.
+        about: The words that each entry contains.
+        interval: The time that was asked about; None for any.
+        count: How many entries contain the words.
+        level: The length of the parts.
+        parts: The periods from the first entry to the last, empty ones too.
+        units: The units of the numbers in these entries, the most frequent first, and how often.
+        unit: The unit of `points`.
+        points: The numbers of that unit, oldest first.
+        unread: How many entries, the oldest, were not read for numbers.
     """
 
     about: str
@@ -97,7 +97,7 @@ class FigureOverTime(Struct, frozen=True, kw_only=True):
 
 
 def numbers_in(message: str) -> Iterator[SaidNumber]:
-    """The numbers of a text with the word behind each: `ran 5.2 km` has 5.2 of `km`."""
+    """The numbers in a text with the word after each: `ran 5.2 km` has 5.2 of `km`."""
     for found in _NUMBER.finditer(message):
         number = found["number"]
         is_grouped = re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", number) is not None
@@ -115,9 +115,9 @@ def figure_over_time(
 
     Args:
         service: Of the owner's log.
-        about: Words or a question, as `find_when` takes them; each entry bears all the words.
-        when: A phrase of time; blank for the one in the question, if any.
-        unit: What the numbers are of; None for the most frequent.
+        about: Words or a question, as `find_when` takes them; each entry contains all the words.
+        when: A time phrase; blank for the one in the question, if any.
+        unit: The unit of the numbers; None for the most frequent.
 
     Raises:
         Invalid, Unavailable.
@@ -156,7 +156,7 @@ def figure_over_time(
 
 
 def _counted(newest_first: Sequence[datetime], zone: tzinfo) -> tuple[Level, list[CountedPart]]:
-    """The times as counts of the smallest periods that are not too many to be seen."""
+    """How many times there are in each period, of the shortest level with few enough periods."""
     if not newest_first:
         return "day", []
     times = newest_first[::-1]

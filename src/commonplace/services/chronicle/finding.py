@@ -166,9 +166,9 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
         return [EventHit(events[hit.doc.ref], hit) for hit in hits if hit.doc.ref in events]
 
     def chains_of(self, events: Sequence[Event]) -> list[EventChain]:
-        """What each replaced and the newest that took its place, as chronicle has it now.
+        """What each entry replaced, and the newest that took its place, as chronicle has it now.
 
-        A link is looked up once, however many of the entries lie on one chain. Raises: Unavailable.
+        A link is looked up once, however many of the entries are of one chain. Raises: Unavailable.
         """
         formers = self.chronicle.read_events([x.supersedes for x in events if x.supersedes])
         after: dict[str, Event | None] = {}

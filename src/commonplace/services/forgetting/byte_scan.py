@@ -90,7 +90,7 @@ class ByteScan(Struct, kw_only=True):
 
 
 def history_of(repo: GitRepository) -> str:
-    """What the place of a repository's objects is called."""
+    """How a trace names a repository's objects as its place."""
     return f"{repo.common_dir} (git's history)"
 
 

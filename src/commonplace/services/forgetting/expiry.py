@@ -1,6 +1,6 @@
-"""Entries that expire: they are forgotten before anything else is answered once their time came.
+"""Lets entries expire: once their time has come, they are forgotten before the next answer.
 
-Never waits for a clock: whoever is about to answer sweeps first, so no answer shows what is due.
+Never waits for a timer: every door sweeps before it answers, so no answer shows an expired entry.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 _NEVER = {
     "notebook": "what the notebook held stays in its history",
-    "transcripts": "sessions go whole, by transcripts.retain_days",
+    "transcripts": "sessions are deleted whole, by transcripts.retain_days",
 }
 
 
 class ExpiryService(Struct, frozen=True, kw_only=True):
-    """What lets the entries of one owner expire.
+    """Notes when the entries of one owner expire, and forgets those that have.
 
     Attributes:
-        book: Says what expires when.
-        forgetting: What forgets, opened only where something is due.
+        book: The times, by ref.
+        forgetting: Opens the service that forgets; called only where an entry is due.
         clock: The present.
         zone: The owner's, for phrases.
     """
@@ -46,12 +46,12 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
     zone: tzinfo
 
     def read_time(self, phrase: str) -> datetime:
-        """The time to come that a phrase names. Raises: Invalid."""
+        """The future time that a phrase names. Raises: Invalid."""
         with naming("expires"):
             return parse_ahead(phrase, now=self.clock(), zone=self.zone)
 
     def expire(self, ref: str, at: datetime) -> str:
-        """Let an entry expire at an instant, in place of any earlier say; its whole ref.
+        """Set when an entry expires, in place of any earlier time; returns its whole ref.
 
         Raises: as `AmendService.read_text`; Denied for an entry that cannot be forgotten.
         """
@@ -65,25 +65,25 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         return whole
 
     def cancel(self, ref: str) -> bool:
-        """Let an entry stay for good; whether it would have expired. Raises: Unavailable."""
+        """Keep an entry for good; returns whether it would have expired. Raises: Unavailable."""
         was = ref in self.book.read()
         if was:
             self.book.drop([ref])
         return was
 
     def list_expiring(self) -> list[tuple[str, datetime]]:
-        """What expires, and when, the next first. Raises: Unavailable."""
+        """The ref of each entry that expires, and when, the next first. Raises: Unavailable."""
         found = sorted(self.book.read().items(), key=lambda each: (each[1], each[0]))
         return [(ref, datetime.fromtimestamp(at, UTC)) for ref, at in found]
 
     def sweep(self) -> tuple[str, ...]:
-        """Forget what is due, and go on with what a killed process was forgetting; notes on it.
+        """Forget what is due and what a killed process was forgetting; returns notes on it.
 
-        Where nothing is, this is a look at two files.
+        Where nothing is due, it looks at two files.
 
         Raises:
-            Unavailable: Something due cannot be forgotten, so nothing may be answered; all else
-                that is due is forgotten.
+            Unavailable: An entry that is due cannot be forgotten, so nothing may be answered; all
+                others that are due are forgotten.
         """
         now = micros(self.clock()) / 1e6
         service = self.forgetting()
@@ -97,7 +97,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         try:
             self._forget(service, due)
         except CommonplaceError:
-            # Together costs one look at all that is written; one by one, all goes but what cannot.
+            # Together takes one pass over all journals; one by one, one failure stops no other.
             self._forget_each(service, due)
         else:
             self.book.drop(due)
@@ -132,7 +132,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
             try:
                 service.delete(service.plan(there))
             except NotFound:
-                continue  # another process was faster with some; the others are still there
+                continue  # another process was faster with some of them
             return
 
     def _is_there(self, service: ForgettingService, ref: str) -> bool:
@@ -141,5 +141,5 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         except NotFound:
             return False
         except CommonplaceError:
-            return True  # what is wrong with it is said where it is to be forgotten
+            return True  # forgetting it raises the same error
         return True

@@ -80,7 +80,7 @@ def pieces_in(pieces: Iterable[Piece], text: str) -> set[Piece]:
 
 
 def cutter(pieces: Iterable[Piece]) -> Callable[[bytes], bytes]:
-    """What takes the pieces out of a file's content; a short one, which may be chance, stays."""
+    """A function that cuts the pieces out of a file; short ones, which may be chance, stay."""
     patterns = [form for each in pieces if not each.is_short for form in each.forms]
 
     def cut(content: bytes) -> bytes:
@@ -94,7 +94,7 @@ def cutter(pieces: Iterable[Piece]) -> Callable[[bytes], bytes]:
             return content
         kept: list[bytes] = []
         end = 0
-        # Pieces overlap: what they cover together goes, and one mark stands for it.
+        # Pieces overlap: one mark stands for all that they cover together.
         for start, until in sorted(spans):
             if start > end or not kept:
                 kept += [content[end:start], _CUT]

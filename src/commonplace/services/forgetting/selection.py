@@ -1,6 +1,6 @@
-"""Which entries are to be forgotten, where they are named by words, a time or a project (pure).
+"""Selects the entries to forget by words, a time, a project or a journal (pure functions).
 
-Never by meaning: an entry is taken for what it says, and not for what it may be about.
+Never selects by meaning: an entry is taken for the words in it, not for what it may be about.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(
     "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-"""Of scripts that put no space between words: there a word is looked for as letters."""
+"""Characters of scripts without spaces between words: there a word is matched inside others."""
 
 
 class EntrySelection(Struct, frozen=True, kw_only=True):
-    """What an entry must be to be taken; all of it at once.
+    """The conditions of an entry to be taken; all of them must hold.
 
     Attributes:
-        query: Words that all stand in it, in any order and case.
-        before: It is of an earlier time than this.
-        project: The folder that it was written in or below; empty for any.
-        journals: It is of one of these; empty for any.
+        query: It contains all these words, in any order and case.
+        before: It is older than this.
+        project: It was written in this folder or below it; empty for any.
+        journals: It is of one of these journals; empty for any.
     """
 
     query: str = ""
@@ -44,10 +44,10 @@ class EntrySelection(Struct, frozen=True, kw_only=True):
     journals: tuple[str, ...] = ()
 
     def matcher(self, places: Mapping[str, Callable[[str], str]]) -> Callable[[Doc], bool]:
-        """Says of an entry whether it is taken; a summary of others never is.
+        """A function that says whether an entry is taken; a summary never is.
 
         Args:
-            places: For each journal that knows it, the folder of a scope.
+            places: For each journal whose scopes are folders, the folder of a scope.
 
         Raises:
             Invalid: The query has no word, so every entry would fit it.

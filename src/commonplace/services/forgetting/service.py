@@ -1,6 +1,6 @@
-"""Forgetting entries: a plan that changes nothing, then the deed and its proof.
+"""Forgets entries: a plan that changes nothing, then the deletion and its proof.
 
-Never asks, and never destroys what somebody wrote elsewhere in the same words: that is named.
+Never asks, and never deletes another entry that says the same words: it is named.
 
     service = app.forgetting()
     plan = service.plan(["chronicle:0f1e…"])   # what goes, what stays, what cannot be reached
@@ -46,12 +46,12 @@ _NOTEBOOK = "notebook:"
 
 
 class RewritesHistory(Protocol):
-    """A notebook whose commits can be made anew without what is forgotten."""
+    """A notebook whose history can be rewritten without some entries."""
 
     def forget(
         self, refs: Sequence[str], cut: Callable[[bytes], bytes], *, keep_until: datetime | None
     ) -> tuple[str, ...]:
-        """Make every branch anew; see `journals.notebook.forget`."""
+        """Rewrite every branch; see `journals.notebook.forget`."""
         ...
 
     def finish(self) -> None:
@@ -59,11 +59,11 @@ class RewritesHistory(Protocol):
         ...
 
     def drop_expired(self, now: datetime) -> int:
-        """Remove the former branches whose time is over; how many. Raises: Unavailable."""
+        """Remove the former branches that have expired; returns how many. Raises: Unavailable."""
         ...
 
     def list_ends(self) -> Sequence[datetime]:
-        """When the former branches go that are kept, the next first."""
+        """When the former branches expire that are kept, the next first."""
         ...
 
 
@@ -75,7 +75,7 @@ class PlannedDeletion(Struct, frozen=True, kw_only=True):
         text: What it says.
         version: What was read, so that nothing else goes.
         because: The ref of the entry that it quotes; empty for one that was named.
-        supersedes: The ref of the entry whose place it took, which stays replaced; empty for none.
+        supersedes: The ref of the entry that it replaced, which stays replaced; empty for none.
         written: When it took that place.
     """
 
@@ -98,8 +98,8 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
         stays: What will hold the text all the same, each as a sentence.
         unreached: What nobody can look into from here, each as a sentence.
         pieces: By which the text is known.
-        kept_days: Whether the notebook's history is rewritten, and how long the former one is kept,
-            in days; None where it is not rewritten.
+        kept_days: For how many days the notebook's former history is kept once it is rewritten;
+            None where it is not rewritten.
     """
 
     entries: tuple[PlannedDeletion, ...]
@@ -161,20 +161,20 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     Attributes:
         amend: Deletes by ref.
-        sources: Everything that this owner wrote, for those who say the same.
-        known: What need not be read for these words: what the index holds, and without them.
-        folders: For each journal that knows it, the folder that a scope of it stands for.
+        sources: Everything that this owner wrote, to find entries that say the same.
+        known: The docs that need not be read for some words: the index holds them without these.
+        folders: For each journal whose scopes are folders, the folder that a scope stands for.
         places: The folders and files that hold anything of it, each with the journal whose entries
             alone it holds; empty where that may be any.
         repository: The notebook's, where there is one.
-        history: What rewrites the notebook's; asked where there is a repository.
+        history: Rewrites the notebook's history; called only where there is a repository.
         clock: The present.
-        filed: Takes refs of commits that are gone out of the index.
-        book: Says when the notebook's former history goes.
+        drop_docs: Drops the docs of commits that are gone from the index, by their refs.
+        book: Notes when the notebook's former history expires.
         skip: A folder of weights, which is not looked through.
         drafts: The folder of texts that could not be written.
         unreached: What cannot be reached from here, each as a sentence.
-        replaced: What notes that an entry was replaced by one that goes.
+        replaced: Notes which entries were replaced by one that goes.
         pending: The file that says what is being forgotten: refs and versions, never a text. It
             has a folder of its own, whose lock one process holds while it deletes.
     """
@@ -187,7 +187,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     repository: Callable[[], GitRepository | None]
     history: Callable[[], RewritesHistory]
     clock: Clock
-    filed: Callable[[Sequence[str]], object]
+    drop_docs: Callable[[Sequence[str]], object]
     book: ExpiryBook
     skip: Path
     drafts: Path
@@ -196,9 +196,9 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     pending: Path
 
     def select(self, selection: EntrySelection) -> list[Doc]:
-        """The entries that a selection takes, oldest first; none where nothing fits it.
+        """The entries that fit a selection, oldest first.
 
-        Every entry is read, so none is missed that the index does not know yet. Raises: Invalid
+        Every entry is read, so that none is missed that is not yet in the index. Raises: Invalid
         for a query without a word; Unavailable where a journal cannot be read.
         """
         is_taken = selection.matcher(self.folders())
@@ -211,8 +211,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
         Args:
             refs: Of the entries.
-            kept_days: Rewrite the notebook's history too, and keep the former one so long; None to
-                leave it as it is.
+            kept_days: For how many days to keep the notebook's former history, which is then
+                rewritten too; None not to rewrite it.
 
         Raises: as `AmendService.read_text`; Unavailable where a journal cannot be read.
         """
@@ -235,7 +235,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         ]
         known = {piece: each.ref for each in named for piece in pieces_of(each.text)}
         remade, same = [], []
-        for doc, said in self._saying(tuple(known), {each.ref for each in named}):
+        for doc, said in self._docs_with(tuple(known), {each.ref for each in named}):
             if doc.covers or (rewrites and doc.ref.startswith(_NOTEBOOK) and "#" not in doc.ref):
                 remade.append(doc.ref)
             elif doc.journal == _TRANSCRIPTS and not all(each.is_short for each in said):
@@ -260,14 +260,14 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         )
 
     def carry_out(self, plan: ForgettingPlan) -> ForgettingProof:
-        """Delete what the plan says, and look whether anything is left. Raises: as `delete`."""
+        """Delete what the plan says, and search for anything left. Raises: as `delete`."""
         return self._prove(plan, self.delete(plan))
 
     def delete(self, plan: ForgettingPlan) -> tuple[str, ...]:
-        """Delete what the plan says; what the journals say to it.
+        """Delete what the plan says; returns the journals' notes.
 
         What a killed process had begun to forget goes first. Raises: as `AmendService.delete`;
-        what was not deleted then stays noted, unless it is refused for good.
+        entries that were not deleted then stay noted, unless they are refused for good.
         """
         notes: list[str] = []
         if plan.entries:
@@ -283,7 +283,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         return tuple(notes)
 
     def _keep_replaced(self, entries: Sequence[PlannedDeletion]) -> None:
-        """Note what they replaced: it was true before them, and is not true again without them."""
+        """Note what the entries replaced: it does not hold again once they are gone."""
         gone = [each.ref for each in entries]
         former = {
             each.supersedes: micros(each.written) / 1e6
@@ -295,7 +295,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         self.replaced.drop(gone)
 
     def resume(self) -> tuple[str, ...]:
-        """Go on with what a killed process had begun; notes on it, empty where nothing was."""
+        """Finish what a killed process had begun to forget; returns notes on it."""
         if not may_exist(self.pending):
             return ()
         with locked(self.pending.parent):
@@ -322,7 +322,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 if rewritten and _is_commit(ref):
                     continue
                 try:
-                    # Of an overview the text has left its file as well, so the version is another.
+                    # The text has left an overview's file too, which so has another version.
                     expected = "" if rewritten else version
                     notes += self.amend.delete(ref, expected=expected).notes
                 except NotFound:
@@ -336,7 +336,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         return notes
 
     def _rewrite(self, wanted: Sequence[tuple[str, int | None]]) -> list[str]:
-        """Take entries out of the notebook's history, and what they say out of its files."""
+        """Take entries out of the notebook's history, and their text out of its files."""
         days = next((days for _, days in wanted if days is not None), None)
         if days is None:
             return []
@@ -355,7 +355,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 self.book.keep(FORMER_HISTORY, micros(ends[0]) / 1e6)
         else:
             self.history().finish()  # the branches had moved already
-        self.filed([ref for ref, _ in wanted if _is_commit(ref)])
+        self.drop_docs([ref for ref, _ in wanted if _is_commit(ref)])
         return notes
 
     def _prove(self, plan: ForgettingPlan, notes: tuple[str, ...]) -> ForgettingProof:
@@ -364,16 +364,16 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         repo = self.repository()
         if repo is not None:
             scan.read_repository(repo, plan.pieces)
-        sayers: dict[Piece, list[str]] = {}
+        by_piece: dict[Piece, list[str]] = {}
         if scan.found:
-            for doc, said in self._saying(plan.pieces, set()):
+            for doc, said in self._docs_with(plan.pieces, set()):
                 for piece in said:
-                    sayers.setdefault(piece, []).append(doc.ref)
+                    by_piece.setdefault(piece, []).append(doc.ref)
         found = []
         kept = self.history().list_ends() if repo is not None else ()
         for place, there in sorted(scan.found.items()):
             lead = _lead_of(place, places)
-            says = [[x for x in sayers.get(each, ()) if x.startswith(lead)] for each in there]
+            says = [[x for x in by_piece.get(each, ()) if x.startswith(lead)] for each in there]
             refs = dict.fromkeys(ref for each in says for ref in each) if all(says) else ()
             if not refs and kept and repo is not None and place == history_of(repo):
                 refs = {f"the former history, kept until {kept[-1]:%Y-%m-%d},": None}
@@ -388,10 +388,12 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             notes=notes,
         )
 
-    def _saying(self, pieces: Sequence[Piece], but: set[str]) -> Iterator[tuple[Doc, set[Piece]]]:
-        """Everything written that says a piece, but what lies under some refs."""
+    def _docs_with(
+        self, pieces: Sequence[Piece], but: set[str]
+    ) -> Iterator[tuple[Doc, set[Piece]]]:
+        """Each doc that holds a piece, with the pieces; but: refs to leave out, and those below."""
         seen: set[str] = set()
-        # Who does not hold the longest word of any piece says none of them.
+        # A text without the longest word of any piece holds no piece.
         for doc in self._docs(self.known(list({each.anchor for each in pieces}))):
             if doc.ref in seen or doc.ref in but or doc.ref.partition("#")[0] in but:
                 continue
@@ -400,7 +402,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 yield doc, said
 
     def _docs(self, known: Since) -> Iterator[Doc]:
-        """All that is written, but what is known."""
+        """Every doc of the sources, less those that are known."""
         for source in self.sources():
             for change in source.scan(known):
                 if isinstance(change, Put):
@@ -414,7 +416,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
 
 def _newest_first(named: Sequence[EditableText]) -> list[EditableText]:
-    """What took the place of an entry before that entry: it changes where the other goes first."""
+    """Each entry before those it replaced: a deletion of the older one first would change it."""
     former = {each.ref: each.supersedes for each in named}
     depths: dict[str, int] = {}
     for each in named:

@@ -45,7 +45,7 @@ IMPORTED_HASH = "imported_hash"
 """Names in an entry's metadata, or its frontmatter: the program, its id there, what it said."""
 
 DEEPEST = 100
-"""Levels of what belongs to an entry; how deep a program may go otherwise depends on its Python."""
+"""The deepest metadata of an entry, in levels; without a limit, the Python's would count."""
 
 _TYPE = "memory_type"
 
@@ -78,7 +78,7 @@ def key_of(program: str, entry_id: str) -> str:
 def screened(entry: ForeignEntry, screen: Screen) -> ForeignEntry | Refused:
     """An entry as it may be written."""
     if _is_deeper(entry.metadata, DEEPEST):
-        return Refused(why="what belongs to it is nested too deep")
+        return Refused(why="its metadata is nested too deeply")
     try:
         return replace(
             entry,
@@ -93,7 +93,7 @@ def screened(entry: ForeignEntry, screen: Screen) -> ForeignEntry | Refused:
 
 
 def _is_deeper(value: object, levels: int) -> bool:
-    """Whether data has more levels than that; looked at level by level, however deep it is."""
+    """Whether data has more levels than that; found level by level, without recursion."""
     level = [value]
     for _ in range(levels):
         level = [

@@ -111,7 +111,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
         sessions: How the sessions of this machine's clients stand, for `status`; answers None
             where that is nobody's to know.
         imported: How much was ever imported from other programs, for `status`.
-        last_backup: The backup made last, for `status`; None where none is known of.
+        last_backup: The newest backup, for `status`; None where none was noted.
         left_out: What project files asked for and did not get, for `status`.
     """
 
@@ -146,7 +146,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
             Invalid: A blank or too long query, or an unknown phrase; it names the argument.
             Unavailable: The index cannot be read.
         """
-        # Its patterns are compiled for a question alone: `status` asks none, and is quick.
+        # Its patterns are compiled at the first question: `status` asks none and must be quick.
         from commonplace.search.cues import read_todos
 
         question = self._understand(query, when)
@@ -245,7 +245,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
         return replace(within, kinds=tuple(x for x in kinds if x not in summaries))
 
     def count_summaries(self) -> int:
-        """How many of the timeline's docs are summaries of others. Raises: Unavailable."""
+        """How many of the timeline's docs are summaries. Raises: Unavailable."""
         from commonplace.journals.timeline.entry import JOURNAL, ROLLUP_TYPES
 
         kinds = tuple(ROLLUP_TYPES.values())

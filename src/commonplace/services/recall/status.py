@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from commonplace.services.transcripts.safety import Safety
 
 
-_TIMELINE = "timeline"  # not from its room, which status would wait for without having one
+_TIMELINE = "timeline"  # not imported from its room, which takes time even where there is none
 
 
 class JournalStatus(Struct, frozen=True, kw_only=True):
     """How a journal stands in the index; counts are None where the index cannot be read.
 
     Attributes:
-        entries: Those the index knows after a look at the journals; no summaries.
-        summaries: What was made of entries: the timeline's rollups.
-        pending: Those of both without a vector.
+        entries: How many the index holds once it is up to date, less the summaries.
+        summaries: How many were made from entries: the timeline's rollups.
+        pending: How many of both have no vector yet.
         trouble: Why not all of it is in the index; empty where it is.
     """
 
@@ -56,7 +56,7 @@ class RecallStatus(Struct, frozen=True, kw_only=True):
         project: None where there is none, or its private journal cannot be told.
         sessions: None where they cannot be looked at, or are nobody's to know.
         imported: How much was ever imported from other programs.
-        last_backup: None where none was ever made, or where it is nobody's to know.
+        last_backup: None where none was noted, or the owner may not see paths.
         left_out: What project files asked for and did not get.
     """
 

@@ -47,7 +47,7 @@ class FileMemories:
         return may_exist(self._shared.folder_of(owner) / FOLDER / "memory.db")
 
     def users(self) -> Sequence[str]:
-        """Each folder that holds a memory; one that belongs to no owner is left out."""
+        """The owner of each folder that holds a memory, sorted; a folder of no owner is skipped."""
         users = self._shared.settings.home / "users"
         found = []
         for folder in sorted(users.iterdir()) if users.is_dir() else ():

@@ -56,7 +56,7 @@ class PostgresMemories:
         return True
 
     def users(self) -> Sequence[str]:
-        """None: each question to the database is one user's, so nobody may ask who they are."""
+        """No user: every query of the database is limited to one, so none can list them all."""
         return ()
 
     def of_owner(self, context: OwnerContext) -> SearchStack[WordFiling]:

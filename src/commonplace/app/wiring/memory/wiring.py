@@ -41,7 +41,7 @@ class Memories(Protocol):
         ...
 
     def users(self) -> Sequence[str]:
-        """Of whom something is kept, by name; none where that is a secret of the database."""
+        """The users who have a memory, sorted; empty where the database does not say."""
         ...
 
     def of_owner(self, context: OwnerContext) -> SearchStack[FilingPort]:
@@ -130,16 +130,18 @@ class MemoryWiring:
         return self._service_over(store, followed)
 
     def store_of(self, owner: str) -> MemoryStore:
-        """The records of any user, and nothing that finds them; close it after use.
+        """The records of any user, without a search; close it after use.
 
-        Raises: Invalid for what is no owner, NotFound where nothing is kept of one.
+        Raises: Invalid for a name that cannot be an owner's, NotFound for a user without a memory.
         """
         if not self._memories.is_there(parse_owner(owner)):
-            raise NotFound(f"Nothing is kept of {opening(owner, 60)!r}.", hint="Look at the list.")
+            raise NotFound(
+                f"Nothing is kept of {opening(owner, 60)!r}.", hint="Choose a user of the list."
+            )
         return self._memories.store_of(owner, self._context.clock)
 
     def users(self) -> Sequence[str]:
-        """Every user of whom something is kept in files, by name."""
+        """The users who have a memory in files, sorted."""
         return self._memories.users()
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
@@ -169,7 +171,7 @@ class MemoryWiring:
         return MemoryAmender(self.service())
 
     def portable(self) -> Portable | None:
-        """What exports it, and fills it again."""
+        """What exports and imports the journal."""
         from commonplace.journals.memory.portable import PortableMemory
 
         return PortableMemory(self.journal)
