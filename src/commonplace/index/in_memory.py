@@ -178,7 +178,7 @@ class MemoryOwnerIndex:
     def links_from(
         self, refs: Sequence[str], *, before: datetime | None = None
     ) -> list[tuple[str, str]]:
-        """What took the place of what; see `core.ports.FollowsChains`."""
+        """The links of the chains that refs begin; see `core.ports.FollowsChains`."""
         with self._lock:
             docs = [each.doc for each in self._held.values()]
         docs.sort(key=lambda x: (x.at, x.ref))

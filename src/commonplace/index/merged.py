@@ -83,7 +83,7 @@ class MergedIndex:
     def links_from(
         self, refs: Sequence[str], *, before: datetime | None = None
     ) -> list[tuple[str, str]]:
-        """What took the place of what, in each of them; a chain lies in one."""
+        """The links of the chains that refs begin, from each index; a chain is in one index."""
         found = self._of_each(
             lambda each: (
                 each.links_from(refs, before=before) if isinstance(each, FollowsChains) else []

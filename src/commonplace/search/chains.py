@@ -19,18 +19,17 @@ if TYPE_CHECKING:
     from commonplace.core.values import Doc
 
 _AT_ONCE = 100
-"""Formers of one look into the index: more are taken than are asked for, since a place may have
-been taken by several."""
+"""How many docs one search takes beyond those asked for, since several may have replaced one."""
 
 
 def newest_of(
     index: Searched, refs: Sequence[str], *, before: datetime | None = None
 ) -> dict[str, Doc]:
-    """The doc that holds in the place of each ref; a ref that holds itself is missing.
+    """The doc that holds in place of each ref; a ref that was not replaced is missing.
 
-    Of several that took one place, which a sync may bring, the newest is the one.
+    Where several replaced one entry, as after a sync, the newest counts.
 
-    before: Only what was written before counts; None for what holds now.
+    before: Only what was written before this counts; None for what holds now.
     """
     if not refs or not isinstance(index, FollowsChains):
         return {}
@@ -38,19 +37,19 @@ def newest_of(
     if not after:
         return {}
     ends = {ref: end for ref in refs if (end := _end_of(after, ref))}
-    formers = {after_of: former for former, after_of in after.items()}
+    formers = {successor: former for former, successor in after.items()}
     docs = _successors(index, list({formers[end] for end in ends.values()}), before)
     return {ref: docs[end] for ref, end in ends.items() if end in docs}
 
 
 def _end_of(after: dict[str, str], ref: str) -> str:
-    """The last entry of the chain that a ref begins; empty for the ref itself.
+    """The last entry of the chain that a ref begins; empty where it was not replaced.
 
-    In a circle, which only other programs make, the newest entry holds.
+    In a circle, which only other programs write, the newest entry holds.
 
     Args:
-        after: What took the place of what, older successors first.
-        ref: Where to begin.
+        after: The successor of each entry that was replaced, older successors first.
+        ref: Where the chain begins.
     """
     passed, newest = {ref: 0}, ref
     while (later := after.get(newest, "")) and later not in passed:
@@ -69,7 +68,7 @@ def dates_of(index: Searched, docs: Sequence[Doc]) -> dict[str, datetime]:
 
 
 def _successors(index: Searched, refs: Sequence[str], before: datetime | None) -> dict[str, Doc]:
-    """The docs that took the place of these refs, by their own."""
+    """The docs that replaced the entries of these refs, by the docs' own refs."""
     if not refs:
         return {}
     found = index.candidates(

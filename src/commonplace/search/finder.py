@@ -75,7 +75,7 @@ class Finder:
         encoder: The slot of the encoder for questions.
         filing: Keeps the index behind the journals, and is asked to before each search.
         lineage: Knows which summaries an entry went into; None where there are none.
-        replaced: Says of what was replaced by an entry that is gone when that was.
+        replaced: Returns when each entry was replaced by one that is gone, by its ref.
         notes: Said with the hits of every question.
     """
 
@@ -203,7 +203,7 @@ class Finder:
             fresh = {ref: x for x in shown if (ref := x.doc.ref) not in newest and ref not in gone}
             rows = {ref: x.row for ref, x in fresh.items()}
             if turn:
-                # What moved up may be of a long chain: all of it is past after a few more looks.
+                # Hits that moved up may be of one long chain: each turn demotes more of it.
                 ahead = now.rows[: question.limit * numbers.DEMOTED_AT_ONCE**turn].tolist()
                 rows |= _rows_by_ref(found, ahead, {*newest, *gone})
             taken = newest_of(self._index, [*rows], before=before)
@@ -228,7 +228,7 @@ class Finder:
                 continue
             if hit is not None and hit.score < old.score:
                 hits[doc.ref] = replace(hit, score=old.score, legs=old.legs)
-            elif hit is None and _is_let_in(doc, old.doc, question.where):
+            elif hit is None and _is_admitted(doc, old.doc, question.where):
                 text = excerpt(doc.text, question.text)
                 hits[doc.ref] = replace(old, doc=doc, excerpt=text, similarity=None, also=())
         best_first = sorted(hits.values(), key=lambda hit: -hit.score) if former else hits.values()
@@ -237,11 +237,11 @@ class Finder:
     def gone_links(
         self, refs: Sequence[str], *, before: datetime | None = None
     ) -> dict[str, ChainLink]:
-        """What took the place of each ref and expired or was forgotten; only what was replaced so.
+        """The link to an entry that replaced a ref's and is gone; refs without one are missing.
 
         Args:
-            refs: Of entries whose place nothing holds that is there.
-            before: Only what was written before counts; None for all.
+            refs: Of entries without a successor that is still there.
+            before: Only successors written before this count; None for all.
         """
         times = self._replaced()
         known = {ref: datetime.fromtimestamp(times[ref], UTC) for ref in refs if ref in times}
@@ -359,15 +359,15 @@ def _encoded(slot: EncoderSlot, ready: Encoder | None, text: str) -> _Encoded:
 
 
 def _rows_by_ref(found: Candidates, rows: Sequence[int], known: Container[str]) -> dict[str, int]:
-    """The rows of candidates by their refs, but those that are known."""
+    """The rows of candidates by their refs, less those that are known."""
     keys = [int(found.keys[row]) for row in rows]
     docs = found.read(keys)
     by_ref = {docs[key].ref: row for key, row in zip(keys, rows, strict=True) if key in docs}
     return {ref: row for ref, row in by_ref.items() if ref not in known}
 
 
-def _is_let_in(doc: Doc, former: Doc, where: Filter) -> bool:
-    """Whether a filter that lets in a former entry lets in the one that holds now."""
+def _is_admitted(doc: Doc, former: Doc, where: Filter) -> bool:
+    """Whether a filter that admits a former entry also admits the one that holds now."""
     alike = (doc.headings, doc.own_tags) == (former.headings, former.own_tags)
     by_names = where.headings or where.tags or where.required_tags or where.excluded_tags
     return (

@@ -215,7 +215,7 @@ class TwoQuestionFinder:
         ]
         # Most of a search is spent where other threads may go on: in the index and in products.
         others = [
-            # In the context of the call, whose screen hides what an excerpt would cut in two.
+            # In the call's context, so that its screen hides secrets before an excerpt is cut.
             self._pool.submit(copy_context().run, self._finder.find, each)
             for each in questions[1:]
         ]

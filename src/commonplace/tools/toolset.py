@@ -71,7 +71,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         quotes: Whether its text holds stored text outside a fence: where a model reads it, the door
             puts one around all of it. People read it as it is.
         screen: Hides secrets in its answers.
-        before: Done at each call before it runs.
+        before: Called before each run.
         view: The address of the page that shows its result in a chat; empty for none.
     """
 
@@ -342,7 +342,7 @@ class Toolset(Struct, frozen=True, kw_only=True):
         )
 
     def preceded(self, before: Callable[[], object]) -> Toolset:
-        """The same with something done before each tool runs and each resource is read."""
+        """The same toolset, with a function called before each tool runs or resource is read."""
         return replace(
             self,
             tools=tuple(replace(tool, before=before) for tool in self.tools),

@@ -270,7 +270,7 @@ class PostgresOwnerIndex:
     def links_from(
         self, refs: Sequence[str], *, before: datetime | None = None
     ) -> list[tuple[str, str]]:
-        """What took the place of what; see `core.ports.FollowsChains`. Raises: Unavailable."""
+        """The links of the chains that refs begin; see `FollowsChains`. Raises: Unavailable."""
         (low,) = terms_of([superseding_tag("")])
         with self._reading() as tx:
             rows = tx.query(

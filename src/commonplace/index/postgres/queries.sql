@@ -397,8 +397,8 @@ CROSS JOIN LATERAL (
 ) AS d;
 
 -- name: list_links
--- Every ref whose place was taken, and what took it, older ones first. Asked of the words that tags
--- stand as: a user's other docs are not looked at.
+-- Every ref that was replaced, and what replaced it, those of older successors first. Docs are found by
+-- the words that tags are indexed as: a user's other docs are not read.
 SELECT substr(tag, length(%(lead)s) + 1), d.ref
 FROM (
     SELECT DISTINCT doc FROM wb_words

@@ -1,6 +1,6 @@
-"""Which of many supersedings lie on the way from some entries to what holds now.
+"""Selects the supersedings that lead from some entries to the newest of their chains.
 
-Never reads anything: an index hands it all the links that count.
+Never reads an index: the index passes all the links that count.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 def links_on_the_way(
     links: Iterable[tuple[str, str]], refs: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """The links that lead on from some refs, in the order given; a circle ends by itself.
+    """The links of the chains that refs begin, in the order given; a circle is given once.
 
     Args:
         links: Each former entry with the one that took its place.
-        refs: Where to begin.
+        refs: Where the chains begin.
     """
     known = list(links)
     after: dict[str, list[str]] = {}

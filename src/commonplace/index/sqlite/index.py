@@ -166,7 +166,7 @@ class SqliteOwnerIndex:
         return Since(mark=None if found is None else found[0], stamps=self._stamps)
 
     def refs_holding(self, words: Sequence[str]) -> set[str]:
-        """The refs of all docs whose text holds one of these words; see `FindsTexts`."""
+        """The refs of all docs whose text contains one of these strings; see `FindsTexts`."""
         with self._file.using() as (conn, _):
             rows = conn.execute(self._sql["list_holding"], {"words": json.dumps([*words])})
             return {ref for (ref,) in rows}
@@ -266,7 +266,7 @@ class SqliteOwnerIndex:
             return [*self._tallies.read(conn, "tally", encoder, read)]
 
     def _count_pending(self, conn: sqlite3.Connection, encoder: int) -> int:
-        """How many docs wait for an encoder; below 0 it is none, and all with words wait."""
+        """How many docs wait for an encoder; without one (below 0) all with words in them do."""
 
         def read(conn: sqlite3.Connection, encoder: int) -> int:
             query = self._sql["count_worded" if encoder < 0 else "count_unencoded"]
@@ -293,7 +293,7 @@ class SqliteOwnerIndex:
     def links_from(
         self, refs: Sequence[str], *, before: datetime | None = None
     ) -> list[tuple[str, str]]:
-        """What took the place of what; see `core.ports.FollowsChains`. Raises: Unavailable."""
+        """The links of the chains that refs begin; see `FollowsChains`. Raises: Unavailable."""
         asked = {
             "refs": json.dumps([well_formed(ref) for ref in refs]),
             "lead": superseding_tag(""),

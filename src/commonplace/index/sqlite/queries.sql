@@ -76,7 +76,7 @@ FROM docs AS d LEFT JOIN sessions AS s ON s.id = d.session
 WHERE d.id IN (SELECT value FROM json_each(:ids));
 
 -- name: list_holding
--- The refs of texts that hold one of these words, as a part of one too.
+-- The refs of texts that contain one of these strings.
 SELECT d.ref FROM docs AS d
 WHERE EXISTS (SELECT 1 FROM json_each(:words) AS w WHERE instr(d.text, w.value) > 0);
 
@@ -158,11 +158,11 @@ WHERE blank = 0
     AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder);
 
 -- name: tally_position
--- What moves whenever a doc or a vector comes or goes; the name is another where the index is.
+-- Changes whenever a doc or a vector comes or goes; another index has another name.
 SELECT (SELECT name FROM state), (SELECT group_concat(name || seq) FROM sqlite_sequence);
 
 -- name: count_worded
--- How many docs have words in them: what waits where there is no encoder.
+-- How many docs have words in them: without an encoder all of these wait.
 SELECT (SELECT docs FROM state) - count(*) FROM docs WHERE blank <> 0;
 
 -- name: count_docs
@@ -182,14 +182,14 @@ FROM docs JOIN facets ON facets.id = docs.facet
 GROUP BY facets.journal ORDER BY facets.journal;
 
 -- name: tally_encoded
--- The same where none waits: half the time, and what is asked for most.
+-- The same where no doc waits, which is the usual case, in half the time.
 SELECT facets.journal, sum(counted.docs), 0, max(counted.at_us)
 FROM (SELECT facet, count(*) AS docs, max(at_us) AS at_us FROM docs GROUP BY facet) AS counted
 JOIN facets ON facets.id = counted.facet
 GROUP BY facets.journal ORDER BY facets.journal;
 
 -- name: list_scopes
--- Where the docs that are held were written.
+-- Each journal and scope with a doc in it.
 SELECT DISTINCT journal, scope FROM facets
 WHERE id IN (SELECT DISTINCT facet FROM docs) ORDER BY journal, scope;
 
@@ -350,7 +350,7 @@ SELECT group_concat(id), group_concat(written_us) FROM docs WHERE written_us <> 
 SELECT ref, at_us FROM docs WHERE ref IN (SELECT value FROM json_each(:refs));
 
 -- name: list_links
--- What took the place of some refs, and what took the place of that, each once, older ones first.
+-- The links of the chains that refs begin, each once, those of older successors first.
 WITH RECURSIVE chain (former, ref, at_us) AS (
     SELECT '', value, 0 FROM json_each(:refs)
     UNION

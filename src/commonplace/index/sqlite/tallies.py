@@ -1,7 +1,7 @@
 """Counts over every doc, kept until a doc or a vector comes or goes.
 
-At 100,000 docs a count of those that wait for a vector takes 15 to 33 ms; asking whether anything
-has moved since takes 0.1.
+At 100,000 docs counting those that wait for a vector takes 15 to 33 ms; checking that nothing has
+changed since takes 0.1 ms.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Counted = TypeVar("Counted")
 
 
 class TallyCache:
-    """Keeps the last answer to each question; true for the caller's transaction. Thread-safe."""
+    """Keeps the last answer to each question, valid in the caller's transaction. Thread-safe."""
 
     def __init__(self, sql: Queries) -> None:
         self._sql = sql
@@ -31,7 +31,7 @@ class TallyCache:
         encoder: int,
         count: Callable[[sqlite3.Connection, int], Counted],
     ) -> Counted:
-        """What was counted where nothing has moved since; else what `count` gives now."""
+        """The kept answer where nothing has changed since; else what `count` returns now."""
         position = conn.execute(self._sql["tally_position"]).fetchone()
         kept = self._kept.get((question, encoder))
         if kept is not None and kept[0] == position:

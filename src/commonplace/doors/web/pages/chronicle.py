@@ -1,4 +1,4 @@
-"""Chronicle: what was done by time and tag, when it was done, and how it went over time."""
+"""The pages of chronicle: the log by time and tag, when a thing was done, and how often."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from commonplace.journals.chronicle.event import own_tags
 from commonplace.services.chronicle.figures import figure_over_time
 from commonplace.services.times import read_span
 from commonplace.tools.answers import ago
-from commonplace.tools.chronicle.story import count_line, same_notes
+from commonplace.tools.chronicle.story import NOT_SURE, count_line, same_notes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ LISTED = 50
 """Entries on one page."""
 
 TAGS = 40
-"""Tags that are listed before `all`."""
+"""How many tags are listed before a link to all."""
 
 _SHOWN = 600
 _ROWS = 200
 
 
 class LoggedLine(Struct, frozen=True, kw_only=True):
-    """An entry of the log as a list shows it. ago: how long ago it was, where that is asked."""
+    """An entry of the log as a list shows it. ago: how long ago it was; empty where not shown."""
 
     event: Event
     text: str
@@ -45,7 +45,7 @@ class LoggedLine(Struct, frozen=True, kw_only=True):
 
 
 def chronicle(visit: Visit) -> WebPage:
-    """The log by time, less what a tag or a time leaves out; or the answer to a question."""
+    """The log, filtered by a tag and a time; or the answer to a question."""
     service = visit.app.chronicle.service()
     asked, tag, when = visit.value("q"), visit.value("tag"), visit.value("when")
     counts = service.chronicle.list_tags()
@@ -93,7 +93,7 @@ def figure(visit: Visit) -> WebPage:
 
 
 def _found(visit: Visit, service: ChronicleService, found: WhenFound) -> Mapping[str, object]:
-    """What answers a question for when something was, as `find_when_i` answers it."""
+    """The answer to a question of when something was done, as `find_when_i` gives it."""
     same, wants = found.same, found.question.wants
     notes = list(found.notes)
     counted = ""
@@ -106,7 +106,7 @@ def _found(visit: Visit, service: ChronicleService, found: WhenFound) -> Mapping
         if found.outside_time and events:
             notes.append("Nothing lies in that time. These are of other times.")
         elif events and wants != "best":
-            notes.append("None bears every word or comes near in meaning: these are the best.")
+            notes.append(NOT_SURE)
     within = found.question.within
     return {
         "about": visit.shown(found.question.about),

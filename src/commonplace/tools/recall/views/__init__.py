@@ -1,7 +1,7 @@
 """Pages in a chat, for hosts that show them: the MCP Apps extension, `io.modelcontextprotocol/ui`.
 
-Each is one document that loads nothing: it is given a tool's result by its host, and asks the same
-tool again. A host that shows none has the text as ever.
+Each is one document that loads nothing: its host hands it a tool's result, and it calls the same
+tool again. A host that shows no pages has the text of the result as before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PERIOD = "ui://commonplace/period"
 
 
 class _View(Struct, frozen=True, kw_only=True):
-    """A page: whose result it shows, and which argument of it a person may change."""
+    """A page: the tool whose result it shows, and the argument that a person may change."""
 
     uri: str
     title: str
@@ -54,7 +54,7 @@ _VIEWS = (
 
 
 def view_resources() -> tuple[Resource, ...]:
-    """The pages that hosts fetch by the address that a tool names."""
+    """The pages as resources, which hosts fetch by the address that a tool names."""
     return tuple(
         Resource(
             uri=view.uri,
