@@ -85,19 +85,19 @@ ON CONFLICT (user_id) DO UPDATE SET language = excluded.language, religion = exc
     flags = excluded.flags, updated_at = excluded.updated_at;
 
 -- name: relink_message
--- What took the place of a message that is gone takes that of the one before it.
+-- Links the message that replaced a deleted one to what that one had replaced.
 UPDATE wb_message SET supersedes = :former WHERE user_id = :user_id AND supersedes = :id AND id <> :former;
 
 -- name: relink_journal
--- What took the place of a journal entry that is gone takes that of the one before it.
+-- Links the journal entry that replaced a deleted one to what that one had replaced.
 UPDATE wb_journal SET supersedes = :former WHERE user_id = :user_id AND supersedes = :id AND id <> :former;
 
 -- name: relink_todo
--- What took the place of a thing to do that is gone takes that of the one before it.
+-- Links the thing to do that replaced a deleted one to what that one had replaced.
 UPDATE wb_todo SET supersedes = :former WHERE user_id = :user_id AND supersedes = :id AND id <> :former;
 
 -- name: relink_gratitude
--- What took the place of a gratitude that is gone takes that of the one before it.
+-- Links the gratitude that replaced a deleted one to what that one had replaced.
 UPDATE wb_gratitude SET supersedes = :former WHERE user_id = :user_id AND supersedes = :id AND id <> :former;
 
 -- name: delete_message

@@ -137,19 +137,19 @@ UPDATE wb_preferences SET language = %(language)s, religion = %(religion)s, flag
 WHERE user_id = %(user_id)s;
 
 -- name: relink_message
--- What took the place of a message that is gone takes that of the one before it.
+-- Links the message that replaced a deleted one to what that one had replaced.
 UPDATE wb_message SET supersedes = %(former)s WHERE user_id = %(user_id)s AND supersedes = %(id)s AND id <> %(former)s;
 
 -- name: relink_journal
--- What took the place of a journal entry that is gone takes that of the one before it.
+-- Links the journal entry that replaced a deleted one to what that one had replaced.
 UPDATE wb_journal SET supersedes = %(former)s WHERE user_id = %(user_id)s AND supersedes = %(id)s AND id <> %(former)s;
 
 -- name: relink_todo
--- What took the place of a thing to do that is gone takes that of the one before it.
+-- Links the thing to do that replaced a deleted one to what that one had replaced.
 UPDATE wb_todo SET supersedes = %(former)s WHERE user_id = %(user_id)s AND supersedes = %(id)s AND id <> %(former)s;
 
 -- name: relink_gratitude
--- What took the place of a gratitude that is gone takes that of the one before it.
+-- Links the gratitude that replaced a deleted one to what that one had replaced.
 UPDATE wb_gratitude SET supersedes = %(former)s WHERE user_id = %(user_id)s AND supersedes = %(id)s AND id <> %(former)s;
 
 -- name: delete_message
