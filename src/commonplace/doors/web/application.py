@@ -104,8 +104,8 @@ class WebApplication:
         clock: Says what time it is.
         shows_paths: Whether who looks may know where on this machine something lies.
         prefix: Where the pages begin, such as `/web`; empty for the root.
-        limits: How much of it one owner may ask for.
-        is_stopping: Whether the server stops, and open streams are to end.
+        limits: How many requests and streams one owner may have, and how large a form may be.
+        is_stopping: Whether the server is stopping, so that open streams end.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class WebApplication:
         self._limiter: anyio.CapacityLimiter | None = None
         self._last_answer = time.monotonic()
         self.first_answer = threading.Event()
-        """Set once a page was made."""
+        """Set once the first page was answered."""
         routes: list[Any] = [
             Mount(_STATIC, StaticFiles(directory=STATIC)),
             Route(_ENTER, self._enter, methods=["GET", "POST"]),
@@ -209,7 +209,7 @@ class WebApplication:
         return answer
 
     async def _counted(self, row: PageRow, visitor: Visitor, request: Request) -> Response:
-        """Answer a request that its owner's limits admit."""
+        """Answer a request that is within its owner's limits."""
         try:
             form = await self._form(request) if row.writes else {}
             if row.writes:
@@ -227,7 +227,7 @@ class WebApplication:
             self.first_answer.set()
 
     def quiet_s(self) -> float:
-        """How many seconds no page was asked for."""
+        """The seconds since the last answer."""
         return time.monotonic() - self._last_answer
 
     def _make(
@@ -306,7 +306,7 @@ class WebApplication:
         return response
 
     async def _form(self, request: Request, most: int | None = None) -> dict[str, list[str]]:
-        """What a form sent, within its limits. Raises: Invalid, Unavailable."""
+        """Read a form, within the limits. Raises: Invalid, Unavailable."""
         limits = self._limits
         with anyio.move_on_after(limits.body_s):
             return await _read_form(request, limits.body_bytes if most is None else most)
@@ -398,7 +398,7 @@ class WebApplication:
 
 
 class _HeldStream(StreamingResponse):
-    """Server-sent events that count as an open stream until they end, however they do."""
+    """Server-sent events that count as an open stream until they end, however that happens."""
 
     def __init__(self, events: AsyncIterator[bytes], held: ExitStack) -> None:
         super().__init__(events, media_type="text/event-stream")
@@ -410,18 +410,18 @@ class _HeldStream(StreamingResponse):
 
 
 def _cookie_name(request: Request) -> str:
-    """What the cookie of the server is called that was asked.
+    """The name of this server's cookie, which holds the port.
 
-    Browsers keep cookies of one machine together whatever the port: two servers on it must not
-    overwrite each other's.
+    Browsers share a host's cookies between its ports: two servers on one machine must not overwrite
+    each other's.
     """
     return f"commonplace-{request.url.port or request.url.scheme}"
 
 
 def _download(made: Download) -> Response:
-    """Send a file that has no name any more: however the server ends, nothing of it stays."""
+    """Send a file after unlinking it, so that nothing of it stays however the server ends."""
     file = made.path.open("rb")
-    with suppress(OSError):  # where an open file cannot lose its name, it does once it is closed
+    with suppress(OSError):  # where an open file cannot be unlinked, it is once it was sent
         made.path.unlink()
     return StreamingResponse(
         _parts(file, made.path),

@@ -46,14 +46,14 @@ LONGEST_BODY = 16 * 1024 * 1024
 """The largest form, in bytes, where a server has no limit of its own."""
 
 LONGEST_KEY = 8192
-"""The largest form of a browser that was not let in yet."""
+"""The largest form, in bytes, of a browser that is not signed in yet."""
 
 LONGEST_WAIT_S = 30.0
 """How long a browser may take to send a form."""
 
 
 class Rates(Protocol):
-    """Counts what one owner asks for; raises RateLimitExceeded where it is too much."""
+    """Counts the requests of each owner; raises RateLimitExceeded where there are too many."""
 
     def call(self, owner: str) -> AbstractContextManager[None]:
         """Count a request while it is in flight."""
@@ -65,7 +65,7 @@ class Rates(Protocol):
 
 
 class Uncounted:
-    """Admits every request: that of the machine's own user."""
+    """Admits every request, for pages that serve this machine's user alone."""
 
     def call(self, owner: str) -> AbstractContextManager[None]:
         """Count nothing."""
@@ -77,12 +77,12 @@ class Uncounted:
 
 
 class PageLimits(Struct, frozen=True, kw_only=True):
-    """How much of the pages one owner may ask for.
+    """The limits on one owner's use of the pages.
 
-    Args:
+    Attributes:
         rates: Counts requests and open streams.
         body_bytes: The largest form.
-        body_s: How long a browser may take to send it.
+        body_s: How long a browser may take to send a form, in seconds.
     """
 
     rates: Rates

@@ -47,11 +47,11 @@ class LiveMarks:
         self._one = anyio.Lock()
 
     async def events(self, owner: str, *, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
-        """Server-sent events: `new` each time something was written, and lines that say nothing.
+        """Server-sent events: `new` after each write, and empty comments in between.
 
         Args:
             owner: Whose sources are followed.
-            is_open: Asked every second; the events end where it says no.
+            is_open: Called every second; the events end once it returns False.
         """
         yield b": open\n\n"
         before = await self._marks(owner)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from markdown_it.utils import EnvType, OptionsDict
 
 MOST = 30_000
-"""Characters that are rendered; a longer text is shown as it is written.
+"""The longest text that is rendered, in characters; a longer one is shown as it was written.
 
-Markup that is made to take long takes 20 microseconds a character.
+Markup written to be slow takes 20 microseconds a character.
 """
 
 _SIGNS = re.compile(r"\*\*|__|^#{1,6} +|^> ?|`", re.MULTILINE)

@@ -36,8 +36,8 @@ def pages_for_tokens(
         may_write: Whether anything may be changed at all.
         clock: Says what time it is.
         prefix: Where the pages begin.
-        limits: How much of it one owner may ask for.
-        is_stopping: Whether the server stops.
+        limits: The limits on one owner's use of the pages.
+        is_stopping: Whether the server is stopping.
     """
     return WebApplication(
         apps=apps,

@@ -42,19 +42,19 @@ HOST = "127.0.0.1"
 FINISH_S = 2.0
 
 OPENING_S = 0.3
-"""How long the link waits for what the first page reads to be opened, which it needs anyway."""
+"""How long the link waits until the files are open that the first page reads."""
 
 FIRST_PAGE_S = 5.0
-"""How long the loading of the encoder waits for the first page, which needs none."""
+"""How long the encoder waits to be loaded for the first page, which does not need it."""
 
 AFTER_IT_S = 0.2
-"""How long it leaves the page's styles and its next questions alone."""
+"""How long it then waits for the requests that follow the first page."""
 
 QUIET_S = 20.0
-"""How long no page must have been asked for before the doctor looks: it takes seconds."""
+"""How long no page must have been asked for before the doctor examines, which takes seconds."""
 
 AGAIN_S = 600.0
-"""How often it is asked whether a look is due."""
+"""How often it is checked whether an examination is due."""
 
 
 def start(
@@ -106,7 +106,7 @@ async def _serve(
 
 
 def _open_first(app: App) -> None:
-    """Open what the first page reads, while the server and then the browser begin."""
+    """Open the files that the first page reads, while the server and the browser start."""
     with suppress(Exception):  # the page says what is wrong
         environment().get_template("home.html")
         import_module(row_of("home").handler.partition(":")[0])
@@ -115,7 +115,7 @@ def _open_first(app: App) -> None:
 
 
 def _prepare(app: App, pages: WebApplication) -> None:
-    """Load the encoder behind the first page; have the doctor look once a day, while it is quiet.
+    """Load the encoder after the first page; have the doctor examine once a day, in a quiet moment.
 
     Runs in a thread until the process ends.
     """
@@ -127,6 +127,6 @@ def _prepare(app: App, pages: WebApplication) -> None:
             time.sleep(QUIET_S - quiet)
         try:
             examine_if_due(app)
-        except Exception:  # noqa: BLE001  the thread's last line: the pages go on without a look
-            _log.exception("The doctor could not look")
+        except Exception:  # noqa: BLE001  the thread's last line: the pages go on without it
+            _log.exception("The doctor could not examine")
         time.sleep(AGAIN_S)

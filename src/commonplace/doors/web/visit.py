@@ -77,8 +77,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     def glimpse(self, text: str, length: int) -> str:
         """The beginning of a stored text as it may be shown: `length` characters of it, or more.
 
-        What lies far behind is not looked at: a list of entries costs no more for one of 10 MB. The
-        cut may part a secret, which is then not known as one, so what is near it is left out.
+        The rest is not screened, so that a list with an entry of 10 MB costs no more. The cut may
+        part a secret, which is then not found, so the text near the cut is left out.
         """
         screened = 2 * max(length, _SCREENED)
         if len(text) <= screened:
@@ -148,7 +148,7 @@ class Download(Struct, frozen=True, kw_only=True):
     """A file to keep.
 
     Args:
-        path: Where it lies; deleted as soon as it begins to be sent.
+        path: The file; it is unlinked as soon as it begins to be sent.
         name: What the browser calls it.
         media_type: Such as `application/zip`.
     """

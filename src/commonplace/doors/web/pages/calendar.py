@@ -36,7 +36,7 @@ LISTED = 100
 """Entries of a day or an hour that are listed; the rest a page further."""
 
 MOST_STEPS = 4
-"""Steps from a period down to what it was made from: a year's lead to its hours' entries."""
+"""How many levels below a period are shown at most: four lead from a year to its hours' entries."""
 
 STEPS: Mapping[Level, Level] = {"year": "month", "month": "day", "week": "day", "day": "hour"}
 """What each level is divided into."""

@@ -63,7 +63,7 @@ def save(visit: Visit) -> Redirect | WebPage:
             else service.edit(ref, text, expected=visit.value("version"))
         )
     except CommonplaceError as exc:
-        # What was typed is shown again, whatever went wrong: nothing typed is lost.
+        # The form is shown again with what was typed, whatever went wrong, so that nothing is lost.
         return _form(visit, _now(visit, ref), text, is_new=is_new, problem=exc)
     said = "Saved. The former entry stays, and names this one." if is_new else "Saved."
     return Redirect(to=visit.url("entry", ref=done.ref), notes=(said, *done.notes))
@@ -109,7 +109,7 @@ def _form(
 
 
 def _now(visit: Visit, ref: str) -> EditableText:
-    """What stands under a ref now; without text where that can no longer be read."""
+    """The entry of a ref now; without text where it can no longer be read."""
     try:
         return _editable(visit, ref)
     except CommonplaceError:

@@ -70,13 +70,13 @@ def repair(visit: Visit) -> Redirect:
 
 
 def back_up(visit: Visit) -> Download:
-    """Everything that cannot be made again, as one file to keep."""
+    """A backup of everything that cannot be made again, as a download."""
     _check_own(visit)
     from commonplace.app.backup import backup_places, left_out_of_backups
     from commonplace.services.backup.copies import BACKUP
     from commonplace.services.backup.making import make_backup
 
-    # Inside our own folder, which nobody else reads, and deleted as it begins to be sent.
+    # In our own folder, which no other user can read, and unlinked as it begins to be sent.
     made = visit.app.settings.home / f"download-{secrets.token_hex(8)}.zip"
     make_backup(
         made,
@@ -92,7 +92,7 @@ def back_up(visit: Visit) -> Download:
 
 
 def export(visit: Visit) -> Download:
-    """Every journal of this owner, as pages to read and lines for programs."""
+    """An export of this owner's journals, as a download."""
     from commonplace.services.backup.copies import EXPORT
 
     made = visit.app.folder / f"download-{secrets.token_hex(8)}.zip"

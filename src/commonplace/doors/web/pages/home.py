@@ -81,7 +81,7 @@ def _days(visit: Visit, within: Filter, journals: Sequence[str]) -> list[tuple[D
 
 
 def _clashes(visit: Visit) -> Sequence[OverviewClash]:
-    """Overviews of the notebook that wait for a choice; what is wrong with it stands elsewhere."""
+    """The overviews of the notebook in conflict; none where the notebook cannot be read."""
     if not visit.app.notebook.is_there():
         return ()
     from commonplace.services.notebook.keeping import NotebookKeeping
@@ -93,7 +93,7 @@ def _clashes(visit: Visit) -> Sequence[OverviewClash]:
 
 
 def _brief(visit: Visit) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What a session of the folder that the page was opened in is told: part, then ref and text."""
+    """The brief of a session in the page's folder: each part with its refs and texts."""
     folder = visit.app.settings.work_folder
     if folder is None or not visit.shows_paths:
         return []

@@ -1,4 +1,4 @@
-"""Memory: what is kept of a user, by kind, and to-dos that are ticked here."""
+"""The page of memory: what is kept of a user, by kind, with to-dos that can be ticked."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NAMES: dict[Kind, str] = {
     "preference": "Preferences",
     "gratitude": "Gratitude",
 }
-"""What people call each kind."""
+"""The heading of each kind."""
 
 _SHOWN = 600
 
@@ -41,8 +41,8 @@ class RecordLine(Struct, frozen=True, kw_only=True):
     """A record as a list shows it.
 
     Attributes:
-        version: What a change of it is made over.
-        is_done: Of a to-do; None for every other kind.
+        version: The version that a change replaces.
+        is_done: Whether a to-do is done; None for every other kind.
         successor: The ref of the record that took its place; empty for none.
     """
 
@@ -55,7 +55,7 @@ class RecordLine(Struct, frozen=True, kw_only=True):
 
 
 def memory(visit: Visit) -> WebPage:
-    """The kinds of what is kept of a user, and the records of one."""
+    """The kinds of records of a user, and the records of one kind."""
     own = visit.app.settings.owner
     user = visit.value("user") or own
     kind = _kind(visit.value("kind"))
@@ -88,10 +88,10 @@ def memory(visit: Visit) -> WebPage:
 
 
 def tick(visit: Visit) -> Redirect:
-    """Say that a to-do is done, or that it is not, over the version that was shown."""
+    """Mark a to-do as done or not done, over the version that was shown."""
     kind, ref_id = parse_ref(ref_of(visit))
     if kind != "todo":
-        raise Invalid(f"A {kind} cannot be done.", hint="Tick a to-do.")
+        raise Invalid(f"A {kind} cannot be ticked.", hint="Tick a to-do.")
     is_done = visit.value("done") == "1"
     draft = RecordDraft(
         kind=kind, fields={"done": is_done}, ref_id=ref_id, expected=visit.value("version")
@@ -105,7 +105,7 @@ def tick(visit: Visit) -> Redirect:
 
 @contextmanager
 def _store(visit: Visit, user: str) -> Iterator[MemoryStore]:
-    """The records of a user. Raises: Denied for another one's where not all are this machine's."""
+    """The records of a user. Raises: Denied for those of another than the token's."""
     if user == visit.app.settings.owner:
         yield visit.app.memory.journal
         return
@@ -129,7 +129,7 @@ def _kind(text: str) -> Kind | None:
 
 
 def _first(tallies: dict[Kind, Any]) -> Kind | None:
-    """The kind that is shown where none was asked for: to-dos, else the first that has any."""
+    """The kind that is shown by default: to-dos, else the first with a record."""
     there = [kind for kind in ("todo", *KINDS) if kind in tallies and tallies[kind].records]
     return there[0] if there else None
 

@@ -32,15 +32,15 @@ EXCERPT = 420
 """Characters of an entry that a hit shows."""
 
 _LONG = 65_536
-_AROUND = 400 * EXCERPT_STEP  # more than a secret is long, which the cut would hide from the screen
+_AROUND = 400 * EXCERPT_STEP  # longer than a secret: one that is cut in two would not be found
 
 LIMITS = (10, 25, 50, 100)
 
 MOST_RANKED = 1000
-"""Hits of a search from its second page on."""
+"""How many hits are ranked from the second page on."""
 
 FOLDED, MOST_FOLDED = 5, 40
-"""Of how many entries that say the same as a hit the texts are shown, and of one page."""
+"""For how many entries that say the same the texts are shown: for one hit, and on a whole page."""
 
 _NOWHERE = "\0"
 """A scope in which nothing was ever written."""
@@ -144,7 +144,7 @@ def _answer(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, o
     if form.project:
         scopes = _scopes_of(visit, service, form.project)
         unknown = "" if scopes else f"Nothing was written in a project called {form.project!r}."
-        # A filter of no scopes would let in all of them.
+        # An empty filter would admit every scope.
         chosen = [x for x in scopes if x in form.scopes] if form.scopes else scopes
         within = replace(within, scopes=tuple(chosen) or (_NOWHERE,))
     done, hits, has_more = _page(service, form, within)
@@ -171,8 +171,8 @@ def _page(
 ) -> tuple[EntriesRecalled, Sequence[Hit], bool]:
     """The hits of one page, and whether there are more.
 
-    A deeper search may order differently. So the first page is as deep as it is long, and all
-    later ones are cut from one search of full depth, less what the first has shown.
+    A deeper search may order hits differently. So the first page is a search for as many hits as it
+    shows, and all later pages are cut from one search of full depth, less the hits of the first.
     """
     done = service.recall(form.q, when=form.phrase, within=within, limit=form.limit + 1)
     hits = done.found.hits
@@ -186,7 +186,7 @@ def _page(
 
 
 def _projects(visit: Visit, service: RecallService) -> list[tuple[str, str]]:
-    """The name of each place in which something was written, and its scope."""
+    """The name and the scope of each project in which something was written."""
     index = service.index
     if not isinstance(index, ListsScopes):
         return []
@@ -199,7 +199,7 @@ def _projects(visit: Visit, service: RecallService) -> list[tuple[str, str]]:
 
 
 def _scopes_of(visit: Visit, service: RecallService, project: str) -> list[str]:
-    """The scopes of a project: of its whole name, else of every name that holds it."""
+    """The scopes of the projects of a name; if there are none, of those whose names contain it."""
     known, wanted = _projects(visit, service), project.casefold()
     whole = [scope for name, scope in known if name.casefold() == wanted]
     return whole or [scope for name, scope in known if wanted in name.casefold()]
@@ -208,7 +208,7 @@ def _scopes_of(visit: Visit, service: RecallService, project: str) -> list[str]:
 def _shown(
     visit: Visit, service: RecallService, hits: Sequence[Hit], about: str
 ) -> list[Mapping[str, object]]:
-    """The hits as the page shows them; of what says the same the texts too, the first so many."""
+    """The hits as the page shows them, with the texts of the first entries that say the same."""
     left = MOST_FOLDED
     shown: list[Mapping[str, object]] = []
     for hit in hits:
@@ -221,7 +221,7 @@ def _shown(
 def _folded(
     visit: Visit, service: RecallService, refs: Sequence[str]
 ) -> list[tuple[str, datetime | None, str]]:
-    """The ref, the time and the beginning of entries; of one that is gone the ref alone."""
+    """The ref, the time and the beginning of entries; only the ref of one that is gone."""
     found: list[tuple[str, datetime | None, str]] = []
     for ref in refs:
         try:
@@ -257,7 +257,7 @@ def _hit(visit: Visit, hit: Hit, about: str) -> dict[str, object]:
 
 
 def _excerpt(visit: Visit, text: str, about: str) -> str:
-    """The part of an entry that a hit shows. Of a long one only what is around it is screened."""
+    """The part of an entry that a hit shows; of a long one only the text around it is screened."""
     if len(text) > _LONG:
         start = excerpt_start(text, about, EXCERPT)
         text = text[max(start - _AROUND, 0) : start + EXCERPT + _AROUND]

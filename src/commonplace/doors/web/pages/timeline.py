@@ -1,4 +1,4 @@
-"""Timeline: who the owner is, and how much was recorded over time, and of what."""
+"""The page of the timeline: the owner's profile, and how much was recorded over time."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def timeline(visit: Visit) -> WebPage:
 
 
 def _drawn(visit: Visit, trends: Trends) -> Mapping[str, object]:
-    """The charts of the trends, and the names that were counted most."""
+    """The charts of the trends, and the most frequent projects, tags, actions, tools and moods."""
     periods, total = trends.periods, trends.total
     if not periods:
         return {"charts": [], "counted": []}
@@ -91,7 +91,7 @@ def _bars(visit: Visit, counts: Sequence[tuple[Trend, float]]) -> str:
 
 
 def _mean(visit: Visit, periods: Sequence[Trend], name: str) -> str:
-    """The mean of a number that entries carry, of each period that has one."""
+    """A chart of the mean of a number in the entries' metadata, for each period that has it."""
     with_it = [each for each in periods if name in each.figures.measures]
     dots = [
         Dot(

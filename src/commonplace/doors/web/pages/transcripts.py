@@ -100,12 +100,12 @@ def session(visit: Visit) -> WebPage:
 
 
 def given(visit: Visit) -> WebPage:
-    """What hooks put into a session, and what it recalled of ours, from the client's own file."""
+    """The texts that hooks put into a session, and those it recalled from us."""
     read = visit.app.transcripts.service().read_session(visit.value("ref"), first=0, limit=1)
     home = visit.app.user_home
     if read.session.client != CLIENT or home is None or not visit.shows_paths:
         raise NotFound(
-            "What was put into this session is not known.",
+            "What this session was given is not known.",
             hint="It is for sessions of Claude Code, on the machine that held them.",
         )
     found = list_given(read.session.name, home, os.environ)
