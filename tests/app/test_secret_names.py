@@ -132,7 +132,7 @@ def test_doctor_says_what_nothing_alters(opened):  # noqa: F811
     ((part, problem),) = find_secrets(app).problems
     assert part == "transcripts"
     assert problem.what == "transcripts:claude-code/s#1 holds GitHub token in its folder."
-    assert problem.hint == "Nothing alters that: commonplace forget transcripts:claude-code/s#1"
+    assert problem.hint == "It cannot be changed: commonplace forget transcripts:claude-code/s#1"
     assert not problem.repairable
     assert repair_secrets(app).done == []
 

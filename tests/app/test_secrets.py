@@ -252,7 +252,7 @@ def test_repair_replaces_what_is_ours_alone(opened, tmp_path, write):  # noqa: F
     assert any(problem.repairable for _, problem in find_secrets(app).problems)
     repairs = repair_secrets(app)
     assert repairs.failed == []
-    assert [said for _, said in repairs.done] == ["Replaced the secrets of 1 entry."]
+    assert [said for _, said in repairs.done] == ["Replaced the secrets in 1 entry."]
     assert find_secrets(app).problems == []
     app.close()
     assert holders(tmp_path) == []

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 def brief_now(
     folder: str, *, client: str = "", session: str = "", is_cut: bool = False
 ) -> tuple[Brief, str, bool]:
-    """What a session of a folder's project would be given at its start.
+    """The brief that a session of a folder's project would start with.
 
     Args:
-        folder: Where it would be held.
+        folder: The session's working directory.
         client: Whose session it is.
         session: The client's id of it.
-        is_cut: As after it was compacted.
+        is_cut: Whether it is the brief after the session was compacted.
 
     Returns:
-        The brief, the project's folder, and whether the settings want a brief at all.
+        The brief, the project's folder, and whether the settings ask for a brief at all.
     """
     quick = read_quick(os.environ, folder)
     root, folders = find_folders(quick, folder)

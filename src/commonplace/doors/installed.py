@@ -1,6 +1,6 @@
-"""Which version of Commonplace is installed.
+"""Finds which version of Commonplace is installed.
 
-Imports little: `--version` is asked for by scripts.
+Imports little: scripts ask for `--version`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 
 def installed_version() -> str:
-    """What is installed, read from the name of its metadata's folder."""
+    """The installed version, read from the name of its metadata's folder."""
     for folder in sys.path:
         with contextlib.suppress(OSError):
             for name in os.listdir(folder or "."):

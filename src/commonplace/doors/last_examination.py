@@ -1,6 +1,6 @@
-"""What `doctor` found last, kept so that a page can show it at once: looking takes seconds.
+"""Keeps what `doctor` found last, so that a page can show it at once: an examination takes seconds.
 
-Never decides what is wrong, and never stands for a look that was not taken.
+Never decides what is wrong, and never reports an examination that did not happen.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 FILE_NAME = "doctor.json"
 
 DUE_AFTER = timedelta(days=1)
-"""How old a look is when a running page takes another."""
+"""The age at which a running page examines again."""
 
 
 class Examination(Struct, frozen=True, kw_only=True):
-    """A look that was taken. at: when; report: what it found."""
+    """An examination by `doctor`. at: when; report: what it found."""
 
     at: datetime
     report: HealthReport
 
 
 def keep_examination(app: App, report: HealthReport) -> None:
-    """Keep what was found, in an owner's folder that is there; that it cannot be kept is no error.
+    """Keep a report in the owner's folder, if that exists; a failure to write is not an error.
 
-    What is wrong may be just that nothing can be written there.
+    The problem may be just that nothing can be written there.
     """
     made = Examination(at=app.clock(), report=report)
     if os.path.isdir(app.folder):  # is_dir raises where a folder above is closed
@@ -46,7 +46,7 @@ def keep_examination(app: App, report: HealthReport) -> None:
 
 
 def find_examination(app: App) -> Examination | None:
-    """The last look; None where none was kept, or what was kept cannot be read."""
+    """The last examination; None where none was kept, or it cannot be read."""
     try:
         return msgspec.json.decode((app.folder / FILE_NAME).read_bytes(), type=Examination)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -54,7 +54,7 @@ def find_examination(app: App) -> Examination | None:
 
 
 def examine_if_due(app: App) -> bool:
-    """Look for problems where that was not done for a day, and keep it; whether it was done."""
+    """Examine and keep the report, unless that was done within a day; returns whether it was."""
     last = find_examination(app)
     if not os.path.isdir(app.folder) or (
         last is not None and timedelta() <= app.clock() - last.at < DUE_AFTER

@@ -359,7 +359,7 @@ def test_secrets_are_replaced_when_that_is_asked_for(monkeypatch, no_weights):
     assert facts("doctor", "--secrets", code=1)["problems"]
     done = facts("doctor", "--secrets", "--repair", "--yes")
     assert done["problems"] == []
-    assert done["repaired"] == [{"where": "chronicle", "what": "Replaced the secrets of 1 entry."}]
+    assert done["repaired"] == [{"where": "chronicle", "what": "Replaced the secrets in 1 entry."}]
     files = [path for path in Path.home().rglob("*") if path.is_file()]
     assert [path for path in files if secret.encode() in path.read_bytes()] == []
     assert "the key is [secret: GitHub token, " in run("open", ref).stdout

@@ -278,9 +278,9 @@ def test_what_filters_took_is_numbered(no_weights):
         (["--query", "  "], 2, "Invalid query: it is blank."),
         (["--query", "…"], 2, "has no word"),
         (["--before", "nowish"], 2, "Invalid before: unknown time phrase: 'nowish'."),
-        (["--journal", "chronicle"], 2, "--journal alone would take all"),
+        (["--journal", "chronicle"], 2, "--journal alone would take everything"),
         (["--query", "door", "--journal", "cronicle"], 2, "Did you mean chronicle?"),
-        (["-1", "--query", "door"], 2, "A ref names its entry, and --query chooses others."),
+        (["-1", "--query", "door"], 2, "Refs and --query cannot be combined."),
     ],
 )
 def test_a_filter_that_takes_nothing_says_so(no_weights, words, code, said):

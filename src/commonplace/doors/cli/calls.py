@@ -35,7 +35,7 @@ def opened(*, defers_filing: bool = False, sweeps: bool = True) -> Iterator[App]
 
     Args:
         defers_filing: Whether new entries are left to the next search or server to file.
-        sweeps: Whether what has expired is forgotten first, so that the command shows none of it.
+        sweeps: Whether expired entries are forgotten first, so that the command shows none.
     """
     app = App(settings(), user_home=home_folder(), defers_filing=defers_filing)
     try:
@@ -76,15 +76,15 @@ def call_tool(
 
 
 def written(app: App, write: Callable[[], Answer], *, journal: str) -> Answer:
-    """What a command writes, with the time that `--expires` gives it.
+    """Write entries, and let them expire at the time that `--expires` names.
 
     Args:
         app: Of this call.
-        write: Writes, and answers with the refs of what it wrote.
-        journal: Whose ids the answer has, where it has ids in place of refs.
+        write: Writes the entries; its answer has their refs.
+        journal: The journal of the answer's ids, where it has ids in place of refs.
 
     Raises:
-        Invalid: The time is none, or is past; then nothing is written.
+        Invalid: The time cannot be read, or is past; then nothing is written.
     """
     phrase = expires_at()
     if phrase is None:

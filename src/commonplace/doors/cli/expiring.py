@@ -29,7 +29,7 @@ def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -
     """
     if ref is not None and bool(when) == never:
         raise Invalid(
-            "No time is given." if not when else "A time is given, and --never.",
+            "No time is given." if not when else "Both a time and --never are given.",
             hint="Give one: `commonplace expire REF in 30 days`, or `--never`.",
         )
     with opened(sweeps=not never) as app:
@@ -43,12 +43,12 @@ def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -
             text = "\n".join(lines or ["Nothing expires."])
             show(Answer(text=text, facts={"items": listed}), as_json)
             return
-        # What expires may stay even where it can be read no more.
+        # --never also works on an entry that can no longer be read.
         is_whole = never and ref in dict(service.list_expiring())
         whole = ref if is_whole else find_entry(app, ref, app.amend.service().read_text).ref
         if never:
             was = service.cancel(whole)
-            text = f"{whole} stays." if was else f"{whole} would not have expired."
+            text = f"{whole} stays." if was else f"{whole} was not going to expire."
             show(Answer(text=text, facts={"ref": whole, "expires": None}), as_json)
             return
         at = service.read_time(" ".join(when))

@@ -1,6 +1,6 @@
 """`commonplace export`, and `commonplace import` of what it made.
 
-Never decides what is exported or taken: it parses, calls and shows.
+Never decides what is exported or imported: it parses, calls and shows.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def export(
 
 
 def import_export(path: Path, owner: str | None, as_json: bool, *, dry_run: bool) -> None:
-    """Give an export back to empty journals."""
+    """Import an export into empty journals."""
     with _opened_of(owner, makes=not dry_run) as app:
         with show_counting("Importing entries") as progress:
             done = app.exporting().take(path, writes=not dry_run, progress=progress)
@@ -77,11 +77,11 @@ def import_export(path: Path, owner: str | None, as_json: bool, *, dry_run: bool
 
 @contextmanager
 def _opened_of(owner: str | None, *, makes: bool = False) -> Iterator[App]:
-    """The app of this call, or of another owner who is served here; closed at the end.
+    """The app of this call's owner or of another one; closed at the end.
 
     Args:
-        owner: Its name; None for this call's own.
-        makes: Whether one of whom nothing is kept yet may be named.
+        owner: The other owner's name; None for this call's own.
+        makes: Whether an owner may be named who has no journals yet.
     """
     from commonplace.app.apps import Apps
     from commonplace.core.errors import NotFound
@@ -92,7 +92,7 @@ def _opened_of(owner: str | None, *, makes: bool = False) -> Iterator[App]:
             yield app
             return
         owner = parse_owner(owner)
-        # Of whom a database keeps something is nobody's to know.
+        # A database does not say who has a memory in it.
         may_be_known = makes or app.settings.database.url
         if not may_be_known and not os.path.isdir(app.shared.folder_of(owner)):
             raise NotFound(

@@ -135,15 +135,15 @@ def _check_filters(refs: tuple[str, ...], filters: dict[str, Any]) -> None:
     given = [name for name in _FILTERS if filters[name] is not None]
     for name in given:
         if not filters[name].strip():
-            raise Invalid(f"Invalid {name}: it is blank.", hint=f"Leave out --{name}, or fill it.")
+            raise Invalid(f"Invalid {name}: it is blank.", hint=f"Give --{name} a value.")
     if refs and (given or filters["journals"]):
         raise Invalid(
-            f"A ref names its entry, and --{[*given, 'journal'][0]} chooses others.",
-            hint="Give refs, or filters, and not both.",
+            f"Refs and --{[*given, 'journal'][0]} cannot be combined.",
+            hint="Give refs or filters, not both.",
         )
     if filters["journals"] and not given:
         raise Invalid(
-            "--journal alone would take all that the journal has.",
+            "--journal alone would take everything in the journal.",
             hint="Add --query, --before or --project; `--before now` takes everything.",
         )
 
@@ -181,7 +181,7 @@ def _select(app: App, service: ForgettingService, filters: dict[str, Any]) -> li
 
 
 def _listed(app: App, chosen: Sequence[Doc]) -> list[str]:
-    """The entries that filters chose, numbered: so `forget 2 5` takes some of them."""
+    """The entries that the filters chose, numbered, so that `forget 2 5` can take some of them."""
     from commonplace.core.fence import visible
     from commonplace.core.text import opening
 
@@ -207,7 +207,7 @@ def _ask(plan: ForgettingPlan, listed: list[str], *, yes: bool) -> None:
 
 
 def _plan_lines(plan: ForgettingPlan, done: str, *, but: Sequence[Doc] = ()) -> list[str]:
-    """What a plan came to. but: entries that were listed already."""
+    """What a plan deletes or has deleted, a line each. but: entries that were listed already."""
     listed = {doc.ref for doc in but}
     entries = [each for each in plan.entries if each.ref not in listed]
     lines = [

@@ -445,7 +445,7 @@ expires_option = click.option(
 
 
 def expires_at() -> str | None:
-    """What `--expires` was given, of a command that has it; None for nothing."""
+    """The value of `--expires`; None where it was not given, or the command has no such option."""
     found: str | None = click.get_current_context().meta.get(_EXPIRES)
     return found
 

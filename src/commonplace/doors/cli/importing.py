@@ -29,7 +29,7 @@ _INTO = ("private", "timeline")
 
 
 class _NameOrExport(click.Choice[str]):
-    """The name of a program, or the path of an export of ours."""
+    """The name of a program, or the path of an export by Commonplace."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         is_path = os.sep in value or value.endswith(".zip") or os.path.exists(value)
@@ -63,7 +63,7 @@ def import_sessions(name: str | None, path: str | None, as_json: bool, **given: 
         import_export(Path(name), given["owner"], as_json, dry_run=given["dry_run"])
         return
     if given["owner"]:
-        raise click.UsageError("--owner goes with an export of ours.")
+        raise click.UsageError("--owner is only for an export by Commonplace.")
     if name is not None and given["every"]:
         raise click.UsageError("Name a client, or give --all.")
     if given["into"] and name not in PROGRAMS:
@@ -86,10 +86,10 @@ def import_sessions(name: str | None, path: str | None, as_json: bool, **given: 
 
 
 def _refuse_others(path: str | None, given: Mapping[str, Any]) -> None:
-    """Raises: click.UsageError for what makes no sense with an export of ours."""
+    """Refuse the options that do not go with an export. Raises: click.UsageError."""
     if path is not None or given["every"] or given["into"] or given["since"]:
         raise click.UsageError(
-            "An export is imported whole: only --owner and --dry-run go with it."
+            "An export is imported whole: give only --owner and --dry-run with it."
         )
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 _COLOURS = (163, 29, 63, 130, 131, 243)
-"""Of xterm's 256, the same in every theme: each stands out from white and from black by 4.4 to 1
-and more, where 4.58 is the most that both together allow."""
+"""Of xterm's 256 colours, the same in every theme. Each has a contrast of 4.4 to 1 or more with
+both white and black; more than 4.58 is impossible."""
 _LEAST = 20
 _SAID = {"turn", "session"}
 """The kinds of entry that are what was said in a session."""

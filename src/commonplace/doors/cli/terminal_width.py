@@ -1,4 +1,4 @@
-"""How many columns a text takes on a terminal, cutting it to so many, and breaking it at words."""
+"""Measures how many columns a text takes on a terminal, cuts it to a width, and wraps it."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def cut(text: str, width: int) -> str:
 
 
 def terminal_size() -> os.terminal_size:
-    """The columns and lines that the terminal has, or `COLUMNS` and `LINES` say; else 80 and 24."""
+    """The columns and lines of the terminal, or of `COLUMNS` and `LINES`; else 80 and 24."""
     import shutil  # 4 ms with what it imports, for a terminal alone
 
     return shutil.get_terminal_size()
 
 
 def wrapped(line: str, stream: TextIO, *, indent: int = 0) -> str:
-    """A line broken at words where a terminal is too narrow for it; off a terminal as it is.
+    """A line wrapped at words where a terminal is too narrow for it; unchanged off a terminal.
 
-    A path that is too long for a line of its own stays where it is: moved, it would be cut too.
+    A line with a path wider than the terminal stays whole: wrapping would not help it.
 
     Args:
-        line: What is said.
-        stream: Where it goes.
+        line: The text.
+        stream: Where it is printed.
         indent: Columns before each line but the first.
     """
     if not stream.isatty():

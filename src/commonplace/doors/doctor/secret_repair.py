@@ -1,4 +1,4 @@
-"""Puts marks in place of the secrets in what is ours alone, each entry through its own journal.
+"""Replaces secrets in entries by marks, each entry through its own journal.
 
 Never rewrites a notebook's history, another program's file, or more of an entry than the secret.
 """
@@ -24,14 +24,14 @@ _TRIES = 5
 
 
 def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None) -> HealthRepairs:
-    """Replace secrets in private journal, chronicle, timeline, memory and transcripts.
+    """Replace secrets in the private journal, chronicle, the timeline, memory and transcripts.
 
-    The texts that were there are erased from journals, summaries and index. What was done before a
-    failure stays, and the rest is done when it is asked again.
+    The former texts are erased from journals, summaries and index. What was done before a failure
+    stays, and another call does the rest.
 
     Args:
         app: Of the owner.
-        progress: Called with (entries done, entries there are).
+        progress: Called with (entries done, all entries).
     """
     repairs = HealthRepairs()
     found = [held for held in holding_secrets(app) if held.is_repairable]
@@ -49,7 +49,7 @@ def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None)
             counts[part] = counts.get(part, 0) + 1
     for part, count in counts.items():
         said = "1 entry" if count == 1 else f"{count:,} entries"
-        repairs.done.append((part, f"Replaced the secrets of {said}."))
+        repairs.done.append((part, f"Replaced the secrets in {said}."))
     if found:
         _erase(app, repairs)
     return repairs
@@ -95,13 +95,13 @@ def _repair_memory(app: App, ref: str) -> None:
     service, screen = app.memory.service(), app.shared.screen
     record = service.find(*parse_ref(ref))
     if isinstance(record, ChatMessage):
-        # A message is never altered: one with the mark takes its place, and it goes.
+        # A message is never changed: one with the mark supersedes it, and it is deleted.
         app.amend.service().supersede(ref, screen.shown(record.text))
         service.delete(record.kind, record.id, expected=version_of(record))
         return
     values = {name: getattr(record, name) for name in FIELDS[record.kind]}
     fields = {name: screen.shown_values(value) for name, value in values.items()}
-    if "flags" in fields:  # what is given is added to what is there
+    if "flags" in fields:  # a save adds flags; None removes one
         fields["flags"] = {**dict.fromkeys(values["flags"]), **fields["flags"]}
     version = version_of(record)
     service.save(RecordDraft(kind=record.kind, ref_id=record.id, fields=fields, expected=version))
@@ -116,7 +116,7 @@ def _repair_transcript(app: App, ref: str) -> None:
 
 
 def _erase(app: App, repairs: HealthRepairs) -> None:
-    """Make summaries and index again without what was replaced, and erase what it left."""
+    """Rebuild summaries and index without the secrets, and erase what is left of them."""
     try:
         app.filing.sweep()
         if app.timeline.is_there():
@@ -124,14 +124,14 @@ def _erase(app: App, repairs: HealthRepairs) -> None:
             app.filing.sweep()
             for _ in app.timeline.repair():
                 pass
-        app.settle(_SETTLES_S)  # nothing is erased from an index that is being read
+        app.settle(_SETTLES_S)  # an index that is being read cannot be erased
         _erase_index(app.index)
     except CommonplaceError as exc:
         repairs.failed.append(("index", Problem(what=exc.located, hint=exc.located_hint)))
 
 
 def _erase_index(index: OwnerIndex) -> None:
-    """Erase what was dropped; a thread of ours that does so too may be in the way, and ends."""
+    """Erase dropped docs; tries again where another thread of ours is doing the same."""
     if isinstance(index, Erasing):
         for _ in range(_TRIES - 1):
             with suppress(Unavailable):

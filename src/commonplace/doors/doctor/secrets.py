@@ -24,10 +24,10 @@ _SHOWN = 20
 _CHUNK = 1 << 16
 _STEPS = {"notebook": "Rewrite it: commonplace edit {ref}"}
 REPAIRED = ("private", "chronicle", "timeline", "memory", "transcripts")
-"""The journals in which a secret can be replaced: what is in them is ours alone."""
+"""The journals in which a secret can be replaced: no one else has a copy of their history."""
 _REPAIR = "--repair replaces it."
 _EDIT = "Save it again, which replaces it: commonplace edit {ref}"
-_FORGET = "Nothing alters that: commonplace forget {ref}"
+_FORGET = "It cannot be changed: commonplace forget {ref}"
 _MOVE = "Give the section another name: commonplace notebook move"
 _FIXED = {
     "hostname": "machine",
@@ -38,7 +38,7 @@ _FIXED = {
     "parent": "id",
     "ref": "address",
 }
-"""What an entry keeps for ever, as it is called."""
+"""The fields of an entry that no edit changes, with their names in messages."""
 
 
 class Holding(NamedTuple):
@@ -47,9 +47,9 @@ class Holding(NamedTuple):
     Attributes:
         journal: Whose it is.
         ref: Its address.
-        kinds: Of the secrets, in words.
-        fixed: The part of it that nothing alters and that holds one; empty for none.
-        is_summary: Whether it was made from entries.
+        kinds: The kinds of the secrets, in words.
+        fixed: The field that holds one and that no edit changes; empty for none.
+        is_summary: Whether it is a summary, made from entries.
     """
 
     journal: str
@@ -60,7 +60,7 @@ class Holding(NamedTuple):
 
     @property
     def is_repairable(self) -> bool:
-        """Whether a mark can take the place of all that it holds."""
+        """Whether every secret in it can be replaced by a mark."""
         return self.journal in REPAIRED and not self.fixed
 
     @property
@@ -100,11 +100,11 @@ def find_secrets(app: App) -> HealthReport:
 
 
 def holding_secrets(app: App, failed: list[tuple[str, Problem]] | None = None) -> Iterator[Holding]:
-    """Each entry and summary that holds a secret, in anything that is kept of it.
+    """Each entry and summary that holds a secret, in its text or in any other field.
 
     Args:
         app: Of the owner.
-        failed: Takes the journals that cannot be read; None to pass over them.
+        failed: Collects the journals that cannot be read; None to skip them.
     """
     seen: set[str] = set()
     for part, held in chain(_in_items(app, failed), _in_docs(app, failed)):
@@ -114,7 +114,7 @@ def holding_secrets(app: App, failed: list[tuple[str, Problem]] | None = None) -
 
 
 def _in_items(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[tuple[str, Holding]]:
-    """What holds one in all that is kept of it: tags, names, metadata, drafts."""
+    """The entries with a secret in any field: tags, names, metadata, drafts."""
     for journal in app.journals:
         try:
             portable = journal.portable() if journal.is_there() else None
@@ -132,7 +132,7 @@ def _fixed(app: App, fields: Mapping[str, Any]) -> str:
 
 
 def _in_docs(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[tuple[str, Holding]]:
-    """What holds one in what the index has of it: the summaries, and the roots of projects too."""
+    """The docs with a secret in their text, which are summaries and projects' entries too."""
     for source in app.sources():
         part = source.name.partition(":")[0]
         try:
@@ -176,7 +176,7 @@ def _in_history(app: App) -> Iterator[Problem]:
 
 
 def _commits(out: IO[bytes]) -> Iterator[str]:
-    """The commits of a log, one after another: a whole history may be larger than the memory."""
+    """The commits of a log, one by one, since a whole history may not fit into memory."""
     parts: list[bytes] = []
     while chunk := out.read(_CHUNK):
         *ended, rest = chunk.split(b"\0")

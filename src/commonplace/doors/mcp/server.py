@@ -410,7 +410,7 @@ def _sdk_tool(tool: Tool, *, structured: bool) -> SdkTool:
         is_async=False,
         context_kwarg="context",
         annotations=_annotations(tool.effects),
-        # For hosts that show pages; no model reads it.
+        # For hosts that show pages; hosts do not give it to the model.
         meta={"ui": {"resourceUri": tool.view}} if tool.view else None,
     )
 
