@@ -27,15 +27,15 @@ COMMANDS = {
     "edit": Lazy("commonplace.doors.cli.entries:edit", "Replace the text of any entry."),
     "delete": Lazy("commonplace.doors.cli.entries:delete", "Delete any entry for good."),
     "forget": Lazy(
-        "commonplace.doors.cli.forgetting:forget", "Delete entries and whatever holds their text."
+        "commonplace.doors.cli.forgetting:forget", "Delete entries and every copy of their text."
     ),
     "expire": Lazy(
-        "commonplace.doors.cli.expiring:expire", "Let an entry be forgotten at a time to come."
+        "commonplace.doors.cli.expiring:expire", "Set when an entry is forgotten by itself."
     ),
     **{row.name: Lazy(row.command, row.help) for row in JOURNALS},
     "import": Lazy(
         "commonplace.doors.cli.importing:import_sessions",
-        "Import an export, sessions, and entries of others.",
+        "Import an export, sessions, or other programs' entries.",
     ),
     "export": Lazy(
         "commonplace.doors.cli.exporting:export",

@@ -178,7 +178,7 @@ def when(what: tuple[str, ...], explain: bool, as_json: bool) -> None:
     "tags",
     multiple=True,
     metavar="TAG",
-    help="Instead of the tags there are; +TAG: one more, -TAG: one less; '': none.",
+    help="Replaces the tags; +TAG adds one, -TAG removes one, '' removes all.",
 )
 @click.option("--at", metavar="TIME", help="When it really was.")
 @common_options

@@ -37,17 +37,17 @@ def doctor(ctx: click.Context, repair: bool, secrets: bool, yes: bool, as_json: 
     """Check for problems; fix them with --repair.
 
     Checks the weights, the settings, the folders, every journal entry and the index. Exits with
-    code 1 while there is a problem. Entries are never changed: broken ones are listed. Only
-    --secrets --repair changes them: it replaces each secret by a mark, after asking.
+    code 1 while there is a problem. Broken entries are listed and never changed. Only --secrets
+    --repair changes entries: it replaces each secret by a mark, after asking.
     """
     with opened(sweeps=False) as app:
-        with suppress(CommonplaceError):  # it is among the problems, which are all to be listed
+        with suppress(CommonplaceError):  # the report lists it with the other problems
             app.sweep_expired()
         repairs = HealthRepairs()
         checks = entry_point("doctor")(app)
         if repair and secrets:
             confirm(
-                "Replace the secrets in your entries by marks, for good?",
+                "Replace the secrets in your entries with marks, for good?",
                 yes=yes,
                 text="--secrets lists what would be changed.",
             )

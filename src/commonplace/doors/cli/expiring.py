@@ -15,17 +15,17 @@ from commonplace.doors.cli.frame import common_options, show
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 
 
-@click.command(cls=ShortRefCommand, short_help="Let an entry be forgotten at a time to come.")
+@click.command(cls=ShortRefCommand, short_help="Set when an entry is forgotten by itself.")
 @click.argument("ref", required=False)
 @click.argument("when", nargs=-1, metavar="[TIME]")
-@click.option("--never", is_flag=True, help="Let it stay after all.")
+@click.option("--never", is_flag=True, help="Keep it after all.")
 @common_options
 def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -> None:
-    """Let an entry be forgotten at a TIME to come, or list what expires.
+    """Set the TIME at which an entry is forgotten by itself, or list what expires.
 
-    REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. TIME is one
-    such as `in 30 days`, `tomorrow` or `2027-01-01`. Once it came, nothing shows the entry: the
-    next command, call of a tool or page forgets it first, as `commonplace forget` does.
+    REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. TIME is in
+    the future, such as `in 30 days`, `tomorrow` or `2027-01-01`. From then on nothing shows the
+    entry: the next command, tool call or page forgets it first, as `commonplace forget` does.
     """
     if ref is not None and bool(when) == never:
         raise Invalid(

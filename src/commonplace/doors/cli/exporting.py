@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("target", metavar="DIR|FILE.zip", type=click.Path(path_type=Path))
 @click.option("--journals", metavar="A,B", help="Only these journals.")
-@click.option("--owner", help="Another owner's journals, of those that are served here.")
+@click.option("--owner", help="Export the journals of another owner on this machine.")
 @click.option("--since", metavar="TIME", help="Leave out what is older than this time.")
 @common_options
 def export(
@@ -34,9 +34,9 @@ def export(
 ) -> None:
     """Write all journals as Markdown and JSON lines.
 
-    The one is for people, the other for programs. The same journals are the same bytes. Secrets of
-    known shapes are replaced. `commonplace import` gives an export back to an empty home; nothing
-    is ever written over.
+    Markdown is for people, JSON lines are for programs. The same journals always give the same
+    bytes. Secrets of known shapes are replaced by marks. `commonplace import` reads an export into
+    empty journals. Nothing is ever overwritten.
     """
     from commonplace.app.backup import left_out_of_exports
     from commonplace.core.when.phrases import parse_since

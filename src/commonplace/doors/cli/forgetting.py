@@ -1,4 +1,4 @@
-"""`commonplace forget`: entries go with whatever holds their text, and a proof is printed.
+"""`commonplace forget`: deletes entries and every copy of their text, and prints a proof.
 
 Decides nothing: `services.forgetting` plans, deletes and looks.
 """
@@ -32,11 +32,11 @@ _OPENING = 80
 _FILTERS = ("query", "before", "project")
 
 
-@click.command(cls=ShortRefCommand, short_help="Delete entries and whatever holds their text.")
+@click.command(cls=ShortRefCommand, short_help="Delete entries and every copy of their text.")
 @click.argument("refs", metavar="[REF]...", nargs=-1)
-@click.option("--query", metavar="WORDS", help="Entries that contain all these words.")
+@click.option("--query", metavar="WORDS", help="Entries that contain all of these words.")
 @click.option(
-    "--before", metavar="TIME", help="Entries of before this time: '2024', '90 days ago'."
+    "--before", metavar="TIME", help="Entries older than this time: '2024', '90 days ago'."
 )
 @click.option(
     "--project",
@@ -50,7 +50,7 @@ _FILTERS = ("query", "before", "project")
     "journals",
     multiple=True,
     metavar="NAME",
-    help="With one of these three: only of this journal.",
+    help="With one of these three: only entries of this journal.",
 )
 @click.option(
     "--rewrite-history",
@@ -63,7 +63,7 @@ _FILTERS = ("query", "before", "project")
     type=click.IntRange(0, 3650),
     default=14,
     show_default=True,
-    help="With --rewrite-history: how long the former history is kept, to take it back.",
+    help="With --rewrite-history: how long the former history is kept, to undo it.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would go, and delete nothing.")
 @yes_option
@@ -78,18 +78,18 @@ def forget(
     as_json: bool,
     **filters: Any,
 ) -> None:
-    """Delete entries of any journal with whatever holds their text, and prove it.
+    """Delete entries of any journal and every copy of their text, and prove that it is gone.
 
     REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. In place of
-    refs, --query, --before and --project take what fits all that are given: it is listed with
-    numbers, and asked for. A query takes what really contains each of its words, as whole words in
-    any order and case, and nothing by meaning.
+    refs, --query, --before and --project choose the entries that fit all of them; these are listed
+    with numbers before you are asked. --query looks for whole words, in any order and case, and
+    never for a meaning.
 
-    What was said in sessions in the same words goes too. Then every file of ours is looked through
-    for the text and for each 12 words of it; where any is left, the command ends with 1. Without a
-    REF or a filter it goes on with what was interrupted.
+    Messages of sessions that quote the text go too. Then every file of Commonplace is searched for
+    the text and for any 12 words of it in a row; if any is left, the command exits with 1. Without
+    a REF or a filter it finishes what was interrupted.
 
-    An entry of the notebook is a commit: --rewrite-history makes every branch anew without it.
+    An entry of the notebook is a commit: --rewrite-history rewrites every branch without it.
     """
     days, rewrites = filters.pop("keep_days"), filters.pop("rewrites")
     if refs:

@@ -440,7 +440,7 @@ expires_option = click.option(
     metavar="TIME",
     callback=_keep_expires,
     expose_value=False,
-    help="Forget it then: 'in 30 days', 'tomorrow', '2027-01-01'.",
+    help="When to forget it: 'in 30 days', 'tomorrow', '2027-01-01'.",
 )
 
 

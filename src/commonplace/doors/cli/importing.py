@@ -38,7 +38,7 @@ class _NameOrExport(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-@click.command(name="import", short_help="Import an export, sessions, and entries of others.")
+@click.command(name="import", short_help="Import an export, sessions, or other programs' entries.")
 @click.argument(
     "name", required=False, metavar="[NAME|EXPORT]", type=_NameOrExport([*CLIENTS, *PROGRAMS])
 )
@@ -46,17 +46,17 @@ class _NameOrExport(click.Choice[str]):
 @click.option("--all", "every", is_flag=True, help="Import the sessions of all clients here.")
 @click.option("--since", metavar="TIME", help="Leave out what is older than this time.")
 @click.option("--into", type=click.Choice(_INTO), help="Another journal, for entries.")
-@click.option("--owner", help="Whose journals an EXPORT goes into, of those served here.")
+@click.option("--owner", help="Import an EXPORT into the journals of another owner.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @common_options
 def import_sessions(name: str | None, path: str | None, as_json: bool, **given: Any) -> None:
-    """Import what another program keeps, each session and entry once however often it is asked.
+    """Import what another program keeps, each session and entry once however often you run it.
 
     NAME is an AI client, whose sessions are imported, or another program, whose entries are; with
-    neither NAME nor --all it lists them, and what lies on this machine. PATH is a folder or a
+    neither NAME nor --all it lists them, and what is there on this machine. PATH is a folder or a
     file, in place of where the program keeps its own; for claude-ai and chatgpt it is the archive
-    of the export. It says first what sessions it will take. EXPORT is a folder or a zip that
-    `commonplace export` made: it goes into empty journals alone, whole.
+    of the export. It says first which sessions it will take. EXPORT is a folder or a zip that
+    `commonplace export` made; it is imported whole, and only into empty journals.
     """
     if name is not None and name not in CLIENTS and name not in PROGRAMS:
         _refuse_others(path, given)

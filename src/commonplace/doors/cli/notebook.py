@@ -286,7 +286,7 @@ def conflicts(as_json: bool) -> None:
 @click.option("--file", "source", metavar="FILE", help="Take the text in FILE; `-` for stdin.")
 @common_options
 def resolve(section: str, take: str | None, source: str | None, as_json: bool) -> None:
-    """Settle the overview of SECTION that waits.
+    """Settle the conflict in the overview of SECTION.
 
     Without an option your editor opens with both texts as one, what differs between marks: A was
     written here, B is there now.

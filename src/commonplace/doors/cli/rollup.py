@@ -31,7 +31,7 @@ def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json:
     """Roll the timeline up, from hours to years.
 
     --due may run at any time, as often as you like, in several processes: the summaries are the
-    same. It also deletes the sessions that transcripts.retain_days lets go of. PERIOD is `2026`,
+    same. It also deletes the sessions older than transcripts.retain_days. PERIOD is `2026`,
     `2026-10`, `2026-W41`, `2026-10-07` or `2026-10-07 14`.
     """
     if sum([due or dry_run, rebuild is not None, status]) != 1 or (dry_run and rebuild):

@@ -131,7 +131,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
 def retain(days: int | None, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Delete the sessions whose last message is older than so many days.
 
-    What such a session goes on with is kept again.
+    If such a session goes on, what is new in it is kept.
     """
     with opened() as app:
         service = app.transcripts.service()
