@@ -390,7 +390,7 @@ class OwnerIndex(Protocol):
         ...
 
     def candidates(self, asked: Asked) -> Candidates:
-        """The best by words, the best by meaning, and their neighbours, of what the filter lets in.
+        """The best by words, the best by meaning, and their neighbours, of what the filter admits.
 
         No text raises. The vector is asked for when the words are looked up, and outside any
         transaction: it may take as long as a model does. Vectors of another identity are never
@@ -425,7 +425,7 @@ class Searched(Protocol):
         ...
 
     def candidates(self, asked: Asked) -> Candidates:
-        """The best of both legs, and their neighbours, of what the filter lets in."""
+        """The best of both legs, and their neighbours, of what the filter admits."""
         ...
 
     def counts(self, identity: str) -> Counts:

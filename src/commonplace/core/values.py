@@ -142,8 +142,8 @@ class Filter(Struct, frozen=True, kw_only=True):
 
     Empty tuples mean "any". scopes match exactly; headings match as folded substrings (see
     `core.text.fold_name`), any of them; tags match exactly: any of `tags`, all of `required_tags`,
-    none of `excluded_tags`. `written_before` lets in what was written down before an instant,
-    whatever time it is of; None lets in all.
+    none of `excluded_tags`. `written_before` admits what was written down before an instant,
+    whatever time it is of; None admits all.
     """
 
     interval: Interval = field(default_factory=Interval)

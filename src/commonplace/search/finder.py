@@ -272,14 +272,14 @@ class Finder:
         )
 
     def newest(self, where: Filter, limit: int) -> Found:
-        """The newest docs that a filter lets in, whatever they say: no encoder, no ranking.
+        """The newest docs that a filter admits, whatever they say: no encoder, no ranking.
 
         An index that proves damaged is built again first. Raises: Unavailable.
         """
         return _healed(lambda: self._newest(where, limit))
 
     def times(self, where: Filter) -> Numbers:
-        """When each doc that a filter lets in was, microseconds since the epoch, oldest first.
+        """When each doc that a filter admits was, microseconds since the epoch, oldest first.
 
         An index that proves damaged is built again first. Raises: Unavailable.
         """

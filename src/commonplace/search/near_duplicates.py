@@ -59,7 +59,7 @@ def without_duplicates(
         found: The candidates.
         ranking: Their order.
         limit: How many hits are wanted.
-        policy: What counts as a near-duplicate, and how many hits of one kind are let in.
+        policy: What counts as a near-duplicate, and how many hits of one kind are admitted.
         above: Gives the summaries that each ref went into.
     """
     kept: list[Shown] = []

@@ -33,8 +33,8 @@ ADDRESS = "127.0.0.1:8765"
 def serve(http: str, hosts: tuple[str, ...], as_json: bool) -> None:
     """Serve MCP clients over HTTP, many users at once.
 
-    Each token opens the journals of one user: see `commonplace tokens`. While there are none, only
-    this machine is let in, as its owner. Timelines are rolled up when they are due.
+    Each token opens the journals of one user: see `commonplace tokens`. While there are no tokens,
+    only this machine is served, as its owner. Timelines are rolled up when they are due.
     """
     from commonplace.doors import entry_point
     from commonplace.doors.logs import set_up_logging

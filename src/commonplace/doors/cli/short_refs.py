@@ -161,7 +161,7 @@ def _numbered(number: int, listed: Sequence[str], journals: Sequence[str]) -> st
 
 
 def _newest_refs(app: App, count: int, within: Filter) -> list[str]:
-    """The refs of the newest entries that a filter lets in, newest first."""
+    """The refs of the newest entries that a filter admits, newest first."""
     return [hit.doc.ref for hit in newest_entries(app, "", within, max(count, 1)).hits]
 
 

@@ -161,7 +161,7 @@ def search(
     show_list(answer, as_json, about=words, explain=given["explain"])
 
 
-@timeline.command(name="range", short_help="List what lies in a time, newest first.")
+@timeline.command(name="range", short_help="List what happened in a time, newest first.")
 @click.argument("when", nargs=-1)
 @tool_option(TimelineTools.timeline_range, "start", "--start", metavar="TIME")
 @tool_option(TimelineTools.timeline_range, "end", "--end", metavar="TIME")
@@ -176,7 +176,7 @@ def search(
 @tool_option(TimelineTools.timeline_range, "cursor", "--cursor", metavar="CURSOR")
 @list_options
 def list_range(when: tuple[str, ...], as_json: bool, **given: Any) -> None:
-    """List what lies in a time, newest first: all, or one kind of summary.
+    """List what happened in a time, newest first: all, or one kind of summary.
 
     WHEN is a phrase such as `last week` or `2026-W41`.
     """

@@ -55,13 +55,13 @@ class Vectors(Struct, frozen=True):
 def nearness(
     open_transaction: OpenTransaction, vectors: Vectors, query: Vector, filtered: FilteredDocs
 ) -> Nearness:
-    """How near the docs are that a filter lets in.
+    """How near the docs are that a filter admits.
 
     Args:
         open_transaction: Opens a transaction of the user.
         vectors: What there is of the model.
         query: (dimensions,), of length 1.
-        filtered: The docs that the filter lets in.
+        filtered: The docs that the filter admits.
     """
     if not len(filtered.table):
         return NO_COSINES
@@ -120,7 +120,7 @@ class _Near:
         return found.of(ids)
 
     def nearest(self, limit: int) -> Ids:
-        """The ids of the docs with the best chunks; exact where too few of those are let in."""
+        """The ids of the docs with the best chunks; exact where too few of those are admitted."""
         share = len(self._filtered.table) / max(self._vectors.chunks, 1)
         sought = int(_MORE * limit / min(share, 1.0)) + 1
         if sought <= _EF_MOST:

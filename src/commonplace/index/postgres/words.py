@@ -39,7 +39,7 @@ class QueryWords:
     Args:
         question: Its text.
         cached: The docs as of an earlier search: they decide what is asked first, not the answer.
-        span: The ids that the filter's time lets in.
+        span: The ids that the filter's time admits.
         is_past: Whether only docs of a past day count: every word is looked up then, and counted
             among those.
     """
@@ -66,7 +66,7 @@ class QueryWords:
         Args:
             tx: The transaction of the user.
             cached: The docs as of this transaction.
-            table: The docs that the filter lets in.
+            table: The docs that the filter admits.
             sent: The answer to `first`.
         """
         docs = len(cached.table)

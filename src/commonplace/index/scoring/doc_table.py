@@ -117,7 +117,7 @@ class DocTable(Struct, frozen=True, eq=False, dict=True):
         return DocTable(*(getattr(self, name)[start:stop] for name in COLUMNS))
 
     def taken(self, mask: Mask) -> DocTable:
-        """The table of the docs that a mask lets in, as if there were no others."""
+        """The table of the docs that a mask admits, as if there were no others."""
         chosen = np.flatnonzero(mask)
         return DocTable(*(getattr(self, name)[chosen] for name in COLUMNS))
 

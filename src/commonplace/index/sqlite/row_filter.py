@@ -57,12 +57,12 @@ class RowFilter(Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether every doc is let in."""
+        """Whether every doc is admitted."""
         bounded = self.facets is not None or self.tagged is not None or len(self.excluded)
         return self.all_time and not bounded
 
     def mask(self, docs: Ids, facets: Ids | None) -> NDArray[np.bool_] | None:
-        """Which of some docs are let in, the span of time aside; None for all.
+        """Which of some docs are admitted, the span of time aside; None for all.
 
         Args:
             docs: (n,) ids.
@@ -86,7 +86,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 def filtered_table(table: DocTable, row_filter: RowFilter) -> DocTable:
-    """The doc table of the docs that are let in."""
+    """The doc table of the docs that are admitted."""
     part = table if row_filter.all_time else table.between(row_filter.low, row_filter.high)
     mask = row_filter.mask(part.ids, part.facets)
     return part if mask is None else part.taken(mask)

@@ -324,7 +324,7 @@ def render_flags(flags: Mapping[str, Any]) -> str:
 
 
 def open_todos(within: Filter) -> Filter:
-    """The filter that lets in the open to-dos among what another lets in."""
+    """The filter that admits only the open to-dos among those that another admits."""
     return replace(within, journals=(JOURNAL,), kinds=("todo",), excluded_tags=(DONE,))
 
 

@@ -234,7 +234,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
         )
 
     def written(self, within: Filter) -> Filter:
-        """A filter that keeps to what was written, and lets in no summary of it.
+        """A filter that keeps to what was written, and admits no summary of it.
 
         A summary bears the end of its period, so it would stand before all that it repeats.
         """
