@@ -186,6 +186,14 @@ def test_secrets_do_not_leave(written, monkeypatch):
     assert everything.count(b"[secret: ") == 2
 
 
+def test_a_secret_that_its_name_gives_away_does_not_leave(written, monkeypatch):
+    """A value of metadata without a known shape is replaced where its name says what it is."""
+    monkeypatch.setenv("COMMONPLACE_SECRETS_AT_WRITE", "keep")
+    ok("timeline", "add", "Moved in.", "--metadata", '{"password": "kestrel-mossy-anvil-42"}')
+    ok("export", written / "out")
+    assert b"kestrel-mossy" not in b"".join(content_of(written / "out").values())
+
+
 def test_what_expires_still_expires(written):
     """When an entry is to be forgotten goes along."""
     ok("log", "only for now", "--expires", "in 3 days")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from commonplace.core.errors import Invalid
-from commonplace.core.redact import mapped_texts
+from commonplace.core.redact import mapped_texts, texts_in
 from commonplace.core.text import well_formed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from commonplace.core.portable import PortableItem
     from commonplace.core.redact import Screen
@@ -28,7 +28,7 @@ def screened_item(item: _T, screen: Screen) -> _T:
     """An item with a mark in place of each secret; its refs and times stay."""
     plain = msgspec.to_builtins(item)
     texts = [
-        text for name, each in plain.items() if name not in _ADDRESSES for text in _texts(each)
+        text for name, each in plain.items() if name not in _ADDRESSES for text in texts_in(each)
     ]
     # Most hold none, and one look at all of it is a third of a look at each.
     if not screen.find(_BETWEEN.join(texts)):
@@ -44,16 +44,6 @@ _ADDRESSES = frozenset(
     ("ref", "supersedes", "superseded_by", "kind", "type", "commit", "parents", "source", "parent")
 )
 
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
 
 
 def render_line(item: PortableItem) -> bytes:
