@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Mapping  # noqa: TC003  a struct reads it at run time
 from datetime import datetime  # noqa: TC003  a struct reads it at run time
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from msgspec import field
@@ -142,7 +143,7 @@ class PortableNotebook:
         shutil.rmtree(stage, ignore_errors=True)
         try:
             make_folder(self._folder.parent)
-            count = write_commits(init_repository(stage), _chained(first, commits))
+            count = write_commits(init_repository(stage), chain([first], commits))
             with translated(self._folder):
                 if os.path.isdir(self._folder):
                     shutil.rmtree(self._folder)  # it holds neither a commit nor a file
@@ -164,11 +165,6 @@ class PortableNotebook:
         for _ in others:  # reading the export to its end checks it
             pass
         return 0
-
-
-def _chained(first: WholeCommit, others: Iterator[WholeCommit]) -> Iterator[WholeCommit]:
-    yield first
-    yield from others
 
 
 def _item_of(commit: WholeCommit, refs: dict[str, str]) -> PortableStep:

@@ -86,13 +86,10 @@ def list_given(session: str, home: Path, environ: Mapping[str, str]) -> GivenToS
             texts += _given(_lines(file.readlines(MOST_BYTES)))
             is_whole = is_whole and not file.read(1)
     # A hook's answer may be noted twice: as what it printed, and as what was put in.
-    once = {(each.source, each.asked, each.text, each.is_recalled): each for each in texts[::-1]}
-    kept = tuple(each for each in texts if once.get(_key(each)) is each)
-    return GivenToSession(texts=kept, files=len(own), is_whole=is_whole)
-
-
-def _key(each: GivenText) -> tuple[str, str, str, bool]:
-    return each.source, each.asked, each.text, each.is_recalled
+    once: dict[tuple[str, str, str, bool], GivenText] = {}
+    for each in texts:
+        once.setdefault((each.source, each.asked, each.text, each.is_recalled), each)
+    return GivenToSession(texts=tuple(once.values()), files=len(own), is_whole=is_whole)
 
 
 def _lines(lines: Iterable[bytes]) -> Iterator[dict[str, object]]:
