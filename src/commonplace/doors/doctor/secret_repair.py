@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.ports import Erasing
 from commonplace.core.values import HealthRepairs, Problem
-from commonplace.doors.doctor.secrets import REPAIRED, holding_secrets
+from commonplace.doors.doctor.secrets import holding_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None)
         if progress is not None:
             progress(done, len(entries))
         try:
-            _ACTS[part](app, ref)
+            _REPAIRS[part](app, ref)
         except CommonplaceError as exc:
             problem = Problem(what=f"{ref}: {exc.located}", hint=exc.located_hint)
             repairs.failed.append((part, problem))
@@ -140,16 +140,11 @@ def _erase_index(index: OwnerIndex) -> None:
         index.erase()
 
 
-_ACTS = dict(
-    zip(
-        REPAIRED,
-        (
-            _repair_private,
-            _repair_chronicle,
-            _repair_timeline,
-            _repair_memory,
-            _repair_transcript,
-        ),
-        strict=True,
-    )
-)
+_REPAIRS = {
+    "private": _repair_private,
+    "chronicle": _repair_chronicle,
+    "timeline": _repair_timeline,
+    "memory": _repair_memory,
+    "transcripts": _repair_transcript,
+}
+"""One for each journal of `REPAIRED`."""

@@ -107,13 +107,13 @@ def holding_secrets(app: App, failed: list[tuple[str, Problem]] | None = None) -
         failed: Collects the journals that cannot be read; None to skip them.
     """
     seen: set[str] = set()
-    for part, held in chain(_in_items(app, failed), _in_docs(app, failed)):
+    for held in chain(_in_items(app, failed), _in_docs(app, failed)):
         if held.ref not in seen:
             seen.add(held.ref)
-            yield held._replace(journal=part)
+            yield held
 
 
-def _in_items(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[tuple[str, Holding]]:
+def _in_items(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[Holding]:
     """The entries with a secret in any field: tags, names, metadata, drafts."""
     for journal in app.journals:
         try:
@@ -121,7 +121,7 @@ def _in_items(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[tu
             for item in () if portable is None else portable.export_items(None):
                 fields = msgspec.to_builtins(item)
                 if kinds := _kinds(app, "\n\n".join(texts_in(fields))):
-                    yield journal.name, Holding(journal.name, item.ref, kinds, _fixed(app, fields))
+                    yield Holding(journal.name, item.ref, kinds, _fixed(app, fields))
         except CommonplaceError as exc:
             _note(failed, journal.name, exc)
 
@@ -131,7 +131,7 @@ def _fixed(app: App, fields: Mapping[str, Any]) -> str:
     return next((_FIXED[name] for name in names if _kinds(app, fields[name])), "")
 
 
-def _in_docs(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[tuple[str, Holding]]:
+def _in_docs(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[Holding]:
     """The docs with a secret in their text, which are summaries and projects' entries too."""
     for source in app.sources():
         part = source.name.partition(":")[0]
@@ -139,7 +139,7 @@ def _in_docs(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[tup
             for change in source.scan(NOTHING_KNOWN):
                 if isinstance(change, Put) and (kinds := _kinds(app, change.doc.text)):
                     is_summary = bool(change.doc.covers)
-                    yield part, Holding(part, change.doc.ref, kinds, is_summary=is_summary)
+                    yield Holding(part, change.doc.ref, kinds, is_summary=is_summary)
         except CommonplaceError as exc:
             _note(failed, part, exc)
 
