@@ -6,6 +6,7 @@ Never unpacks compressed data, and never reads more of a member than its stated 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import zipfile
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from msgspec import Struct
 from commonplace.core.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from typing import IO
 
@@ -87,3 +88,25 @@ class ArchiveKind(Struct, frozen=True, kw_only=True):
         there.pop(MANIFEST, None)
         if there != sizes:
             raise self.unsound(path, "its manifest does not match what it holds")
+
+
+def checked_pieces(
+    read: Callable[[], bytes], size: int, sha256: str, damaged: Invalid
+) -> Iterator[bytes]:
+    """The pieces of a file; raises `damaged` after the last if size or hash is another.
+
+    Args:
+        read: Returns the next piece; empty at the end.
+        size: In bytes; no more is given than that.
+        sha256: Of the whole file, in hex.
+        damaged: The error to raise.
+    """
+    digest, left = hashlib.sha256(), size
+    while piece := read():
+        left -= len(piece)
+        if left < 0:
+            break
+        digest.update(piece)
+        yield piece
+    if left or digest.hexdigest() != sha256:
+        raise damaged

@@ -6,13 +6,12 @@ Never unpacks what is compressed, follows no link, and writes nothing.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
 from commonplace.core.files import translated
-from commonplace.services.backup.archive import ArchiveKind
+from commonplace.services.backup.archive import ArchiveKind, checked_pieces
 from commonplace.services.backup.manifest import LARGEST_MANIFEST, MOST_FILES, parse_manifest
 
 if TYPE_CHECKING:
@@ -50,20 +49,13 @@ class Backup:
 
         Raises: Invalid.
         """
-        digest, left = hashlib.sha256(), each.size
+        damaged = Invalid(
+            f"The backup {{place}} is damaged: {each.name!r} is not what was backed up.",
+            hint="Use another backup.",
+            place=self.path,
+        )
         with _BACKUP.sound(self.path), self._zip.open(each.name) as file:
-            while chunk := file.read(_CHUNK):
-                left -= len(chunk)
-                if left < 0:
-                    break
-                digest.update(chunk)
-                yield chunk
-        if left or digest.hexdigest() != each.sha256:
-            raise Invalid(
-                f"The backup {{place}} is damaged: {each.name!r} is not what was backed up.",
-                hint="Use another backup.",
-                place=self.path,
-            )
+            yield from checked_pieces(lambda: file.read(_CHUNK), each.size, each.sha256, damaged)
 
 
 @contextlib.contextmanager

@@ -45,7 +45,6 @@ _ADDRESSES = frozenset(
 )
 
 
-
 def render_line(item: PortableItem) -> bytes:
     """An item as a line of JSON."""
     try:

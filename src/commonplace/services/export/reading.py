@@ -11,12 +11,11 @@ import os
 import stat
 from typing import IO, TYPE_CHECKING, Any
 
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.files import translated
-from commonplace.services.backup.archive import MANIFEST, ArchiveKind
+from commonplace.services.backup.archive import MANIFEST, ArchiveKind, checked_pieces
 from commonplace.services.export.lines import line_parser
 from commonplace.services.export.manifest import (
-    FORMAT,
     LARGEST_MANIFEST,
     MOST_FILES,
     parse_export_manifest,
@@ -92,29 +91,13 @@ class Export:
                 )
 
     def _pieces(self, each: ExportFile, read: Callable[[IO[bytes]], bytes]) -> Iterator[bytes]:
-        digest, left = hashlib.sha256(), each.size
+        damaged = Invalid(
+            f"The export {{place}} is damaged: {each.name} is not what was written.",
+            hint=_HINT,
+            place=self.path,
+        )
         with self._open_file(each.name) as file:
-            while piece := read(file):
-                left -= len(piece)
-                if left < 0:
-                    break
-                digest.update(piece)
-                yield piece
-        if left or digest.hexdigest() != each.sha256:
-            raise Invalid(
-                f"The export {{place}} is damaged: {each.name} is not what was written.",
-                hint=_HINT,
-                place=self.path,
-            )
-
-
-def is_export(path: Path) -> bool:
-    """Whether the manifest at a path is that of an export, whole or not. Never raises."""
-    try:
-        with _opened(path) as (content, _):
-            return FORMAT.encode() in content[:1000]
-    except (CommonplaceError, OSError):
-        return False
+            yield from checked_pieces(lambda: read(file), each.size, each.sha256, damaged)
 
 
 @contextlib.contextmanager
@@ -160,10 +143,8 @@ def _opened(
                 with _EXPORT.sound(path), archive.open(name) as file:
                     yield file
 
-            # A backup has a manifest of that name too; opening it as an export refuses it in words.
-            if FORMAT.encode() in content[:1000]:
-                sizes = {each.name: each.size for each in parse_export_manifest(content).files}
-                _EXPORT.check_sizes(path, archive, sizes)
+            sizes = {each.name: each.size for each in parse_export_manifest(content).files}
+            _EXPORT.check_sizes(path, archive, sizes)
             yield content, open_member
 
 

@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import os
 import zipfile
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -95,7 +96,7 @@ class ExportWriter:
             summaries = portable.export_summaries(since)
             first = next(summaries, None)
             if first is not None:
-                self._put(name, SUMMARIES, _chained(first, summaries), "summaries-")
+                self._put(name, SUMMARIES, chain([first], summaries), "summaries-")
 
     def finish(self, owner: str, zone: str, since: datetime | None) -> ExportManifest:
         """Write the manifest, last, since it has the hashes."""
@@ -225,11 +226,6 @@ def _pack(packed: zipfile.ZipFile, path: Path, name: str) -> None:
     with open(path, "rb") as file, packed.open(info, "w") as entry:
         while chunk := file.read(_CHUNK):
             entry.write(chunk)
-
-
-def _chained(first: PortableItem, rest: Iterator[PortableItem]) -> Iterator[PortableItem]:
-    yield first
-    yield from rest
 
 
 def _taken(target: Path) -> Conflict:
