@@ -64,7 +64,7 @@ def memory(visit: Visit) -> WebPage:
         "user": user,
         "is_own": user == own,
         "own": own,
-        "users": _users(visit),
+        "users": visit.app.memory.users() if visit.shows_paths else (),
         "kind": kind,
         "names": NAMES,
         "tallies": {},
@@ -113,10 +113,6 @@ def _store(visit: Visit, user: str) -> Iterator[MemoryStore]:
         raise Denied("Another user's memory is not shown.", hint="Use a token of that user.")
     with closing(visit.app.memory.store_of(user)) as store:
         yield store
-
-
-def _users(visit: Visit) -> Sequence[str]:
-    return visit.app.memory.users() if visit.shows_paths else ()
 
 
 def _kind(text: str) -> Kind | None:
