@@ -208,4 +208,4 @@ def test_status_tells_summaries_apart_from_entries():
     run("rollup", "--due")
     (row,) = [x for x in facts("status")["journals"] if x["journal"] == "timeline"]
     assert (row["entries"], row["summaries"]) == (2, 5)
-    assert "timeline also has 5 summaries." in run("status").stdout
+    assert "timeline has 5 summaries besides." in run("status").stdout

@@ -61,7 +61,7 @@ def test_what_waits_to_be_settled_goes_first(team):
     team.sync(0)
     team.sync(1)
     head = team.head(1)
-    with pytest.raises(Conflict, match="are in conflict"):
+    with pytest.raises(Conflict, match="wait to be settled"):
         forget(team, 1, entry)
     assert team.head(1) == head
 

@@ -59,7 +59,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             repository=self._repository,
             history=lambda: NotebookHistory(self.notebook.journal),
             clock=self.context.clock,
-            drop_docs=self._drop_docs,
+            filed=self._take_out,
             book=self.book,
             skip=home / "models",
             drafts=home / "drafts",
@@ -87,7 +87,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
 
         return Since(mark=None, stamps=without)
 
-    def _drop_docs(self, refs: Sequence[str]) -> None:
+    def _take_out(self, refs: Sequence[str]) -> None:
         # Overviews that quoted the text are filed first, since only dropped docs are erased.
         self.context.filing.catch_up()
         self.context.filing.forget(refs)

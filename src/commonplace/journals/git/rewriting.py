@@ -1,6 +1,6 @@
-"""Rewrites the branches of a repository with other contents and messages, beside the old ones.
+"""Makes the branches of a repository anew with other contents and messages, beside what is there.
 
-Moves no branch and touches no work tree: the caller puts the new ones in place, in one step.
+Moves no branch and touches no work tree: whoever asked puts the new ones in place, in one step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from commonplace.journals.git.repo import GitRepository
 
 MADE = "refs/commonplace/rewritten"
-"""The refs below it are the new branches, until they are put in place."""
+"""Below it the new branches stand until they are put in place."""
 
 _BRANCH = re.compile(rb"(commit|reset) refs/heads/")
 _ASIDE = rb"\1 " + MADE.encode() + b"/"
@@ -32,14 +32,14 @@ def rewrite_branches(
     change_content: Callable[[bytes], bytes],
     change_message: Callable[[str, bytes], bytes],
 ) -> dict[str, str]:
-    """Rewrite every branch; returns the new commit of each, by the branch's ref.
+    """Make every branch anew; by its name the commit that it would be at.
 
-    Commits before the first that changes keep their hashes. Signatures are lost.
+    A commit before the first that changes keeps its hash. Signatures are lost.
 
     Args:
-        repo: Locked by the caller.
-        change_content: Returns the new content of a file for its old one.
-        change_message: Returns the new message of a commit for its hash and its old one.
+        repo: As its one writer has it.
+        change_content: Gives the new content of a file for the old one.
+        change_message: Gives the new message of a commit for its hash and the old one.
 
     Raises:
         Unavailable, Denied, Corrupted.
@@ -54,9 +54,9 @@ def rewrite_branches(
 
 
 def drop_unreachable(repo: GitRepository) -> None:
-    """Remove every object that no ref leads to, and the logs of where refs were.
+    """Remove every object that no ref leads to, and what remembers where refs were.
 
-    repo: Locked by the caller. Raises: Unavailable, Denied.
+    repo: As its one writer has it. Raises: Unavailable, Denied.
     """
     for name in _OLD:
         (repo.git_dir / name).unlink(missing_ok=True)
@@ -75,7 +75,7 @@ def _changed(
         if verb == b"data":
             content = stream.read(int(rest))
             if len(content) != int(rest):
-                raise Corrupted("git's export of the history broke off.", hint="Try again.")
+                raise Corrupted("git's stream of the history broke off.", hint="Try again.")
             if kind == b"blob":
                 content = change_content(content)
             elif kind == b"commit":

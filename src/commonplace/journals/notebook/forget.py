@@ -1,6 +1,6 @@
-"""Removes entries from a notebook's history for good, by rewriting every branch without them.
+"""Owns how an entry leaves a notebook's history for good: every branch is made anew without it.
 
-Never changes what a person has edited and not committed, and never pushes to a remote.
+Never changes what a person has edited and not committed, and never reaches a remote.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.journal import Notebook
 
 BACKUPS = "refs/commonplace/before-forgetting"
-"""The refs below it keep the former branches, each under the second since 1970 when it expires."""
+"""Below it the former branches are kept, each under the second since 1970 when it goes."""
 
 _MESSAGE = b"An entry was forgotten.\n\nCommonplace: forgotten\n"
 _WHY = "commonplace forget"
@@ -43,27 +43,27 @@ class NotebookHistory:
     def forget(
         self, refs: Sequence[str], cut: Callable[[bytes], bytes], *, keep_until: datetime | None
     ) -> tuple[str, ...]:
-        """Rewrite every branch without some entries, and without their text in files.
+        """Make every branch anew without some entries, and with other contents of files.
 
-        May be repeated after a kill at any moment: the branches move in one step.
+        Killed at any moment, it is asked again: the branches move in one step.
 
         Args:
-            refs: The entries'; overviews, and entries that are gone, are skipped.
-            cut: Returns a file's content without the text to forget.
-            keep_until: Until when the former branches are kept, to undo it; None to keep none.
+            refs: Of the entries; those that are there no more, and overviews, are passed over.
+            cut: Gives a file's content without what is to be forgotten.
+            keep_until: Until when the former branches are kept, to take it back; None for not.
 
         Returns:
-            Sentences on what is left to do, and on what was left unchanged.
+            Sentences on what is left to do, and on what was left as it was.
 
         Raises:
-            Conflict: An overview is in conflict, or a person's change is not committed.
+            Conflict: Something of the notebook waits to be settled, finished or committed.
             Unavailable, Denied.
         """
         notebook = self._notebook
         refuse_shallow(notebook.repo)
         if Clashes(notebook).list_open():
             raise Conflict(
-                "Overviews of the notebook are in conflict.",
+                "Overviews of the notebook wait to be settled.",
                 hint="Settle them first: `commonplace notebook conflicts`.",
             )
         ids, hashes = self._named(refs)
@@ -82,11 +82,11 @@ class NotebookHistory:
             made = rewrite_branches(repo, cut, message_of)
             moves = [RefUpdate(ref, made[ref], old) for ref, old in former.items()]
             moves += self._backups(former, keep_until)
-            # Other refs to the former history: the remotes' branches, and those of syncs.
+            # What else leads to the former history: where remotes were, and what a sync kept.
             for place in (MADE, "refs/remotes", "refs/commonplace/synced", "refs/commonplace/sync"):
                 moves += [RefUpdate(ref, "") for ref in list_refs(repo, place)]
             changes = compare_trees(repo, head.commit, made[head.branch])
-            # Noted before the branches move: from then on no sync may bring the entry back.
+            # Before the branches move: from then on nobody may bring it back.
             self._note_forgotten(repo, gone)
             tree = WorkTree(repo)
             with tree.following(head, changes, edits="refused") as notes:
@@ -97,10 +97,9 @@ class NotebookHistory:
         return (*notes, *self._left(former))
 
     def finish(self) -> None:
-        """Finish a rewrite that was killed after the branches moved.
+        """Go on where the branches had moved: the folder follows, and what nothing leads to goes.
 
-        The work tree follows the branch, and objects that no ref leads to are removed. Raises:
-        Unavailable, Denied.
+        Raises: Unavailable, Denied.
         """
         with self._notebook.repo.locked() as repo:
             tree = WorkTree(repo)
@@ -110,13 +109,13 @@ class NotebookHistory:
         self._remake_ledger()
 
     def list_ends(self) -> list[datetime]:
-        """When the former branches expire that are kept, the next first."""
+        """When the former branches go that are kept, the next first."""
         if not is_repository(self._notebook.folder):
             return []
         return sorted({_end_of(ref) for ref in list_refs(self._notebook.repo, BACKUPS)})
 
     def drop_expired(self, now: datetime) -> int:
-        """Remove the former branches that have expired; returns how many. Raises: Unavailable."""
+        """Remove the former branches whose time is over; how many. Raises: Unavailable."""
         if not is_repository(self._notebook.folder):
             return 0
         over = [x for x in list_refs(self._notebook.repo, BACKUPS) if _end_of(x) <= now]
@@ -127,7 +126,7 @@ class NotebookHistory:
         return len(over)
 
     def _named(self, refs: Sequence[str]) -> tuple[set[str], set[str]]:
-        """The ids of the entries, and their hashes, which alone name a commit made by hand."""
+        """The ids of entries, and the hashes of commits by hand."""
         ids, hashes = set(), set()
         for address in map(parse_address, refs):
             with contextlib.suppress(NotFound):
@@ -151,13 +150,13 @@ class NotebookHistory:
         replace_file(repo.common_dir / FORGOTTEN, "".join(f"{x}\n" for x in known).encode())
 
     def _remake_ledger(self) -> None:
-        """Update the ledger and erase what it held: its file has the first line of every entry."""
+        """Its file holds the first line of every entry."""
         ledger = self._notebook.ledger
         ledger.catch_up()
         ledger.erase()
 
     def _left(self, former: dict[str, str]) -> list[str]:
-        """What only a person can do, a sentence each."""
+        """What only a person can do."""
         repo = self._notebook.repo
         git, said = repo.shell_command, []
         for remote in repo.git.run(["remote"]).out.decode("utf-8", "replace").split():
@@ -172,11 +171,11 @@ class NotebookHistory:
             if not ref.startswith(("refs/heads/", "refs/commonplace/"))
         ]
         if others:
-            said.append(f"These refs of yours may still lead to it: {', '.join(others)}.")
+            said.append(f"What else leads to the former history is yours: {', '.join(others)}.")
         return said
 
 
 def _end_of(ref: str) -> datetime:
-    """When a former branch expires; long ago where its name does not say."""
+    """When a former branch goes; at once where its name does not say."""
     end = ref.removeprefix(f"{BACKUPS}/").partition("/")[0]
     return datetime.fromtimestamp(int(end) if end.isdigit() else 0, UTC)

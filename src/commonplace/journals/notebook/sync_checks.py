@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.ledger import Ledger
 
 FORGOTTEN = "commonplace-forgotten"
-"""The file in git's folder with the hashes of commits that `forget` took out of the history."""
+"""A file beside git's own: the hashes of commits that `forget` took out of the history."""
 
 _TENTH = 10
 _NAMED = 10
@@ -64,12 +64,12 @@ def read_forgotten(repo: GitRepository) -> list[str]:
 
 
 def refuse_forgotten(repo: GitRepository, remote: Remote, theirs: str) -> None:
-    """Refuse a remote that would bring back an entry that was forgotten here. Raises: Conflict."""
+    """Refuse a remote that would bring back what was forgotten here. Raises: Conflict."""
     if theirs and any(repo.is_ancestor(each, theirs) for each in read_forgotten(repo)):
         branch = remote.branch.removeprefix("refs/heads/")
         raise Conflict(
             f"The remote {remote.name} still has an entry that was forgotten here.",
-            hint=f"Overwrite its history with this one: {repo.shell_command} push --force"
+            hint=f"Put this history in the place of its own: {repo.shell_command} push --force"
             f" {remote.name} HEAD:{branch}; then `commonplace notebook sync --accept-loss` in"
             " every other clone.",
         )

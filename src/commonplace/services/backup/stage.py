@@ -39,7 +39,7 @@ def staged(above: Path, prefix: str) -> Iterator[Path]:
 
 
 def _remove_old_stages(above: Path, prefix: str) -> None:
-    """Remove the folders that killed processes left."""
+    """Remove what processes that were killed left beside a place."""
     with contextlib.suppress(OSError), os.scandir(above) as entries:
         for each in entries:
             pid = each.name.removeprefix(prefix).partition("-")[0]

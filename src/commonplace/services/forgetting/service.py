@@ -46,12 +46,12 @@ _NOTEBOOK = "notebook:"
 
 
 class RewritesHistory(Protocol):
-    """A notebook whose history can be rewritten without some entries."""
+    """A notebook whose commits can be made anew without what is forgotten."""
 
     def forget(
         self, refs: Sequence[str], cut: Callable[[bytes], bytes], *, keep_until: datetime | None
     ) -> tuple[str, ...]:
-        """Rewrite every branch; see `journals.notebook.forget`."""
+        """Make every branch anew; see `journals.notebook.forget`."""
         ...
 
     def finish(self) -> None:
@@ -169,8 +169,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         repository: The notebook's, where there is one.
         history: Rewrites the notebook's history; called only where there is a repository.
         clock: The present.
-        drop_docs: Drops the docs of commits that are gone from the index, by their refs.
-        book: Notes when the notebook's former history expires.
+        filed: Takes refs of commits that are gone out of the index.
+        book: Says when the notebook's former history goes.
         skip: A folder of weights, which is not looked through.
         drafts: The folder of texts that could not be written.
         unreached: What cannot be reached from here, each as a sentence.
@@ -187,7 +187,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     repository: Callable[[], GitRepository | None]
     history: Callable[[], RewritesHistory]
     clock: Clock
-    drop_docs: Callable[[Sequence[str]], object]
+    filed: Callable[[Sequence[str]], object]
     book: ExpiryBook
     skip: Path
     drafts: Path
@@ -355,7 +355,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 self.book.keep(FORMER_HISTORY, micros(ends[0]) / 1e6)
         else:
             self.history().finish()  # the branches had moved already
-        self.drop_docs([ref for ref, _ in wanted if _is_commit(ref)])
+        self.filed([ref for ref, _ in wanted if _is_commit(ref)])
         return notes
 
     def _prove(self, plan: ForgettingPlan, notes: tuple[str, ...]) -> ForgettingProof:

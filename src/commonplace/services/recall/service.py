@@ -245,7 +245,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
         return replace(within, kinds=tuple(x for x in kinds if x not in summaries))
 
     def count_summaries(self) -> int:
-        """How many of the timeline's docs are summaries. Raises: Unavailable."""
+        """How many of the timeline's docs are summaries of others. Raises: Unavailable."""
         from commonplace.journals.timeline.entry import JOURNAL, ROLLUP_TYPES
 
         kinds = tuple(ROLLUP_TYPES.values())

@@ -33,9 +33,9 @@ class JournalStatus(Struct, frozen=True, kw_only=True):
     """How a journal stands in the index; counts are None where the index cannot be read.
 
     Attributes:
-        entries: How many the index holds once it is up to date, less the summaries.
-        summaries: How many were made from entries: the timeline's rollups.
-        pending: How many of both have no vector yet.
+        entries: Those the index knows after a look at the journals; no summaries.
+        summaries: What was made of entries: the timeline's rollups.
+        pending: Those of both without a vector.
         trouble: Why not all of it is in the index; empty where it is.
     """
 

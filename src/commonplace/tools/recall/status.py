@@ -91,7 +91,7 @@ def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
         for name, entries, pending, newest in rows
     ]
     lines += [
-        f"{each.name} also has {each.summaries:,} summaries."
+        f"{each.name} has {each.summaries:,} summaries besides."
         for each in status.journals
         if each.summaries
     ]
