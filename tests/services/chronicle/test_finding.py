@@ -173,7 +173,7 @@ def test_nothing_that_is_surely_it_is_said(world):
         answer = world("find_when_i", what=what)
         assert len(messages(answer)) == 1
         assert answer.facts["notes"] == [
-            "No entry has every word or is close in meaning: these are the nearest."
+            "No entry has every word or is near in meaning: these are the best there are."
         ]
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _NOWHERE = {"", "unknown", os.sep}
 
-NOT_SURE = "No entry has every word or is close in meaning: these are the nearest."
 
 LONGEST_SHOWN = 4000
 """Characters of a message that a text shows; the facts hold it whole."""

@@ -31,7 +31,6 @@ from commonplace.tools.answers import (
 )
 from commonplace.tools.chronicle.pages import prompts, resources
 from commonplace.tools.chronicle.story import (
-    NOT_SURE,
     count_line,
     event_facts,
     event_line,
@@ -61,6 +60,7 @@ You keep the log of what the user does. When they finish, fix, deploy, decide or
 log it unasked with remember_this; when they ask you to note something, use add_entry."""
 
 _STORY_ENTRIES = 500
+_NOT_SURE = "No entry has every word or is near in meaning: these are the best there are."
 _LOG_ALONE = "Only the log was searched; recall searches all that was said and written."
 _TAGS_ARG = Arg("Tags: plain ones any of, '+tag' required, '-tag' excluded.")
 _SINCE_ARG = Arg("Only from the start of this time on: 'monday', '2026-11-03'.")
@@ -258,7 +258,7 @@ class ChronicleTools:
                 others = "; the best matches of other times are shown" if events else ""
                 notes.append(f"Nothing in that time{others}.")
             elif events and wants != "best":
-                notes.append(NOT_SURE)
+                notes.append(_NOT_SURE)
             elif not events:
                 notes.append(_LOG_ALONE)
         return self._listed(

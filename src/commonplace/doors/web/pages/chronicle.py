@@ -14,7 +14,7 @@ from commonplace.journals.chronicle.event import own_tags
 from commonplace.services.chronicle.figures import figure_over_time
 from commonplace.services.times import read_span
 from commonplace.tools.answers import ago
-from commonplace.tools.chronicle.story import NOT_SURE, count_line, same_notes
+from commonplace.tools.chronicle.story import count_line, same_notes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +106,7 @@ def _found(visit: Visit, service: ChronicleService, found: WhenFound) -> Mapping
         if found.outside_time and events:
             notes.append("Nothing lies in that time. These are of other times.")
         elif events and wants != "best":
-            notes.append(NOT_SURE)
+            notes.append("None bears every word or comes near in meaning: these are the best.")
     within = found.question.within
     return {
         "about": visit.shown(found.question.about),
