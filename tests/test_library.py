@@ -193,7 +193,7 @@ def test_an_entry_expires(tmp_path: Path, library: Library[Any]) -> None:
     assert [path for path in files if b"bakery" in path.read_bytes()] == []
 
 
-def test_a_time_to_expire_is_to_come(library: Library[Any]) -> None:
+def test_a_time_to_expire_must_be_in_the_future(library: Library[Any]) -> None:
     """And aware; the entry stays as it was."""
     ref = library.save_message("user", "a quiet harbour")
     with pytest.raises(Invalid, match="is past"):

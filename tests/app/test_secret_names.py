@@ -122,7 +122,7 @@ def test_a_session_s_branch_is_screened(opened, tmp_path):  # noqa: F811
     assert holders(tmp_path) == []
 
 
-def test_doctor_says_what_nothing_alters(opened):  # noqa: F811
+def test_doctor_names_a_field_that_no_edit_changes(opened):  # noqa: F811
     """A folder that a session was in is kept as it was: the step is to forget it."""
     app = opened()
     said = Message(

@@ -314,7 +314,7 @@ DISGUISED = [
 
 
 @pytest.mark.parametrize("secret", DISGUISED)
-def test_a_secret_with_signs_that_nobody_sees_is_found(secret):
+def test_a_secret_with_invisible_characters_is_found(secret):
     """All of it goes, and nothing around it."""
     text = f"日本 👩\u200d👩 it is {secret}, x"
     assert left_of(text) == text.replace(secret.strip("\ufeff"), "")
@@ -322,6 +322,6 @@ def test_a_secret_with_signs_that_nobody_sees_is_found(secret):
 
 @pytest.mark.parametrize("word", ["x_", "x-", "my_key_", "_", "--x-"])
 def test_a_secret_that_is_glued_to_a_word_is_found(word):
-    """As an underscore or a hyphen does it; a short beginning in a word is none."""
+    """By an underscore or a hyphen; a short beginning inside a word is not a secret's."""
     assert left_of(f"in {word}{TOKEN}.") == f"in {word}."
     assert find(f"{word}sk-team-of-many-people-of-1999") == [] or word.endswith("_")

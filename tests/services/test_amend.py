@@ -524,7 +524,7 @@ def test_a_journal_that_cannot_be_opened_says_why(world):
 
 @pytest.mark.parametrize("journal", EVERY)
 def test_of_many_that_supersede_one_entry_at_once_one_does(world, app, journal):
-    """In two processes; the others are told which entry holds, and none is written beside it."""
+    """In two processes; the others' errors name the entry that holds, and write none beside it."""
     ref = write(app, journal)
     services = [each.amend.service() for each in (app, world.open(COMMONPLACE_TOOLSETS=ALL))]
     start = threading.Barrier(6)

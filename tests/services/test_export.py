@@ -66,7 +66,7 @@ def said(world, app):
 
 
 def known(app, then):
-    """The entries that were known then; summaries are made anew, and so are not."""
+    """The entries that were known then, less the summaries, which are made again."""
     found = []
     while more := refs(ask(app, "list_by_time", limit=50, start=len(found), as_of=then)):
         found += more

@@ -99,8 +99,8 @@ def test_a_deleted_successor_is_taken_back(world, app):
 
 
 @pytest.mark.parametrize("way", ["expired", "forgotten"])
-def test_a_summary_does_not_tell_it_again(world, app, way):
-    """It counts it, as it does what was replaced by an entry that is there."""
+def test_a_summary_leaves_it_out(world, app, way):
+    """It counts the entry, as it counts one that was replaced by an entry that is still there."""
     lost(world, app, "timeline", way)
     ask(app, "recall", query="quokka")
     world.clock.advance(2 * DAY)

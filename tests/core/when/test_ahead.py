@@ -30,7 +30,7 @@ NOW = datetime(2026, 3, 28, 11, 30, tzinfo=UTC)  # 12:30 in Berlin, whose clocks
         ("2026-04-01 09:00", datetime(2026, 4, 1, 7, 0, tzinfo=UTC)),
     ],
 )
-def test_a_time_to_come(phrase, at):
+def test_a_future_time(phrase, at):
     """Days and months are those of the zone, and keep the time of day."""
     assert parse_ahead(phrase, now=NOW, zone=BERLIN) == at
 
@@ -38,7 +38,7 @@ def test_a_time_to_come(phrase, at):
 @pytest.mark.parametrize(
     "phrase", ["yesterday", "now", "2026-03-28", "in 0 days", "soonish", "", "in 999999 years"]
 )
-def test_what_is_no_time_to_come(phrase):
+def test_a_phrase_of_no_future_time_is_refused(phrase):
     """It is refused, with the phrase."""
     with pytest.raises(Invalid):
         parse_ahead(phrase, now=NOW, zone=BERLIN)

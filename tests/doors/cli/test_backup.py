@@ -305,7 +305,7 @@ def test_a_backup_that_was_cut_off_is_refused(written, part):
     assert "not a whole backup" in ran.stderr
 
 
-def test_the_last_backup_is_told(written):
+def test_status_names_the_last_backup(written):
     """By `status`, with when and where; before there is one it says nothing of it."""
     assert json.loads(ok("status", "--json"))["last_backup"] is None
     ok("backup", written / "first.zip")

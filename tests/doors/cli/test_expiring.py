@@ -54,7 +54,7 @@ def let_expire():
 
 
 @pytest.mark.parametrize("words", WRITES, ids=lambda words: words[0])
-def test_it_is_forgotten_by_whatever_comes_next(no_weights, words):
+def test_the_next_command_forgets_it(no_weights, words):
     """Of any journal; what stands beside it stays, and the file has no word of it."""
     kept = facts("log", "a quiet harbour")["ref"]
     facts(*words, "--expires", "in 30 days")
@@ -256,7 +256,7 @@ def test_doctor_names_a_damaged_file_of_times_and_looks_at_the_rest(no_weights):
     assert run("list").exit_code == 0
 
 
-def test_what_cannot_be_forgotten_keeps_nothing_else(no_weights, plain_permissions):
+def test_one_entry_that_cannot_be_forgotten_holds_up_no_other(no_weights, plain_permissions):
     """The rest is forgotten; the error and doctor name the one that is stuck, and how to go on."""
     stuck = facts("private", "write", SECRET, "--expires", "tomorrow")["refs"][0]
     gone = facts("log", "only for now", "--expires", "tomorrow")["ref"]

@@ -213,7 +213,7 @@ def test_an_export_is_named_by_forget(written):
 
 
 def test_another_owner_is_exported_alone(written):
-    """--owner takes what lies in that owner's folder, and nothing of anybody else's."""
+    """--owner exports what is in that owner's folder, and nothing of another one's."""
     (written / "ana").mkdir()
     assert run("export", written / "x", "--owner", "ana").exit_code == 3
     ok("memory", "save", "todo", "Water the fern", "--user", "ana")
@@ -348,7 +348,7 @@ def test_a_zip_that_swells_is_refused(written):
     assert "compressed" in refused.stderr
 
 
-def test_what_is_no_export_is_told_apart(written):
+def test_another_file_is_refused_with_the_next_step(written):
     """A backup, a folder without a manifest and a missing file each say the next step."""
     ok("backup", written / "all.zip")
     assert "commonplace restore" in run("import", written / "all.zip").stderr
@@ -357,7 +357,7 @@ def test_what_is_no_export_is_told_apart(written):
     assert run("import", "no-such-program").exit_code == 2
 
 
-def test_a_look_writes_nothing(written):
+def test_a_dry_run_writes_nothing(written):
     """--dry-run counts what an export holds, and refuses what an import would."""
     ok("export", written / "out")
     assert run("import", written / "out", "--dry-run").exit_code == 4

@@ -112,6 +112,6 @@ def test_what_was_logged_is_only_shown(world):
     "query",
     [{"after": "zzz"}, {"when": "no time at all"}, {"tag": "-"}, {"q": "?"}, {"tag": "x" * 5000}],
 )
-def test_what_is_none_is_said_in_words(browser, query):
+def test_a_query_that_cannot_be_read_is_explained(browser, query):
     """None of it is an error of ours."""
     assert browser.get("/chronicle", params=query).status_code in {200, 400}

@@ -105,7 +105,7 @@ def test_leaving(world):
 
 
 @pytest.mark.parametrize("path", ["/leave", "/enter", "/entry/save"])
-def test_what_is_no_form(browser, path):
+def test_a_request_without_a_form(browser, path):
     """Is refused in words, wherever it is sent; who sent it stays."""
     answer = browser.post(path, content=b"{}", headers={"content-type": "application/json"})
     assert answer.status_code == 400

@@ -52,7 +52,7 @@ def test_where_nothing_is_written_little_is_sent(world):
 
 
 def test_events_end_with_the_right_to_read(world):
-    """As when a token is revoked, or the server stops: nothing more is told."""
+    """As when a token is revoked, or the server stops: nothing more is sent."""
 
     def write(second):
         world.call("chronicle", "add_entry", message=f"deployed {second}")

@@ -45,7 +45,7 @@ def test_a_to_do_is_ticked_and_opened_again(world, browser):
     assert not world.app.memory.journal.find("todo", kept.id).done
 
 
-def test_a_to_do_that_changed_meanwhile_is_not_ticked(world, browser):
+def test_a_to_do_that_has_changed_is_not_ticked(world, browser):
     """It is what it became, and the page says why."""
     kept = save(world, title="Water the plants").saved.record
     sent = form(browser)
@@ -117,7 +117,7 @@ def test_other_users_of_this_machine(world, browser):
 
 
 @pytest.mark.parametrize("query", [{"kind": "dream"}, {"after": "zzz", "kind": "todo"}])
-def test_what_is_none_is_said_in_words(world, browser, query):
+def test_a_query_that_cannot_be_read_is_explained(world, browser, query):
     """None of it is an error of ours."""
     save(world, title="Water the plants")
     assert browser.get("/memory", params=query).status_code == 400

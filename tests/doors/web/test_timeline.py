@@ -55,7 +55,7 @@ def test_numbers_that_entries_carry(world):
 
 
 @pytest.mark.parametrize("query", [{"when": "no time"}, {"period": "eon"}, {"when": "x" * 3000}])
-def test_what_is_none_is_said_in_words(world, query):
+def test_a_query_that_cannot_be_read_is_explained(world, query):
     """None of it is an error of ours."""
     world.call("timeline", "timeline_add", content="tests")
     assert world.browser().get("/timeline", params=query).status_code == 400

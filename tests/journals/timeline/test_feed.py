@@ -294,7 +294,7 @@ def test_what_another_program_deleted_or_changed_is_named_until_it_is_taken_out(
     assert found() == []
 
 
-def test_what_holds_no_more_is_told_by_no_rollup_and_what_holds_says_since_when(world):
+def test_a_rollup_leaves_out_what_was_replaced_and_names_the_day_it_corrects(world):
     """Both count, each in its own time; deleted, the new one gives the word back to the old."""
     world.log("chronicle:1", "The api listens on port 8000.", "2025-01-04T10:30")
     world.log("chronicle:2", "Planted the apple tree.", "2025-01-04T10:40")
@@ -343,7 +343,7 @@ def test_an_entry_of_ours_that_is_replaced_leaves_its_summaries(world):
     assert "1234" in world.read("month", "2025-01-04T00:00").content
 
 
-def test_a_period_of_what_holds_no_more_alone_still_counts_it(world):
+def test_a_period_of_replaced_entries_alone_still_counts_them(world):
     """It was recorded; there is nothing to tell of it."""
     old = world.add("The door code is 1234.", "2025-01-04T10:30")
     world.journal.supersede(old.id, "The door code is 9876.", at=at("2025-02-09T11:30"))
