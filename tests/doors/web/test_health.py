@@ -73,7 +73,7 @@ def test_an_export_as_a_download(world, browser):
 
 
 def test_a_download_has_no_name_once_it_is_sent(world, browser):
-    """So nothing of it stays behind, however the server ends."""
+    """So nothing of it stays behind, however the server ends meanwhile."""
     csrf, seen = csrf_of(browser), []
 
     async def watched(scope, receive, send):
@@ -92,7 +92,7 @@ def test_a_download_has_no_name_once_it_is_sent(world, browser):
 
 
 def test_the_brief_of_the_folder_stands_on_the_first_page(world, browser):
-    """As a session that begins there now is given it."""
+    """As a session that begins there now is told it."""
     assert "What a session that begins now is told" not in words_of(browser.get("/"))
     world.call("chronicle", "add_entry", message="deployed the harbour")
     words = words_of(browser.get("/"))
