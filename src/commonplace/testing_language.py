@@ -39,7 +39,7 @@ class LanguageRequest(Struct, frozen=True, kw_only=True):
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """One answer, sound unless told otherwise.
+    """One answer, sound unless stated otherwise.
 
     Attributes:
         whole: Whether it is complete; false cuts it off at the limit.
@@ -225,7 +225,7 @@ class _Handler(BaseHTTPRequestHandler):
         return json.dumps(answer).encode()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the library's name
-        """Nothing is told on stderr."""
+        """Nothing is written on stderr."""
 
 
 def _asked(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> LanguageRequest:

@@ -414,7 +414,7 @@ class SecretsSettings(Struct, frozen=True, kw_only=True):
 
 
 class BriefSettings(Struct, frozen=True, kw_only=True):
-    """What a session is told at its start."""
+    """What a session is given at its start."""
 
     tokens: float = row(
         "COMMONPLACE_BRIEF_TOKENS",

@@ -290,7 +290,7 @@ def default_folder(start: Start) -> Path | None:
 
 
 def system_zone(start: Start) -> ZoneInfo:
-    """The machine's zone. Raises: Invalid where it cannot be told."""
+    """The machine's zone. Raises: Invalid where it is not known."""
     named = start.environ.get("TZ", "").removeprefix(":")
     if named and not os.path.isabs(named):
         # tzlocal passes over a TZ that is a POSIX rule, and would tell the machine's zone instead.

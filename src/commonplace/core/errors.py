@@ -111,7 +111,7 @@ class CommonplaceError(Exception):
         return other
 
     def without_place(self) -> CommonplaceError:
-        """The same error, for somebody who may not know where things lie."""
+        """The same error without paths, for a user who may not see them."""
         bare = CommonplaceError(self.message, hint=self.hint, error_code=self.error_code)
         bare.code = self.code
         bare.tokens = self.tokens

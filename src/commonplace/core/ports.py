@@ -108,7 +108,7 @@ class OpensRefs(Protocol):
 
     @property
     def ref_form(self) -> str:
-        """How its refs look, for whoever gave another text: `chronicle:<id>`."""
+        """How its refs look, for the error where a text is not one: `chronicle:<id>`."""
         ...
 
     def place_of(self, scope: str) -> str:

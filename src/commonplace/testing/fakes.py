@@ -76,7 +76,7 @@ class HashingEncoder:
 
 
 class FrozenClock:
-    """A clock that stands still until told to go on; called, it gives an aware UTC instant."""
+    """A clock that stands still until it is advanced; called, it gives an aware UTC instant."""
 
     def __init__(self, at: datetime = START) -> None:
         self.at = at
@@ -122,7 +122,7 @@ class ReadySlot:
 
 
 class OneSource:
-    """A source over a list of docs, which a test changes as somebody else's program would.
+    """A source over a list of docs, which a test changes as another program would.
 
     prefix: its refs begin so; to be given where several sources share an index.
     """

@@ -151,7 +151,7 @@ class IndexContract:
         return mine
 
     def test_a_vector_may_be_late(self, index: Index) -> None:
-        """It is asked for once, in no transaction: meanwhile the index can be written to."""
+        """It is asked for once, outside any transaction, so that others can write to the index."""
         mine = self.filled(index, [a_doc("a", "locks in the database")])
         asked: list[str] = []
 
@@ -472,7 +472,7 @@ class IndexContract:
         assert set(self.find(mine, "harbour", where=Filter(tags=("new",)))) == {"n:1"}
 
     def test_a_late_vector_is_passed_over(self, index: Index) -> None:
-        """A vector of a text that has changed meanwhile, or of a dropped doc, is not filed."""
+        """A vector of a text that has since changed, or of a dropped doc, is not filed."""
         mine = self.filled(index, [])
         vectors = self.encoder.encode_passages(["harbour"])
         late = [

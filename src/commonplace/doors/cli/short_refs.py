@@ -51,7 +51,7 @@ class ShortRefCommand(click.Command):
     """A command that takes a ref: `-1`, which click would read as an option, is an argument."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does it, with what looks like `-1` hidden from it meanwhile."""
+        """As click does it, with arguments such as `-1` hidden from its parser."""
         hidden = [_MARK + word if _FROM_THE_END.fullmatch(word) else word for word in args]
         rest = super().parse_args(ctx, hidden)
         ctx.params = {name: _shown(value) for name, value in ctx.params.items()}

@@ -61,7 +61,7 @@ def recall_for(call: HookCall, settings: QuickSettings) -> str:
 
 
 def note_brief(call: HookCall, settings: QuickSettings, brief: str) -> None:
-    """Keep what a brief has told the session; what was told before a cut may be told again.
+    """Note the entries that a brief showed to a session; a cut lets them be shown again.
 
     Args:
         call: A session's start.

@@ -48,7 +48,7 @@ class HookTable(Struct, frozen=True, kw_only=True):
 
 
 # `prompt` is run at every question, and answers only where `hooks.recall` is on: else it costs 6 ms
-# of processor beside bare Python, and whoever turns the setting on need not run setup again.
+# of processor beside bare Python, and no one who turns the setting on has to run setup again.
 _CLAUDE_EVENTS = {
     "session-start": "SessionStart",
     "prompt": "UserPromptSubmit",

@@ -255,7 +255,7 @@ class WebApplication:
                 return self._answer(made, visit)
         except CommonplaceError as exc:
             return self._error(exc, visitor)
-        except Exception:  # noqa: BLE001  a page's last line: whoever asked gets a page
+        except Exception:  # noqa: BLE001  a page's last line: the browser gets an error page
             _log.exception("The page %s failed", row.name)
             return self._error(None, visitor)
 

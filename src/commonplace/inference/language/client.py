@@ -347,7 +347,7 @@ class LanguageClient:
         def exchange() -> None:
             try:
                 found.append(self._exchange(method, url, body, left))
-            except Exception as exc:  # noqa: BLE001  raised again by whoever waits
+            except Exception as exc:  # noqa: BLE001  raised again in the thread that waits
                 found.append(exc)
             finally:
                 done.set()
@@ -373,7 +373,7 @@ class LanguageClient:
         headers |= self._wire.headers(self._to.key)
         with (
             httpx2.Client(
-                # Longer than whoever waits for it does: a read that takes all the time is late.
+                # Longer than the caller waits for it: a read that takes all the time is late.
                 timeout=httpx2.Timeout(left + 1.0, connect=CONNECT_S),
                 follow_redirects=False,
                 # A proxy would carry what must stay here to another machine.

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class BackgroundStep:
-    """A thread that does one thing each time it is asked; asked meanwhile, it does it once more.
+    """A thread that does one thing each time it is asked; asked while busy, it does it once more.
 
     Args:
         do: The thing.

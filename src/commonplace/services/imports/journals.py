@@ -202,7 +202,7 @@ def _fate(there: TimelineEntry, draft: TimelineDraft) -> Outcome:
 
 
 class IntoPrivate:
-    """Writes into the user's private journal, a file an entry; its frontmatter says whence.
+    """Writes into the user's private journal, a file an entry; its frontmatter names the origin.
 
     Args:
         journal: The private journal.

@@ -162,7 +162,7 @@ class MemoryWorker:
 
     @contextmanager
     def _tidying(self) -> Iterator[Future[None]]:
-        """Tidy up in a thread meanwhile; holds what went wrong with it, if anything did."""
+        """Clean up in a thread at the same time; holds the error, if there was one."""
         fault: Future[None] = Future()
         # Its own: a worker that fails ends without its stop being set.
         ending = threading.Event()

@@ -145,7 +145,7 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
             return TimelineFound(hits=hits, interval=interval)
         found = replace(self._asked(query, where, limit), phrase=phrase)
         if before is not None:
-            # What else is told of a time is computed now, from all that is there now.
+            # All else about a time is computed now, from all that is there now.
             return found
         is_of_a_time = _OF_A_TIME.issuperset(_WORD.findall(query.casefold()))
         by_words = any(hit.by != "meaning" for hit in found.hits) and not is_of_a_time

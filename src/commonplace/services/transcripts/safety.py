@@ -48,7 +48,7 @@ class Safety(Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """What a person is told of it; empty where there is no session at all."""
+        """A sentence on it for people; empty where there is no session at all."""
         if not self.safe and not self.waiting:
             return ""
         said = f"{_sessions(self.safe)} safe"

@@ -45,7 +45,7 @@ def originals(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]
 
 
 def originals_in(folder: str) -> Iterator[tuple[str, str]]:
-    """The same, of the chats below a folder; one written anew as lines has a `.json` beside it."""
+    """The same, of the chats below a folder; one rewritten as lines has a `.json` beside it."""
     for path in files_below(folder, ".json", ".jsonl"):
         name = os.path.basename(path)
         if name.startswith("session-") or path.endswith(".jsonl"):

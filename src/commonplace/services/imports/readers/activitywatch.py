@@ -49,7 +49,7 @@ class _Day(Struct):
 
 
 class _Presence:
-    """When somebody was at a machine: spans in order, without overlaps."""
+    """When a person was at a machine: spans in order, without overlaps."""
 
     def __init__(self) -> None:
         self._starts = array("d")
@@ -113,7 +113,7 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
 
 
 def _presence(path: str) -> dict[str, _Presence]:
-    """When somebody was at each machine, of those where that was recorded."""
+    """When a person was at each machine, of those where that was recorded."""
     found: dict[str, _Presence] = {}
     for kind, host, event in _events(path, Counter()):
         if kind == _AFK and (span := _span(event)):
