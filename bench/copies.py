@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ from bench import homes
 from bench.corpus import make_lines
 from bench.figures import Figure, Spread
 from commonplace.journals.chronicle.portable import PortableChronicle, PortableEvent
-from commonplace.journals.transcripts.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 EXPORT_S = 20.0
 FORGET_S = 2.0
 BACKUP_RATIO = 1.2
-
-_SESSION = 1000
-_BEGIN = datetime(2026, 1, 1, 8, tzinfo=UTC)
 
 
 class Sizes(Struct, frozen=True, kw_only=True):
@@ -111,23 +107,12 @@ def _fill(home: homes.Home, entries: int) -> list[str]:
         events = [
             PortableEvent(
                 ref=f"chronicle:{uuid.UUID(int=n + 1, version=4)}",
-                at=_BEGIN + timedelta(minutes=5 * n),
+                at=homes.BEGIN + timedelta(minutes=5 * n),
                 message=line,
             )
             for n, line in enumerate(lines[:half])
         ]
         PortableChronicle(app.chronicle.journal).import_items(iter(events))
-        for start in range(0, half, _SESSION):
-            begin = _BEGIN + timedelta(days=start // _SESSION * 3)
-            messages = [
-                Message(
-                    id=f"{start + n}",
-                    role="assistant" if n % 2 else "user",
-                    at=f"{begin + timedelta(seconds=20 * n):%Y-%m-%dT%H:%M:%S}.000Z",
-                    text=line,
-                )
-                for n, line in enumerate(lines[half + start : half + start + _SESSION])
-            ]
-            app.transcripts.store.append("claude-code", f"s{start:07}", messages)
+        homes.add_sessions(app, lines[half:])
         app.filing.sweep()
     return [event.ref for event in events]

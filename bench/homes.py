@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -25,6 +26,7 @@ from commonplace.journals.private.format import (
     render_entry,
     render_stem,
 )
+from commonplace.journals.transcripts.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,8 +36,10 @@ if TYPE_CHECKING:
     from commonplace.core.values import Vector
 
 UTC = ZoneInfo("UTC")
+BEGIN = datetime(2026, 1, 1, 8, tzinfo=UTC)
 ENCODER_WAIT_S = 60.0
 JOURNAL = ".private-journal"
+_SESSION = 1000
 _FOREIGN = (
     "COMMONPLACE_",
     "JOURNAL_",
@@ -229,6 +233,22 @@ class Clustered:
 def _unit(rows: np.typing.NDArray[np.float64]) -> Vector:
     unit: Vector = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     return unit
+
+
+def add_sessions(app: App, lines: Sequence[str]) -> None:
+    """Keep lines as sessions of 1,000 messages each, one every third day from `BEGIN` on."""
+    for start in range(0, len(lines), _SESSION):
+        begin = BEGIN + timedelta(days=start // _SESSION * 3)
+        messages = [
+            Message(
+                id=f"{start + n}",
+                role="assistant" if n % 2 else "user",
+                at=f"{begin + timedelta(seconds=20 * n):%Y-%m-%dT%H:%M:%S}.000Z",
+                text=line,
+            )
+            for n, line in enumerate(lines[start : start + _SESSION])
+        ]
+        app.transcripts.store.append("claude-code", f"s{start:07}", messages)
 
 
 def is_marked(home: Home, what: str) -> bool:

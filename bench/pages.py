@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ from msgspec import Struct
 from bench import homes
 from bench.corpus import make_lines
 from bench.figures import Figure, Spread
-from commonplace.journals.transcripts.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,8 +31,7 @@ FIRST_S = 0.3
 PAGE_MS = 100.0
 """Beside what encoding a question takes, which the pages listed here have none of."""
 
-_SESSION = 1000
-_BEGIN = datetime(2026, 1, 1, 8, tzinfo=UTC)
+
 _PAGES = {
     "home": "/",
     "a year": "/calendar/2026",
@@ -128,18 +125,7 @@ def _fill(home: homes.Home, entries: int) -> None:
     """Sessions of 1,000 messages, one every third day, filed with vectors that no encoder made."""
     lines = [*islice(make_lines(seed=1), entries)]
     with home.opened(encoder="absent") as app:
-        for start in range(0, entries, _SESSION):
-            begin = _BEGIN + timedelta(days=start // _SESSION * 3)
-            messages = [
-                Message(
-                    id=f"{start + n}",
-                    role="assistant" if n % 2 else "user",
-                    at=f"{begin + timedelta(seconds=20 * n):%Y-%m-%dT%H:%M:%S}.000Z",
-                    text=line,
-                )
-                for n, line in enumerate(lines[start : start + _SESSION])
-            ]
-            app.transcripts.store.append("claude-code", f"s{start:07}", messages)
+        homes.add_sessions(app, lines)
         app.filing.sweep()
     # What waits for a vector is encoded behind the pages, which would be measured with them.
     with home.opened() as app:
