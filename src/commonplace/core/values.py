@@ -423,7 +423,7 @@ class ChainLink(Struct, frozen=True, kw_only=True):
 
     Attributes:
         ref: Its ref; empty for a successor that expired or was forgotten.
-        at: When it was; None where it is gone and its time was not noted.
+        at: When it was; None where it is gone and nobody noted it.
     """
 
     ref: str
