@@ -47,7 +47,7 @@ class LiveMarks:
         self._one = anyio.Lock()
 
     async def events(self, owner: str, *, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
-        """Server-sent events: `new` after each write, and empty comments in between.
+        """Server-sent events: `new` after each write, and a comment now and then in between.
 
         Args:
             owner: Whose sources are followed.
