@@ -25,9 +25,9 @@ def sha256_hex(content: bytes) -> str:
     return digest
 
 
-def blake2b_hex(*parts: bytes, size: int = 8) -> str:
-    """The blake2b of these bytes, one part after another, as `size` bytes in hexadecimal digits."""
-    digest = blake2b(digest_size=size)
+def blake2b_hex(*parts: bytes) -> str:
+    """The blake2b of these bytes, one part after another: 8 bytes in hexadecimal digits."""
+    digest = blake2b(digest_size=8)
     for part in parts:
         digest.update(part)
     shown: str = digest.hexdigest()
