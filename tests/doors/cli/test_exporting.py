@@ -348,7 +348,7 @@ def test_a_zip_that_swells_is_refused(written):
     assert "compressed" in refused.stderr
 
 
-def test_another_file_is_refused_with_the_next_step(written):
+def test_what_is_no_export_is_told_apart(written):
     """A backup, a folder without a manifest and a missing file each say the next step."""
     ok("backup", written / "all.zip")
     assert "commonplace restore" in run("import", written / "all.zip").stderr

@@ -54,7 +54,7 @@ class Copy(Struct, frozen=True, kw_only=True):
         return _one_line(", ".join(self.tags))
 
     def headers(self) -> str:
-        """The lines of its frontmatter that name where it came from."""
+        """The lines of its frontmatter that name its origin."""
         keys = {
             FROM: self.program,
             ID: _one_line(self.id),

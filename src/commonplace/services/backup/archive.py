@@ -76,7 +76,7 @@ class ArchiveKind(Struct, frozen=True, kw_only=True):
         if any(i.compress_type != zipfile.ZIP_STORED or i.flag_bits & 1 for i in infos):
             raise self.unsound(path, "some of it is compressed or encrypted")
         if sum(info.file_size for info in infos) > size:
-            raise self.unsound(path, "its files claim to be larger than it is")
+            raise self.unsound(path, "its files are larger than itself")
         if archive.getinfo(MANIFEST).file_size > self.largest_manifest:
             raise self.unsound(path, "its manifest is too large")
         with self.sound(path):
@@ -87,7 +87,7 @@ class ArchiveKind(Struct, frozen=True, kw_only=True):
         there = {info.filename: info.file_size for info in archive.infolist()}
         there.pop(MANIFEST, None)
         if there != sizes:
-            raise self.unsound(path, "its manifest does not match what it holds")
+            raise self.unsound(path, "its manifest does not fit what it holds")
 
 
 def checked_pieces(

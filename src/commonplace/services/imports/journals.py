@@ -202,7 +202,7 @@ def _fate(there: TimelineEntry, draft: TimelineDraft) -> Outcome:
 
 
 class IntoPrivate:
-    """Writes into the user's private journal, a file an entry; its frontmatter names the origin.
+    """Writes into the user's private journal, one file for each entry, with its origin.
 
     Args:
         journal: The private journal.
