@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from datetime import UTC, date, datetime
 
 import pytest
 from tests.services.imports.reading import BERLIN, read, written
 
 from commonplace.core.errors import Invalid
+from commonplace.services.imports.notes import read_note
 
 NOTE = """---
 title: Coffee
@@ -46,6 +48,72 @@ def test_a_note_of_basic_memory_is_an_entry(tmp_path):
         ("late.md: 'soon' is not a time", "its created is not a time"),
         ("odd.md", "a file is not UTF-8"),
     ]
+
+
+FRONT = r"""---
+title: 'Tea: it''s "good", and the title is so long that it goes on
+  in the next line'
+type: "caf\xE9 \u2615 \U0001F956 a\tb \\ \"so\" it is \
+  \ joined"
+permalink: a plain one that is
+  folded
+tags:
+- 'a: b'
+- "it's"
+- one that is folded
+  as well
+- '#sign'
+metadata:
+  created: 2024-05-03
+  name: nested
+description: >-
+  Two lines
+  of a block
+summary: |
+  kept
+  apart
+# a remark
+---
+Text.
+"""
+
+
+def test_frontmatter_is_read_as_yaml_writes_it(tmp_path):
+    """Quotes, escapes and lines that are folded, as the programs' own YAML makes them."""
+    note = read_note(str(written(tmp_path / "a.md", FRONT)), str(tmp_path))
+    assert note.keys == {
+        "title": 'Tea: it\'s "good", and the title is so long that it goes on in the next line',
+        "type": 'café ☕ 🥖 a\tb \\ "so" it is  joined',
+        "permalink": "a plain one that is folded",
+        "created": "2024-05-03",
+        "name": "nested",
+        "description": "Two lines of a block",
+        "summary": "kept\napart",
+    }
+    assert note.lists == {"tags": ("a: b", "it's", "one that is folded as well", "#sign")}
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["'", '"', '"\\"', '"\\U99999999"', '"\\x"', "[", "[,]", "|", ">-", "- ", '"a', "\n  \n b"],
+)
+def test_what_is_no_yaml_hinders_no_note(tmp_path, value):
+    """Whatever stands there, the text is read."""
+    path = written(tmp_path / "a.md", f"---\ntitle: {value}\n---\nText.\n")
+    assert read_note(str(path), str(tmp_path)).body == "Text."
+
+
+@pytest.mark.parametrize("line", ["- a\n", "  on\n", "b: c\n", "  \\\n", "\n", "[", "'"])
+def test_a_frontmatter_of_any_size_is_read_in_one_pass(tmp_path, line):
+    """Ten times the lines take ten times as long, not a hundred times."""
+    taken = []
+    for count in (20_000, 200_000):
+        front = 'tags:\n- "x\n' + line * count
+        path = written(tmp_path / "a.md", f"---\n{front}\n---\nText.\n")
+        began = time.process_time()
+        assert read_note(str(path), str(tmp_path)).body == "Text."
+        taken.append(time.process_time() - began)
+    assert taken[1] < 40 * taken[0] + 0.5
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,16 @@ LARGEST_NOTE = 10 * 1024 * 1024
 _FRONT = re.compile(
     r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
-_KEY = re.compile(r"([A-Za-z_][\w .-]{0,63}?)[ \t]*:(?:[ \t]+(.*))?")
-_ITEM = re.compile(r"[ \t]*-[ \t]+(.+)")
+_KEY = re.compile(r"([A-Za-z_][\w .-]{0,63}?)[ \t]*:(?:[ \t]+(.*))?", re.DOTALL)
+_ITEM = re.compile(r"[ \t]*-[ \t]+(.+)", re.DOTALL)
+_BEGINS = re.compile(
+    r"(?P<name>(?:-|[^:\n]{1,64}:)[ \t]+)(?:(?P<block>[|>])[-+0-9]{0,2}|(?P<quote>[\"']?).+)"
+)
+"""A line that may go on in the next: a key or a sign of an item, and what is there of its value."""
+_ESCAPE = re.compile(r'[:-] ".*(?<!\\)(?:\\\\)*\\\Z', re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_ESCAPED = dict(zip("0abtnvfreN_LP", "\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
+"""What stands for a sign behind a backslash, as YAML 1.2 lists them (section 5.7)."""
 
 
 class Note(Struct, frozen=True, kw_only=True):
@@ -85,12 +94,12 @@ def read_note(path: str, folder: str) -> Note | NotTaken:
 
 def _parsed(front: str) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     keys: dict[str, str] = {}
-    lists: dict[str, tuple[str, ...]] = {}
+    lists: dict[str, list[str]] = {}
     last = ""
-    for line in front.splitlines():
+    for line in _unfolded(front):
         item = _ITEM.fullmatch(line)
         if item and last:
-            lists[last] = (*lists.get(last, ()), _plain(item[1]))
+            lists.setdefault(last, []).append(_plain(item[1]))
             continue
         found = _KEY.fullmatch(line.strip())
         if found is None:
@@ -98,13 +107,59 @@ def _parsed(front: str) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
         name, value = found[1].strip().lower(), (found[2] or "").strip()
         last = name if not value else ""
         if value.startswith("[") and value.endswith("]"):
-            lists.setdefault(name, tuple(_plain(x) for x in value[1:-1].split(",") if x.strip()))
+            lists.setdefault(name, [_plain(x) for x in value[1:-1].split(",") if x.strip()])
         elif value:
             keys.setdefault(name, _plain(value))
-    return keys, lists
+    return keys, {name: tuple(values) for name, values in lists.items()}
+
+
+def _unfolded(front: str) -> Iterator[str]:
+    """The lines with a key or an item, each with those it goes on in: they are indented more."""
+    parts: list[str] = []
+    begins: re.Match[str] | None = None
+    indent, blanks = 0, 0
+    for line in front.splitlines():
+        text = line.strip()
+        depth = len(line) - len(line.lstrip())
+        if not text:
+            blanks += 1
+            continue
+        if begins is not None and depth > indent:
+            if blanks:
+                parts.append("\n" * blanks)
+            elif begins["block"] and len(parts) > 1:
+                parts.append("\n" if begins["block"] == "|" else " ")
+            elif begins["quote"] == '"' and _backslashes(parts[-1]) % 2:
+                parts[-1] = parts[-1][:-1]
+            elif not begins["block"]:
+                parts.append(" ")
+            parts.append(text)
+        else:
+            yield "".join(parts)
+            begins, indent = _BEGINS.fullmatch(text), depth
+            parts = [begins["name"] if begins is not None and begins["block"] else text]
+        blanks = 0
+    yield "".join(parts)
+
+
+def _backslashes(text: str) -> int:
+    """How many end a text."""
+    return len(text) - len(text.rstrip("\\"))
 
 
 def _plain(value: str) -> str:
+    """The text of a value, which may be quoted."""
     value = value.strip()
-    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-    return value[1:-1] if quoted else value
+    if len(value) > 1 and value[0] == value[-1] == "'":
+        return value[1:-1].replace("''", "'")
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        return _ESCAPE.sub(_unescaped, value[1:-1])
+    return value
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code, sign = found[1] or found[2] or found[3], found[4]
+    if code:
+        number = int(code, 16)
+        return chr(number) if number <= sys.maxunicode else "\ufffd"
+    return _ESCAPED.get(sign, sign)
