@@ -7,10 +7,13 @@ WEIGHTS := $(VENV)/.weights
 OTHER_WEIGHTS := $(VENV)/.other-weights
 CHROMA := $(VENV)/.chroma
 BROWSER := $(VENV)/.browser
+# Programs whose files are imported, for the long tests alone: each in an environment of its own.
+IMPORTED := $(patsubst %,.tools/%/ready,jrnl basic-memory mcp-memory-service)
 # With uv where there is one, which is faster; else with the pip of the folder.
 UV := $(shell command -v uv 2>/dev/null)
 PIP := $(if $(UV),$(UV) pip,$(BIN)/python -m pip --disable-pip-version-check)
 INTO := $(if $(UV),--python $(BIN)/python)
+INSTALL_IN = $(if $(UV),$(UV) pip install --python $(1),$(BIN)/python -m pip --python $(1) install)
 
 # What a version of Python could change: text, time, settings, SQL, files, schemas of tools, the command line, the protocol.
 CORE := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite index/scoring search \
@@ -92,6 +95,18 @@ $(CHROMA): $(READY) requirements/chroma.txt
 	$(PIP) install $(INTO) --no-deps --only-binary :all: --require-hashes -r requirements/chroma.txt
 	touch $@
 
+# basic-memory needs a newer Python than we do; where there is none, its test is skipped. Two of its packages have no wheel.
+.tools/basic-memory/ready: PYTHON_OF_IT = $(shell for python in $(PYTHON) python3.14 python3.13 python3.12 $(HOME)/.pyenv/versions/3.1[2-4].*/bin/python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && { echo $$python; break; }; done)
+.tools/jrnl/ready .tools/mcp-memory-service/ready: PYTHON_OF_IT = $(BIN)/python
+$(IMPORTED): .tools/%/ready: requirements/%.txt | $(READY)
+	rm -rf .tools/$*
+	mkdir -p .tools/$*
+	@if [ -z "$(PYTHON_OF_IT)" ]; then echo "$* needs Python 3.12 or newer, which is not on this machine."; else \
+		echo "Installing $* ..." && $(PYTHON_OF_IT) -m venv --without-pip .tools/$* && \
+		$(call INSTALL_IN,.tools/$*/bin/python) --quiet --no-compile --no-deps --require-hashes -r requirements/$*.txt; fi
+	touch $@
+
 # The MCP Inspector needs a newer node than many systems have; both stay in this folder.
 .tools/ready: requirements/inspector/package-lock.json
 	mkdir -p .tools
@@ -126,15 +141,30 @@ test-browser: $(READY) $(WEIGHTS) $(BROWSER) .tools/axe/ready
 test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
 	$(BIN)/python -m pytest -m npm -n0 --no-skips
 
-test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA)
+test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(IMPORTED)
 	$(BIN)/python -m pytest -m long
 
 # Everything that tries to break the product, the long part too; writes its counts into the page.
 proof: $(READY) $(WEIGHTS)
 	$(BIN)/python -m pytest tests/proof -m "long or not long" --write-reliability
 
+# Without what their servers import only for search by meaning, for clouds and for other commands: 250 MB.
+UNUSED_BY_BASIC_MEMORY := agent-detector aiofile aiohappyeyeballs aiohttp aiosignal authlib caio cyclopts detect-installer \
+	docstring-parser fastapi-cli fastapi-cloud-cli fastar fastembed fastuuid filelock flatbuffers frozenlist fsspec hf-xet httptools \
+	huggingface-hub iniconfig jaraco-classes jaraco-context jaraco-functools jeepney jinja2 jiter jsonref jsonschema-path keyring litellm \
+	mdformat mdformat-frontmatter mdformat-gfm mdit-py-plugins mmh3 more-itertools multidict nodeenv numpy onnxruntime openai \
+	openapi-pydantic pathable pluggy propcache psycopg py-rust-stemmers pyperclip pyright pytest pytest-aio pytest-asyncio rich-rst \
+	rich-toolkit rignore ruamel-yaml secretstorage sentry-sdk sqlite-vec tiktoken tokenizers tqdm uvloop wcwidth websockets yarl
+UNUSED_BY_MEMORY_SERVICE := aiosqlite apscheduler build ifaddr joserfc authlib pypdf pyproject-hooks zeroconf
+PINNED := --universal --generate-hashes --no-header --no-annotate --upgrade
+
 lock:
-	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate --no-emit-package commonplace-memory --python-version 3.11 --upgrade -o requirements/dev.txt
+	uv pip compile pyproject.toml --extra dev $(PINNED) --no-emit-package commonplace-memory --python-version 3.11 -o requirements/dev.txt
+	echo jrnl | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/jrnl.txt
+	echo basic-memory | uv pip compile - $(PINNED) --python-version 3.12 $(addprefix --no-emit-package ,$(UNUSED_BY_BASIC_MEMORY)) -o requirements/basic-memory.txt
+	@# A sqlite3 that may load extensions, which that of many Pythons may not.
+	printf '%s\n' mcp-memory-service 'pysqlite3-binary; sys_platform == "linux" and platform_machine == "x86_64"' | \
+		uv pip compile - $(PINNED) --python-version 3.11 $(addprefix --no-emit-package ,$(UNUSED_BY_MEMORY_SERVICE)) -o requirements/mcp-memory-service.txt
 
 clean:
 	rm -rf $(VENV) .tools build dist
