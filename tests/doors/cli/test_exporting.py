@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import hashlib
 import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -346,6 +349,63 @@ def test_a_zip_that_swells_is_refused(written):
     refused = run("import", written / "bomb.zip")
     assert refused.exit_code == 2
     assert "compressed" in refused.stderr
+
+
+def climbs_out(archive, _members):
+    archive.writestr("../pwned.md", b"x")
+
+
+def is_absolute(archive, _members):
+    archive.writestr("/tmp/pwned.md", b"x")
+
+
+def links_out(archive, _members):
+    link = zipfile.ZipInfo("private/link.md")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    archive.writestr(link, b"/etc/passwd")
+
+
+def holds_a_name_twice(archive, members):
+    with warnings.catch_warnings(action="ignore"):
+        archive.writestr(*members[-1])
+
+
+def lies_over_itself(archive, _members):
+    """Many names for the bytes of one: they unpack into more than there is."""
+    first = archive.infolist()[0]
+    for number in range(2000):
+        again = copy.copy(first)
+        again.filename = again.orig_filename = f"private/{number}.md"
+        archive.filelist.append(again)
+        archive.NameToInfo[again.filename] = again
+
+
+HOSTILE_ZIPS = [
+    (climbs_out, "does not fit"),
+    (is_absolute, "does not fit"),
+    (links_out, "does not fit"),
+    (holds_a_name_twice, "a name twice"),
+    (lies_over_itself, "larger than itself"),
+]
+
+
+@pytest.mark.parametrize(("harm", "says"), HOSTILE_ZIPS, ids=[x.__name__ for x, _ in HOSTILE_ZIPS])
+def test_a_harmful_zip_is_refused(written, harm, says):
+    """Nothing of it is unpacked, and nothing at all is written."""
+    ok("export", written / "out.zip")
+    with zipfile.ZipFile(written / "out.zip") as sound:
+        members = [(name, sound.read(name)) for name in sound.namelist()]
+    with zipfile.ZipFile(written / "hostile.zip", "w") as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+        harm(archive, members)
+    empty_home(written)
+    before = sorted(written.iterdir())
+    refused = run("import", written / "hostile.zip")
+    assert refused.exit_code == 2
+    assert says in refused.stderr
+    assert "No entries" in ok("list")
+    assert sorted(written.iterdir()) == before
 
 
 def test_what_is_no_export_is_told_apart(written):
