@@ -184,6 +184,19 @@ def test_of_two_with_one_id_the_first_comes_in(tmp_path, into):
         assert done["items"][0]["why"] == "another with the same id came before it"
 
 
+@pytest.mark.parametrize("into", ["private", "timeline"])
+def test_an_entry_of_another_program_takes_the_place_of_none_here(graph, tmp_path, into):
+    """Whatever it says that it replaces."""
+    run("import", "server-memory", str(graph))
+    old = ref_of("tea")
+    path = tmp_path / "m.json"
+    metadata = {"supersedes": old, "superseded_by": old}
+    path.write_text(json.dumps([{"id": "x", "memory": "Ada hates tea.", "metadata": metadata}]))
+    assert facts("import", "mem0", str(path), "--into", into)["new"] == 1
+    opened = facts("open", old)
+    assert (opened["superseded_by"], opened["supersedes"]) == ("", "")
+
+
 def test_hostile_values_hinder_no_other_entry(tmp_path):
     """Nested beyond measure, too long, no JSON, no text for UTF-8."""
     deep: dict[str, object] = {}

@@ -17,6 +17,7 @@ from commonplace.core.ids import key_id
 from commonplace.journals.private.copied import Copy, check_copy, digest_of_copy
 from commonplace.journals.timeline.entry import (
     KEYS,
+    SUPERSEDES,
     TimelineDraft,
     check_time,
     names_of,
@@ -159,7 +160,8 @@ class IntoTimeline:
         if isinstance(entry, Refused):
             return entry
         metadata = {
-            **entry.metadata,
+            # What another program calls so is no link between entries here.
+            **{name: value for name, value in entry.metadata.items() if name != SUPERSEDES},
             **({_TYPE: entry.kind} if entry.kind else {}),
             **({"tags": list(entry.tags)} if entry.tags else {}),
             IMPORTED_FROM: program,
