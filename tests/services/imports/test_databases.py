@@ -76,6 +76,20 @@ def test_deleted_ones_and_links_are_left_out(memories):
     ]
 
 
+def test_what_a_newer_memory_replaced_is_left_out(memories):
+    """As the program itself finds only the newest; an empty column says nothing."""
+    with closing(sqlite3.connect(memories)) as database, database:
+        database.execute("ALTER TABLE memories ADD COLUMN superseded_by TEXT")
+        database.execute(ADD, ("h2", "Ada likes coffee.", "", 1.0))
+        database.execute("UPDATE memories SET superseded_by = 'h2' WHERE content_hash = 'h1'")
+        database.execute("UPDATE memories SET superseded_by = '' WHERE content_hash = 'h2'")
+    taken, left = read("mcp-memory-service", memories)
+    assert [each.id for each in taken] == ["h2"]
+    assert [(each.why, each.where) for each in left] == [
+        ("replaced there by a newer memory", "row 1 of memories")
+    ]
+
+
 def test_what_a_running_program_wrote_last_is_read(memories):
     """It stands in the log alone, which stays as it is; a lock does not matter."""
     with closing(sqlite3.connect(memories, isolation_level=None)) as database:

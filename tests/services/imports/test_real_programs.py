@@ -158,25 +158,19 @@ class MemoryService:
         found = re.search(r"hash: ([0-9a-f]{64})", said)
         assert found, said
         if at:
-            instant = datetime.fromisoformat(at).replace(tzinfo=UTC)
-            self._update(
-                found[1],
-                preserve_timestamps=False,
-                created_at=instant.timestamp(),
-                created_at_iso=instant.isoformat(),
-            )
+            self._set_time(found[1], at)
         return found[1]
 
-    def _update(self, memory, *, preserve_timestamps=True, **updates):
-        self._server.call(
-            "memory_update",
-            content_hash=memory,
-            preserve_timestamps=preserve_timestamps,
-            updates=updates,
-        )
+    def _set_time(self, memory, at):
+        instant = datetime.fromisoformat(at).replace(tzinfo=UTC)
+        times = {"created_at": instant.timestamp(), "created_at_iso": instant.isoformat()}
+        self._update(memory, preserve_timestamps=False, updates=times)
+
+    def _update(self, memory, **more):
+        return self._server.call("memory_update", content_hash=memory, **more)
 
     def write(self):
-        """Memories of three days, and one that is deleted there."""
+        """Memories of three days, one that is deleted there, and one that a newer one replaced."""
         self._tea = self._store(
             "Ada likes tea — ☕ être 日本語",
             at="2024-05-03T09:30",
@@ -186,9 +180,16 @@ class MemoryService:
         )
         self._store('Herring\n\n"boats"\tcame \\ in {1}', at="2024-05-04T22:00", tags="sea,日本")
         self._store("Bread with rye 🥖", at="2025-01-01T00:00", tags=[])
-        self._gone = self._store("To be deleted at once: a wheelbarrow.")
-        self._server.call("memory_delete", content_hash=self._gone)
+        gone = self._store("To be deleted at once: a wheelbarrow.")
+        self._server.call("memory_delete", content_hash=gone)
+        old = self._store("Coffee comes on Mondays.")
+        newer = {"content": "Coffee comes on Fridays.", "tags": ["shop"]}
+        said = self._update(old, versioned=True, updates=newer)
+        self._set_time(
+            *[x for x in re.findall("[0-9a-f]{64}", said) if x != old][:1], "2025-03-04T05:06"
+        )
         return {
+            "coffee": ("Coffee comes on Fridays.", "2025-03-04T05:06", ["shop"]),
             "tea": (
                 "Ada likes tea — ☕ être 日本語",
                 "2024-05-03T09:30",
@@ -200,7 +201,7 @@ class MemoryService:
 
     def change(self):
         """A memory has other tags; another is stored. Its content is its identity there."""
-        self._update(self._tea, tags=["tea", "kettle"])
+        self._update(self._tea, updates={"tags": ["tea", "kettle"]})
         self._store("Milk goes in last.")
         return "tea", "kettle"
 

@@ -60,6 +60,8 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
 def _memory(row: dict[str, Any], where: str, zone: tzinfo) -> Read:
     if row.get("deleted_at") is not None:
         return NotTaken(why="deleted there", where=where)
+    if row.get("superseded_by"):
+        return NotTaken(why="replaced there by a newer memory", where=where)
     its_id, text = row["content_hash"], row["content"]
     if not (isinstance(its_id, str) and its_id):
         return NotTaken(why="its content_hash is not a text", where=where)
