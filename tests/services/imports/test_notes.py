@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from datetime import UTC, date, datetime
 
@@ -116,13 +115,30 @@ def test_a_frontmatter_of_any_size_is_read_in_one_pass(tmp_path, line):
     assert taken[1] < 40 * taken[0] + 0.5
 
 
-def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
-    """It is left out."""
-    secret = written(tmp_path / "elsewhere" / "secret.md", "key")
-    (tmp_path / "notes").mkdir()
-    os.symlink(secret, tmp_path / "notes" / "a.md")
-    taken, left = read("basic-memory", tmp_path / "notes")
-    assert not taken
+@pytest.mark.parametrize(
+    ("program", "name", "content"),
+    [
+        ("basic-memory", "a.md", "key"),
+        ("obsidian", "2024-05-03.md", "key"),
+        ("claude-memory", "memory/a.md", "key"),
+        ("jrnl", "2024/05/03.txt", "[2024-05-03 09:30] key"),
+        (
+            "day-one",
+            "Journal.json",
+            '{"entries": [{"uuid": "1", "creationDate": 1, "text": "key"}]}',
+        ),
+    ],
+)
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path, program, name, content):
+    """It is left out, and named."""
+    secret = written(tmp_path / "elsewhere" / "secret", content)
+    link = tmp_path / "notes" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(secret)
+    sound = link.with_name({".md": "2024-05-04.md", ".txt": "04.txt"}.get(link.suffix, "b.json"))
+    written(sound, content.replace("key", "sound").replace('"1"', '"2"'))
+    taken, left = read(program, tmp_path / "notes")
+    assert ["sound" in each.text for each in taken] == [True]
     assert [each.why for each in left] == ["a link to another place"]
 
 

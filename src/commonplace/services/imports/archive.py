@@ -23,8 +23,10 @@ _HARMLESS = 64 * 1024 * 1024
 _MOST_UNPACKED = 8 * 1024**3
 
 
-def json_members(path: str) -> Iterator[tuple[str, IO[bytes]]]:
+def json_members(path: str) -> Iterator[tuple[str, IO[bytes] | None]]:
     """The name and the bytes of each JSON file that stands at the top of an export, by name.
+
+    A link has no bytes: what made the folder may have had it lead anywhere.
 
     Raises:
         Invalid: The archive is damaged, encrypted, or swells beyond measure.
@@ -34,6 +36,9 @@ def json_members(path: str) -> Iterator[tuple[str, IO[bytes]]]:
         for name in sorted(os.listdir(path)):
             whole = os.path.join(path, name)
             if name.lower().endswith(".json") and os.path.isfile(whole):
+                if os.path.islink(whole):
+                    yield name, None
+                    continue
                 with regular_file(whole) as file:
                     yield name, file
         return

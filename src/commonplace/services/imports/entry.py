@@ -21,6 +21,9 @@ _MILLISECONDS = 1e11
 """A number of seconds this large would be the year 5138: it counts milliseconds."""
 _SHOWN = 60
 
+A_LINK = "a link to another place"
+"""Why a file of a folder is left out: links are not followed, which may lead to anything."""
+
 
 class ForeignEntry(Struct, frozen=True, kw_only=True):
     """An entry of another program.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.services.imports.entry import NotTaken
+from commonplace.services.imports.entry import A_LINK, NotTaken
 from commonplace.services.imports.json_pieces import regular_file
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def read_note(path: str, folder: str) -> Note | NotTaken:
     """A note of a folder; what cannot be read hinders no other."""
     name = os.path.relpath(path, folder).replace(os.sep, "/")
     if os.path.islink(path):
-        return NotTaken(why="a link to another place", where=name)
+        return NotTaken(why=A_LINK, where=name)
     try:
         with regular_file(path) as file:
             content = file.read(LARGEST_NOTE + 1)

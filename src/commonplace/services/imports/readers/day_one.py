@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.services.imports.archive import json_members
-from commonplace.services.imports.entry import ForeignEntry, NotTaken, instant_of, text_in, texts_in
+from commonplace.services.imports.entry import (
+    A_LINK,
+    ForeignEntry,
+    NotTaken,
+    instant_of,
+    text_in,
+    texts_in,
+)
 from commonplace.services.imports.json_pieces import JsonPieces
 
 if TYPE_CHECKING:
@@ -43,6 +50,9 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
     attached: Counter[str] = Counter()
     has_entries = False
     for name, file in json_members(path):
+        if file is None:
+            yield NotTaken(why=A_LINK, where=name)
+            continue
         for each in _journal(file, path, name, zone, attached):
             has_entries = True
             yield each

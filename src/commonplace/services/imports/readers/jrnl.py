@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
-from commonplace.services.imports.entry import ForeignEntry, NotTaken, instant_of, text_in, texts_in
+from commonplace.services.imports.entry import (
+    A_LINK,
+    ForeignEntry,
+    NotTaken,
+    instant_of,
+    text_in,
+    texts_in,
+)
 from commonplace.services.imports.json_pieces import JsonPieces, regular_file
 
 if TYPE_CHECKING:
@@ -54,6 +61,9 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
         found = 0
         for each in _day_files(path):
             found += 1
+            if os.path.islink(each):
+                yield NotTaken(why=A_LINK, where=os.path.relpath(each, path))
+                continue
             with regular_file(each) as file:
                 yield from _texts(file, each, zone, names)
         if not found:
