@@ -98,6 +98,25 @@ def test_a_hostile_archive_is_refused(tmp_path):
         read("day-one", tmp_path / "other.zip")
 
 
+def test_names_and_links_in_an_archive_lead_nowhere(tmp_path):
+    """What they hold is read in place: nothing is unpacked, and no link is followed."""
+    export = json.dumps({"entries": [WALK]})
+    secret = written(tmp_path / "secret.json", export.replace("A1", "S1"))
+    archive = tmp_path / "in" / "export.zip"
+    archive.parent.mkdir()
+    link = zipfile.ZipInfo("Link.json")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("../climbs.json", export)
+        made.writestr("/absolute.json", export.replace("A1", "A2"))
+        made.writestr(link, f'"{secret}"')
+    before = sorted(tmp_path.rglob("*"))
+    taken, left = read("day-one", archive)
+    assert [each.id for each in taken] == ["A1", "A2"]
+    assert [each.why for each in left] == ["pictures of entries"]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def event(at, seconds, **data):
     """An event of ActivityWatch's."""
     return {"id": 1, "timestamp": at, "duration": seconds, "data": data}
