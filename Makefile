@@ -96,7 +96,7 @@ $(CHROMA): $(READY) requirements/chroma.txt
 	touch $@
 
 # basic-memory needs a newer Python than we do; where there is none, its test is skipped. Two of its packages have no wheel.
-.tools/basic-memory/ready: PYTHON_OF_IT = $(shell for python in $(PYTHON) python3.14 python3.13 python3.12 $(HOME)/.pyenv/versions/3.1[2-4].*/bin/python; do \
+.tools/basic-memory/ready: PYTHON_OF_IT = $(shell for python in $(PYTHON) python3.14 python3.13 python3.12 $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.1[2-4].*/bin/python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && { echo $$python; break; }; done)
 .tools/jrnl/ready .tools/mcp-memory-service/ready: PYTHON_OF_IT = $(BIN)/python
 $(IMPORTED): .tools/%/ready: requirements/%.txt | $(READY)
