@@ -32,6 +32,12 @@ COMMANDS = {
     ("recall", "harbour"): 600.0,
 }
 """What people type, and how many milliseconds it may take on a quiet machine."""
+_ONE_OF_EACH = (
+    ("notebook", "write", "harbour", "the light is green"),
+    ("timeline", "add", "left the harbour"),
+    ("memory", "save", "todo", "--title", "paint the pier"),
+)
+"""What fills the journals that no command above writes to."""
 
 
 def start_figures(homes: dict[int, Home], question: str, *, repetitions: int) -> list[Figure]:
@@ -107,8 +113,10 @@ def _help_figure(home: Home, *, repetitions: int) -> Figure:
 def command_figures(home: Home, *, repetitions: int) -> list[Figure]:
     """What commands cost from their spawn to their end, against Python that does nothing.
 
-    home: what is written into it stays.
+    home: what is written into it stays; every journal but transcripts gets an entry first.
     """
+    for entry in _ONE_OF_EACH:
+        _run([*_command(), *entry], home)
     figures = [_help_figure(home, repetitions=repetitions)]
     for words, limit in COMMANDS.items():
         measured, bare = [], []

@@ -486,7 +486,7 @@ class Tallying(Protocol):
     """An index that can say how much it holds of each journal."""
 
     def tally(self, identity: str) -> list[Tally]:
-        """A tally of each journal that has a doc, by name; pending as in `counts`."""
+        """A tally of each kind of docs of each journal, by both names; pending as in `counts`."""
         ...
 
 

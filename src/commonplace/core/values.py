@@ -284,12 +284,13 @@ class Counts(Struct, frozen=True, kw_only=True):
 
 
 class Tally(Struct, frozen=True, kw_only=True):
-    """How much an index holds of one journal: docs, those without a vector of one encoder.
+    """How much an index holds of one kind of docs: all, and those without a vector of one encoder.
 
     newest: when the latest of them was, by its own time; None where there is none.
     """
 
     journal: str
+    kind: str
     docs: int
     pending: int
     newest: datetime | None = None

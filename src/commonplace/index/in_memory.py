@@ -159,16 +159,22 @@ class MemoryOwnerIndex:
             return Counts(docs=len(self._held), pending=len(self._pending(identity)), bytes=0)
 
     def tally(self, identity: str) -> list[Tally]:
-        """How much is held of each journal; see the port."""
+        """How much is held of each kind of docs; see the port."""
         with self._lock:
-            pending = Counter(each.doc.journal for each in self._pending(identity))
-            held: dict[str, list[datetime]] = {}
+            pending = Counter((x.doc.journal, x.doc.kind) for x in self._pending(identity))
+            held: dict[tuple[str, str], list[datetime]] = {}
             for each in self._held.values():
-                held.setdefault(each.doc.journal, []).append(each.doc.at)
-            return [
-                Tally(journal=name, docs=len(times), pending=pending[name], newest=max(times))
-                for name, times in sorted(held.items())
-            ]
+                held.setdefault((each.doc.journal, each.doc.kind), []).append(each.doc.at)
+        return [
+            Tally(
+                journal=name[0],
+                kind=name[1],
+                docs=len(times),
+                pending=pending[name],
+                newest=max(times),
+            )
+            for name, times in sorted(held.items())
+        ]
 
     def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
         """When the docs of some refs were; see `core.ports.DatesRefs`."""

@@ -67,11 +67,11 @@ class MergedIndex:
         )
 
     def tally(self, identity: str) -> list[Tally]:
-        """How much is held of each journal, each of which lies in one of them."""
+        """How much is held of each kind of docs of each journal, which lies in one of them."""
         found = self._of_each(
             lambda each: each.tally(identity) if isinstance(each, Tallying) else []
         )
-        return sorted((each for tallies in found for each in tallies), key=lambda x: x.journal)
+        return sorted((x for tallies in found for x in tallies), key=lambda x: (x.journal, x.kind))
 
     def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
         """When the docs of some refs were, each of which lies in one of them."""

@@ -426,19 +426,21 @@ class IndexContract:
         assert (counts.docs, counts.pending) == (1, 0)
         assert set(self.find(mine, "harbour")) == {"n:1"}
 
-    def test_each_journal_is_tallied(self, index: Index) -> None:
+    def test_each_kind_of_docs_is_tallied(self, index: Index) -> None:
         """Its docs, those that wait for a vector, when the latest was; a blank one never waits."""
         docs = [a_doc(f"n:{i}", "harbour", minutes=i) for i in (5, 9, 7)]
+        docs.append(a_doc("n:6", "wood", kind="summary", minutes=6))
         mine = self.filled(index, [*docs, a_doc("l:1", "wood", journal="log", minutes=-3)])
         if not isinstance(mine, Tallying):
             return
         mine.apply([Put(a_doc("n:8", "later", minutes=8)), Put(a_doc("n:1", " "))])
-        late, early = (START + timedelta(minutes=minutes) for minutes in (9, -3))
+        late, middle, early = (START + timedelta(minutes=minutes) for minutes in (9, 6, -3))
         assert mine.tally(self.encoder.identity) == [
-            Tally(journal="log", docs=1, pending=0, newest=early),
-            Tally(journal="notes", docs=5, pending=1, newest=late),
+            Tally(journal="log", kind="entry", docs=1, pending=0, newest=early),
+            Tally(journal="notes", kind="entry", docs=5, pending=1, newest=late),
+            Tally(journal="notes", kind="summary", docs=1, pending=0, newest=middle),
         ]
-        assert [each.pending for each in mine.tally("other:64:mean:l2:11111111")] == [1, 4]
+        assert [each.pending for each in mine.tally("other:64:mean:l2:11111111")] == [1, 4, 1]
         empty = index.of_owner("bob")
         assert isinstance(empty, Tallying)
         assert empty.tally("") == []

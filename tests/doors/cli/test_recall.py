@@ -208,4 +208,5 @@ def test_status_tells_summaries_apart_from_entries():
     run("rollup", "--due")
     (row,) = [x for x in facts("status")["journals"] if x["journal"] == "timeline"]
     assert (row["entries"], row["summaries"]) == (2, 5)
+    assert row["last_write"].startswith("2024-03-05T10:25")
     assert "timeline has 5 summaries besides." in run("status").stdout

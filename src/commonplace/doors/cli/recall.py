@@ -101,5 +101,4 @@ def open_ref(ref: str, for_model: bool, as_json: bool) -> None:
 def status(as_json: bool) -> None:
     """Show what each journal holds."""
     with opened() as app:
-        app.filing.sweep()
         show(app.recall.tools.status(), as_json)

@@ -253,12 +253,12 @@ class PostgresOwnerIndex:
         return Counts(docs=docs, pending=pending, bytes=0)
 
     def tally(self, identity: str) -> list[Tally]:
-        """How much is held of each journal; see the port. Raises: Unavailable."""
+        """How much is held of each kind of docs; see the port. Raises: Unavailable."""
         with self._reading() as tx:
             rows = tx.query("tally", model=plain(identity)).fetchall()
         return [
-            Tally(journal=journal, docs=docs, pending=pending, newest=instant(newest))
-            for journal, docs, pending, newest in rows
+            Tally(journal=journal, kind=kind, docs=docs, pending=pending, newest=instant(newest))
+            for journal, kind, docs, pending, newest in rows
         ]
 
     def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:

@@ -201,9 +201,10 @@ LEFT JOIN wb_models AS m ON m.user_id = i.user_id AND m.model_tag = %(model)s
 WHERE i.user_id = %(user)s;
 
 -- name: tally
--- How many docs of each journal there are, how many wait for a model, when the latest was.
+-- How many docs of each kind there are, how many wait for a model, when the latest was.
 SELECT
     s.journal,
+    s.kind,
     count(*),
     count(*) FILTER (WHERE NOT d.blank AND NOT EXISTS (
         SELECT FROM wb_embeddings AS e
@@ -211,7 +212,8 @@ SELECT
     )),
     max(d.at_us)
 FROM wb_docs AS d JOIN wb_facets AS s ON s.user_id = d.user_id AND s.id = d.facet
-WHERE d.user_id = %(user)s GROUP BY s.journal ORDER BY s.journal COLLATE "C";
+WHERE d.user_id = %(user)s GROUP BY s.journal, s.kind
+ORDER BY s.journal COLLATE "C", s.kind COLLATE "C";
 
 -- name: list_unencoded
 -- Docs with words in them and no vector of a model, newest first.

@@ -251,14 +251,18 @@ class SqliteOwnerIndex:
         return Counts(docs=docs, pending=pending, bytes=self._file.bytes_on_disk())
 
     def tally(self, identity: str) -> list[Tally]:
-        """How much is held of each journal; see the port. Raises: Unavailable."""
+        """How much is held of each kind of docs; see the port. Raises: Unavailable."""
 
         def read(conn: sqlite3.Connection, encoder: int) -> list[Tally]:
             waits = self._count_pending(conn, encoder)
             query = self._sql["tally" if waits else "tally_encoded"]
             return [
-                Tally(journal=journal, docs=docs, pending=pending, newest=instant(newest))
-                for journal, docs, pending, newest in conn.execute(query, {"encoder": encoder})
+                Tally(
+                    journal=journal, kind=kind, docs=docs, pending=waiting, newest=instant(newest)
+                )
+                for journal, kind, docs, waiting, newest in conn.execute(
+                    query, {"encoder": encoder}
+                )
             ]
 
         with self._file.using() as (conn, _), snapshot(conn):

@@ -170,23 +170,24 @@ SELECT (SELECT docs FROM state) - count(*) FROM docs WHERE blank <> 0;
 SELECT docs FROM state;
 
 -- name: tally
--- How many docs of each journal there are, how many wait for an encoder, when the latest was.
+-- How many docs of each kind there are, how many wait for an encoder, when the latest was.
 SELECT
     facets.journal,
+    facets.kind,
     count(*),
     sum(docs.blank = 0 AND NOT EXISTS (
         SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder
     )),
     max(docs.at_us)
 FROM docs JOIN facets ON facets.id = docs.facet
-GROUP BY facets.journal ORDER BY facets.journal;
+GROUP BY facets.journal, facets.kind ORDER BY facets.journal, facets.kind;
 
 -- name: tally_encoded
 -- The same where none waits: half the time, and what is asked for most.
-SELECT facets.journal, sum(counted.docs), 0, max(counted.at_us)
+SELECT facets.journal, facets.kind, sum(counted.docs), 0, max(counted.at_us)
 FROM (SELECT facet, count(*) AS docs, max(at_us) AS at_us FROM docs GROUP BY facet) AS counted
 JOIN facets ON facets.id = counted.facet
-GROUP BY facets.journal ORDER BY facets.journal;
+GROUP BY facets.journal, facets.kind ORDER BY facets.journal, facets.kind;
 
 -- name: list_scopes
 -- Each journal and scope with a doc in it.

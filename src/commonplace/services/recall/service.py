@@ -244,13 +244,6 @@ class RecallService(Struct, frozen=True, kw_only=True):
         kinds = within.kinds or [x for each in self.journals.values() for x in each.kinds]
         return replace(within, kinds=tuple(x for x in kinds if x not in summaries))
 
-    def count_summaries(self) -> int:
-        """How many of the timeline's docs are summaries of others. Raises: Unavailable."""
-        from commonplace.journals.timeline.entry import JOURNAL, ROLLUP_TYPES
-
-        kinds = tuple(ROLLUP_TYPES.values())
-        return len(self.finder.times(Filter(journals=(JOURNAL,), kinds=kinds)))
-
     def count_in(self, periods: Sequence[Interval], *, within: Filter) -> list[int]:
         """How many entries lie in each of some periods. Raises: Unavailable.
 

@@ -36,6 +36,7 @@ class JournalStatus(Struct, frozen=True, kw_only=True):
         entries: Those the index knows after a look at the journals; no summaries.
         summaries: What was made of entries: the timeline's rollups.
         pending: Those of both without a vector.
+        last_write: When the newest entry was; a summary bears the end of its period.
         trouble: Why not all of it is in the index; empty where it is.
     """
 
@@ -71,38 +72,34 @@ class RecallStatus(Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...]
 
 
-def read_status(service: RecallService) -> RecallStatus:
-    """The state of each journal, the index and the encoder; never raises for a part."""
+def read_status(service: RecallService, *, sweeps: bool = False) -> RecallStatus:
+    """The state of each journal, the index and the encoder; never raises for a part.
+
+    sweeps: Whether edits in place are looked for as well, however long that takes.
+    """
     encoder = service.encoder()
     trouble: dict[str, str] = {}
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, list[Tally]] = {}
     size: int | None = None
-    summaries = 0
     try:
-        service.filing.refresh(policy.FILING_WAIT_S)
+        if sweeps:
+            service.filing.sweep()
+        else:
+            service.filing.refresh(policy.FILING_WAIT_S)
         if isinstance(service.index, Tallying):
-            tallies = {each.journal: each for each in service.index.tally(encoder.identity)}
-        if _TIMELINE in tallies:
-            summaries = service.count_summaries()
+            for each in service.index.tally(encoder.identity):
+                tallies.setdefault(each.journal, []).append(each)
         size = service.index.counts(encoder.identity).bytes
     except CommonplaceError as exc:
         trouble["index"] = exc.explained(shows_paths=service.shows_paths)
     trouble |= {each.journal: each.why for each in reversed(service.filing.behind())}
     trouble |= service.lost
     names = dict.fromkeys([*service.journals, *service.lost, *tallies])
-    nothing = None if size is None else 0
     return RecallStatus(
         journals=tuple(
-            JournalStatus(
-                name=name,
-                entries=(
-                    tallies[name].docs - (summaries if name == _TIMELINE else 0)
-                    if name in tallies
-                    else nothing
-                ),
-                summaries=summaries if name == _TIMELINE else 0,
-                pending=tallies[name].pending if name in tallies else nothing,
-                last_write=tallies[name].newest if name in tallies else None,
+            _journal_status(
+                name,
+                None if size is None else tallies.get(name, ()),
                 trouble=trouble.get(name, ""),
             )
             for name in names
@@ -115,6 +112,24 @@ def read_status(service: RecallService) -> RecallStatus:
         imported=service.imported(),
         last_backup=service.last_backup(),
         left_out=service.left_out,
+    )
+
+
+def _journal_status(name: str, tallies: Sequence[Tally] | None, *, trouble: str) -> JournalStatus:
+    """tallies: Of its kinds of docs; None where the index cannot be read."""
+    summed_up: frozenset[str] = frozenset()
+    if name == _TIMELINE and tallies:
+        from commonplace.journals.timeline.entry import ROLLUP_TYPES
+
+        summed_up = frozenset(ROLLUP_TYPES.values())
+    written = [each for each in tallies or () if each.kind not in summed_up]
+    return JournalStatus(
+        name=name,
+        entries=None if tallies is None else sum(each.docs for each in written),
+        summaries=sum(each.docs for each in tallies or () if each.kind in summed_up),
+        pending=None if tallies is None else sum(each.pending for each in tallies),
+        last_write=max((each.newest for each in written if each.newest), default=None),
+        trouble=trouble,
     )
 
 

@@ -31,8 +31,8 @@ def status_page(service: RecallService) -> str:
 
 
 def status_answer(service: RecallService) -> Answer:
-    """A line for each journal, the index's size and the encoder's state."""
-    status = read_status(service)
+    """A line for each journal, the index's size and the encoder's state, after a sweep."""
+    status = read_status(service, sweeps=True)
     return Answer(text="\n".join(_lines(status, service.zone)), facts=_facts(status))
 
 
