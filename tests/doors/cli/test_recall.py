@@ -122,6 +122,22 @@ def test_a_project_is_opened_from_another(written, tmp_path):
     assert facts("open", ref)["where"] == str(garden)
 
 
+def test_the_path_that_a_search_shows_of_the_notebook_opens_its_overview(tmp_path):
+    """Of a file in a folder of the notebook too; nothing that is not a section's is opened."""
+    run("notebook", "write", "api/cache", "the key was wrong", "--overview", "Keyed by user.")
+    (hit,) = facts("recall", "wrong key", "--kind", "entry", "--journal", "notebook")["items"]
+    path = Path(hit["where"])
+    opened = facts("open", path)
+    assert (opened["ref"], opened["text"].strip()) == ("notebook:api/cache", "Keyed by user.")
+    assert run("open", path.parent / "errors.md").exit_code == 3
+    assert run("open", path.parents[1] / ".git" / "HEAD").exit_code == 2
+    (outside := tmp_path / "secret.md").write_text("the quokkarine")
+    for outward in (outside, path.parent / ".." / ".." / ".." / "secret.md"):
+        done = run("open", outward)
+        assert done.exit_code != 0
+        assert "quokkarine" not in done.stdout
+
+
 def test_each_error_has_its_code(written):
     """2 for an argument, 3 for what is not there; the sentence says what to do."""
     for words, code, told in [

@@ -6,12 +6,14 @@ Never writes, and never answers from anything but the notebook's own branch.
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Denied, NotFound
+from commonplace.core.text import opening
 from commonplace.core.values import Glimpse, Page
 from commonplace.journals.notebook.format import ENTRY, JOURNAL, OVERVIEW, ref_of
-from commonplace.journals.notebook.names import SectionAddress, file_of, parse_address
+from commonplace.journals.notebook.names import SectionAddress, file_of, find_section, parse_address
 
 if TYPE_CHECKING:
     from commonplace.journals.notebook.ledger import EntryLine
@@ -41,6 +43,20 @@ class NotebookPages:
         """
         address = parse_address(ref)
         return self._entry(address) if address.entry else self._overview(address.section)
+
+    def read_path(self, path: str) -> Page:
+        """The overview of the section whose file this is; see the port `OpensPaths`.
+
+        The text is the branch's: no file is read.
+        Raises: Denied, NotFound, Unavailable.
+        """
+        folder, shown = self._notebook.repo.folder, repr(opening(path, 200))
+        if not PurePath(path).is_relative_to(folder):
+            raise Denied(f"{shown} lies outside the notebook.")
+        section = find_section(PurePath(path).relative_to(folder).as_posix())
+        if section is None:
+            raise NotFound(f"{shown} is not the file of a section.")
+        return self._overview(section)
 
     def _entry(self, address: SectionAddress) -> Page:
         entry = self._notebook.read_entry(address)

@@ -290,10 +290,16 @@ class RecallService(Struct, frozen=True, kw_only=True):
                 "Here entries go by their refs, and by no path of the machine that keeps them.",
                 hint="Use a ref that a search or a list has shown.",
             )
+        failed: Denied | NotFound | None = None
         for journal in self.journals.values():
             if isinstance(journal, OpensPaths):
-                return journal.read_path(path)
-        raise NotFound(f"No entry {opening(path, 100)!r}.")
+                try:
+                    return journal.read_path(path)
+                except Denied as exc:  # it lies elsewhere, perhaps in the next journal
+                    failed = failed or exc
+                except NotFound as exc:
+                    failed = exc
+        raise failed or NotFound(f"No entry {opening(path, 100)!r}.")
 
     def _understand(self, query: str, when: str) -> RecallQuestion:
         from commonplace.core.when.inside import find_when
