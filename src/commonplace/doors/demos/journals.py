@@ -61,15 +61,15 @@ async def _tour(home: Path) -> None:
         say("The tools an assistant sees:", "\n".join(f"  {t.name}" for t in listed.tools))
         for thoughts in _WRITTEN:
             await _call(client, "process_thoughts", thoughts)
-        await _call(client, "search_journal", {"query": "trouble with concurrent writers"})
-        await _call(client, "search_journal", {"query": "rounding", "sections": ["project_notes"]})
-        await _call(client, "search_journal", {"query": "slow builds", "when": "yesterday"})
-        recent = await _call(client, "list_recent_entries", {"limit": 2})
-        await _call(client, "read_journal_entry", {"path": recent["entries"][0]["ref"]})
         await _call(
             client, "add_entry", {"message": "deployed the invoice service", "tags": ["release"]}
         )
-        await _call(client, "recall", {"query": "why do we round invoices per line?", "limit": 2})
+        await _call(client, "recall", {"query": "trouble with concurrent writers", "limit": 2})
+        why = {"query": "why do we round invoices per line?", "limit": 2}
+        found = await _call(client, "recall", why)
+        await _call(client, "open_ref", {"ref": found["results"][0]["ref"]})
+        await _call(client, "list_by_time", {"when": "yesterday"})
+        await _call(client, "find_when_i", {"what": "deployed"})
     say("The same entries, plain files you own:", _tree(home))
     say("Now give it to your assistant:", _paste())
 
