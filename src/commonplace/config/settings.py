@@ -25,6 +25,7 @@ from commonplace.config.values import (
 from commonplace.core.errors import Invalid
 from commonplace.core.files import make_folder, may_exist, replace_file, translated
 from commonplace.core.projects import HERE, PROJECT_FILE, project_of
+from commonplace.core.text import nearest
 from commonplace.core.toml import parse_toml
 from commonplace.journals.table import TOOLSETS, with_parts
 
@@ -238,7 +239,14 @@ def _setting(key: str, named: str) -> Setting:
     for setting in SETTINGS:
         if setting.key == key:
             return setting
-    raise unknown(named, key, [setting.key for setting in SETTINGS])
+    raise unknown_setting(named, key)
+
+
+def unknown_setting(named: str, key: str) -> Invalid:
+    """The error for a key that no setting has; the nearest one is proposed."""
+    near = nearest(key, [setting.key for setting in SETTINGS])
+    hint = f"Did you mean {near}?" if near else "See `commonplace config show`."
+    return Invalid(f"Unknown: {named}.", hint=hint)
 
 
 def _parsed(setting: Setting, layer: _Layer, home: Path | None, toolsets: Sequence[str]) -> object:

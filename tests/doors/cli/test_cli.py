@@ -425,11 +425,56 @@ def test_config_set_and_path(tmp_path):
     }
 
 
-def test_config_set_refuses_an_unknown_key():
+def test_config_set_says_what_goes_before_the_file(monkeypatch):
+    """Else a person would wonder why nothing changed."""
+    monkeypatch.setenv("COMMONPLACE_OWNER", "ann")
+    done = run("config", "set", "owner", "ben")
+    assert "Note: It stays ann: environment COMMONPLACE_OWNER goes before this file." in done.stdout
+    assert run("config", "get", "owner").stdout == "ann\n"
+    assert "Note" not in run("config", "set", "log", "x.log").stdout
+
+
+@pytest.mark.parametrize("words", [("set", "onwer", "ann"), ("get", "onwer"), ("unset", "onwer")])
+def test_config_refuses_an_unknown_key(words):
     """With the nearest one."""
-    done = run("config", "set", "onwer", "ann")
+    done = run("config", *words)
     assert done.exit_code == 2
     assert "Did you mean owner?" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("set", "quokka", "ann"), ("get", "quokka")])
+def test_config_lists_not_every_key_in_an_error(words):
+    """It says where they are listed."""
+    done = run("config", *words)
+    assert done.exit_code == 2
+    assert "See `commonplace config show`." in done.stderr
+    assert len(done.stderr) < 200
+
+
+def test_what_a_command_does_is_not_cut_in_the_help():
+    """Each line of a group's help is a whole sentence, 80 columns wide."""
+    groups = [name for name in main.table if isinstance(main.get_command(None, name), click.Group)]
+    assert "private" in groups
+    for name in groups:
+        done = run(name, "--help")
+        cut = [line for line in done.stdout.splitlines()[1:] if line.endswith("...")]
+        assert cut == [], name
+
+
+@pytest.mark.parametrize("kind", ["the user likes tea", "-1"])
+def test_a_wrong_word_is_shown_as_it_was_typed(kind):
+    """Not the list of all choices twice, nor a sign of ours before a number."""
+    done = run("memory", "delete", kind, "x")
+    assert done.exit_code == 2
+    assert f"Invalid value for KIND: {kind!r} is not one of 'message', 'journal'" in done.stderr
+    assert done.stderr.count("gratitude") == 1
+    assert "'gratitude'. Try '" in done.stderr
+
+
+def test_each_sentence_of_a_wrong_call_ends():
+    """What click says has no full stop."""
+    done = run("status", "now")
+    assert "argument (now). Try '" in done.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -5,19 +5,21 @@ Never knows a setting by name: the table in `commonplace.config.table` does.
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from commonplace.config.settings import (
     render_setting,
+    unknown_setting,
     unset_setting,
     user_file,
     write_setting,
     write_settings,
 )
 from commonplace.config.table import SETTINGS, Setting
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.files import may_exist
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import (
@@ -29,7 +31,10 @@ from commonplace.doors.cli.frame import (
     text_from_editor,
     working_folder,
 )
-from commonplace.tools.answers import unknown_name
+from commonplace.tools.answers import add_notes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _HIDDEN = "(set, not shown)"
 
@@ -69,7 +74,7 @@ def set_setting(key: str, value: str, as_json: bool) -> None:
         text=f"Set {key} in {file}.",
         facts={"key": key, "value": _HIDDEN if _is_secret(key) else value, "file": str(file)},
     )
-    show(answer, as_json)
+    show(add_notes(answer, _overruled(key, file)), as_json)
 
 
 @config.command(name="get")
@@ -84,7 +89,7 @@ def get_setting(key: str, as_json: bool) -> None:
     show(Answer(text=_shown(value), facts=facts), as_json)
 
 
-@config.command(name="unset")
+@config.command(name="unset", short_help="Remove KEY, so that its default holds again.")
 @click.argument("key")
 @json_option
 def unset(key: str, as_json: bool) -> None:
@@ -95,7 +100,7 @@ def unset(key: str, as_json: bool) -> None:
     show(Answer(text=text, facts={"key": key, "file": str(file), "was_set": was_set}), as_json)
 
 
-@config.command(name="edit")
+@config.command(name="edit", short_help="Open the user's settings file in your editor.")
 @json_option
 def edit_file(as_json: bool) -> None:
     """Open the user's settings file in your editor; a broken one is not saved."""
@@ -124,7 +129,18 @@ def _row(key: str) -> Setting:
     for row in SETTINGS:
         if row.key == key:
             return row
-    raise unknown_name(f"Unknown setting: {key!r}.", key, [row.key for row in SETTINGS])
+    raise unknown_setting(f"the setting {key!r}", key)
+
+
+def _overruled(key: str, file: Path) -> list[str]:
+    """What goes before the user's file, in a sentence; nothing where the file has its way."""
+    with suppress(CommonplaceError):  # another setting is wrong, and the next command says so
+        read = settings()
+        origin = read.origins[key]
+        if not origin.startswith(str(file)):
+            value = _shown(_value(_row(key), _row(key).read(read)))
+            return [f"It stays {value}: {origin} goes before this file."]
+    return []
 
 
 def _is_secret(key: str) -> bool:

@@ -166,8 +166,13 @@ def _complain_usage(exc: click.ClickException, *, as_json: bool) -> int:
         exc.ctx and type(exc).__name__ == "NoSuchCommand"
     ):  # of a journal; the outermost names its own
         return complain(Invalid(exc.message, hint=_names_below(exc.ctx, exc)), as_json=as_json)
-    error = Invalid(exc.format_message(), hint=f"Try '{command} --help'.")
-    return complain(error, as_json=as_json)
+    if isinstance(exc, click.BadParameter) and isinstance(exc.param, click.Argument):
+        exc.param_hint = (exc.param.name or "").upper()  # else all choices, which it names anyway
+    from commonplace.doors.cli.short_refs import as_typed
+
+    said = as_typed(exc.format_message())
+    said += "" if said.endswith((".", "?", "!")) else "."
+    return complain(Invalid(said, hint=f"Try '{command} --help'."), as_json=as_json)
 
 
 def _names_below(ctx: click.Context, exc: click.UsageError) -> str:

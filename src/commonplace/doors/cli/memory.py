@@ -232,7 +232,7 @@ def stats(user: str | None, as_json: bool) -> None:
         show(tools.stats(), as_json)
 
 
-@memory.command()
+@memory.command(short_help="Create or update the tables of Postgres.")
 @json_option
 def migrate(as_json: bool) -> None:
     """Create or update the tables in the database of COMMONPLACE_DATABASE_ADMIN_URL."""

@@ -58,6 +58,11 @@ class ShortRefCommand(click.Command):
         return rest
 
 
+def as_typed(complaint: str) -> str:
+    """What click says of the words of a command, without our mark, which it may have quoted."""
+    return complaint.replace(repr(_MARK).strip("'"), "").replace(_MARK, "")
+
+
 def _shown(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_shown(each) for each in value)
