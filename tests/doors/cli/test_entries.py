@@ -27,6 +27,15 @@ def listed(*words):
     return [item["ref"] for item in facts(*words)["items"]]
 
 
+def test_a_list_takes_its_time_as_words_or_as_an_option():
+    """The other lists call it --when; both at once are refused."""
+    run("log", "painted the pier", "--at", "2026-03-02 10:00")
+    run("log", "left the harbour", "--at", "2026-03-03 10:00")
+    for words in (("2026-03-02",), ("--when", "2026-03-02")):
+        assert [x["text"] for x in facts("list", *words)["items"]] == ["painted the pier"]
+    assert run("list", "2026", "--when", "2026").exit_code == 2
+
+
 def test_list_shows_all_journals_newest_first(written):
     """A time and a journal narrow it."""
     old, new = written

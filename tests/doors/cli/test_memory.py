@@ -29,6 +29,28 @@ def test_each_verb_is_of_one_user(tmp_path):
     assert refs("cables", "--user", "ann") == []
 
 
+@pytest.mark.parametrize("named", ["2", "-1", "beginning"])
+def test_a_to_do_is_done_by_a_short_form_of_its_ref(named):
+    """Its number in the list that was shown, -1 for the newest, or what its ref begins with."""
+    for title, at in (("Buy cables", "2026-03-02 10:00"), ("Paint the pier", "2026-03-01 10:00")):
+        facts("memory", "save", "todo", title, "--at", at)
+    run("memory", "list", "todo")
+    newest, older = (x["ref"] for x in facts("memory", "list", "todo")["items"])
+    short = older[:-4] if named == "beginning" else named
+    facts("memory", "save", "todo", "--done", "--ref", short)
+    items = facts("memory", "list", "todo")["items"]
+    done = [x["ref"] for x in items if x["done"]]
+    assert done == [newest if named == "-1" else older]
+    shown = run("memory", "list", "todo").stdout.splitlines()
+    assert [line.endswith(" #done") for line in shown] == [x["done"] for x in items]
+
+
+def test_a_missing_word_is_said_in_a_line():
+    """With all that it may be."""
+    done = run("memory", "list")
+    assert "Missing argument KIND. Choose from: message, journal, todo, prefer" in done.stderr
+
+
 def test_every_kind_can_be_saved():
     """With its own fields; flags are JSON."""
     for words in (

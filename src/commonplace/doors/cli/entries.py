@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.clock import render_interval
+from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened, tool_option
 from commonplace.doors.cli.editor import edited_text
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 @click.command(name="list")
 @click.argument("when", nargs=-1)
+@click.option("--when", "phrase", metavar="TIME", help="The same as WHEN, as other lists take it.")
 @click.option(
     "-n",
     "--limit",
@@ -52,13 +54,15 @@ if TYPE_CHECKING:
 )
 @click.option("--as-of", metavar="TIME", help="As it was known then: '3 May', '2026-04'.")
 @list_options
-def list_entries(when: tuple[str, ...], as_json: bool, **given: Any) -> None:
+def list_entries(when: tuple[str, ...], phrase: str | None, as_json: bool, **given: Any) -> None:
     """List the newest entries of all journals.
 
     WHEN is a time such as `yesterday` or `last week`; without it any time.
     """
+    if when and phrase:
+        raise Invalid("The time is given twice.", hint="Leave out --when or the words.")
     with opened() as app:
-        show_list(_newest(app, when=" ".join(when), **given), as_json)
+        show_list(_newest(app, when=phrase or " ".join(when), **given), as_json)
 
 
 @click.command(short_help="Show the newest entry whole.")

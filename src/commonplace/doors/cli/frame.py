@@ -170,7 +170,7 @@ def _complain_usage(exc: click.ClickException, *, as_json: bool) -> int:
         exc.param_hint = (exc.param.name or "").upper()  # else all choices, which it names anyway
     from commonplace.doors.cli.short_refs import as_typed
 
-    said = as_typed(exc.format_message())
+    said = " ".join(as_typed(exc.format_message()).split())
     said += "" if said.endswith((".", "?", "!")) else "."
     return complain(Invalid(said, hint=f"Try '{command} --help'."), as_json=as_json)
 

@@ -30,7 +30,7 @@ from commonplace.doors.cli.frame import (
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting
-from commonplace.doors.cli.short_refs import ShortRefCommand, is_number, whole_ref
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, is_number, whole_ref
 from commonplace.journals.memory.records import KINDS
 from commonplace.tools.memory.tools import MemoryTools
 
@@ -73,9 +73,17 @@ def _service(app: App, user: str | None) -> Iterator[MemoryTools]:
 
 def _record_ref(app: App, kind: str, ref: str, user: str | None) -> str:
     """The ref that is meant; what another user keeps is in no index of this one."""
-    if user not in {None, settings().owner} and not is_number(ref):
+    if _is_others(user) and not is_number(ref):
         return ref
-    return whole_ref(app, ref, within=Filter(journals=("memory",), kinds=(kind,)))
+    return whole_ref(app, ref, within=_records(kind))
+
+
+def _is_others(user: str | None) -> bool:
+    return user not in {None, settings().owner}
+
+
+def _records(kind: str) -> Filter:
+    return Filter(journals=("memory",), kinds=(kind,))
 
 
 @contextmanager
@@ -122,7 +130,7 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
     """Save something of KIND, or change the one that --ref names.
 
     WORDS are the text of a message or gratitude, the title of a to-do, the body of a journal. A
-    message that is added without --role is the user's.
+    message that is added without --role is the user's. --ref takes a number in the last list too.
     """
     if words:
         given.update(_named_words(kind, " ".join(words), given))
@@ -135,14 +143,25 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
             raise Invalid(
                 "Invalid --flags: no JSON.", hint='Use one like {"tone": "calm"}.'
             ) from exc
-    if expires_at() is not None and user not in {None, settings().owner}:
+    if expires_at() is not None and _is_others(user):
         raise Invalid(
             "What is kept for another user cannot expire here.",
             hint=f"Set COMMONPLACE_OWNER={user} and leave out --user.",
         )
     with opened(defers_filing=True) as app, _service(app, user) as tools:
         tool = tools.write_toolset.tool("memory_save")
-        saved = written(app, lambda: tool.call({"kind": kind, **given}), journal="memory")
+
+        def save_to(ref: str | None) -> Answer:
+            call = {"kind": kind, **given, "ref": ref}
+            return written(app, lambda: tool.call(call), journal="memory")
+
+        named = given["ref"]
+        if named is None:
+            saved = save_to(None)
+        elif _is_others(user) and not is_number(named):
+            saved = save_to(named)
+        else:
+            saved = find_entry(app, named, save_to, within=_records(kind))
         show(saved, as_json)
 
 
