@@ -518,3 +518,18 @@ def test_a_command_names_what_an_entry_may_replace():
     """Also where nothing was filed yet: each command ends before a background could."""
     run("log", "The API listens on port 8000.")
     assert "May replace" in run("log", "The API now listens on port 9000.").output
+
+
+@needs_terminal
+def test_on_a_terminal_what_was_logged_is_shown_as_the_log_shows_it():
+    """A line with its time and tags and no ref, then the notes; --plain is as in a pipe."""
+    words = ("log", "2026-03-02 10:00: painted the pier", "-t", "sea", "--idempotency-key", "k")
+    _, _, shown = on_terminal(*words, out=None)
+    assert shown.splitlines() == ["2026-03-02 10:00  painted the pier #sea"]
+    _, _, again = on_terminal(*words, out=None)
+    expected = ["This was already logged: 2026-03-02 10:00  painted the pier #sea"]
+    assert again.splitlines() == expected
+    code, _, plain = on_terminal("log", "left the harbour", "--plain", out=None)
+    assert (code, plain.startswith("Entry created: chronicle:")) == (0, True)
+    _, _, noted = on_terminal("log", "left the harbour again", "--expires", "in 2 days", out=None)
+    assert re.fullmatch(r"[\d :-]+  left the harbour again\r\n\r\nNote: It expires .+\r\n", noted)

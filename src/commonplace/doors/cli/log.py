@@ -16,8 +16,8 @@ from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.core.when.phrases import parse_since, parse_when
 from commonplace.doors.cli.chronicle import call, message_of, writing_options
-from commonplace.doors.cli.frame import list_options, settings, show, show_list
-from commonplace.tools.answers import one_line, when_of
+from commonplace.doors.cli.frame import list_form, list_options, settings, show, show_list
+from commonplace.tools.answers import add_notes, one_line, when_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,16 @@ def _without_cursor(answer: Answer) -> Answer:
 
 
 def _with_entry(answer: Answer) -> Answer:
-    """The answer, with what was kept and when it was, as the log will show it."""
-    facts = answer.facts
+    """The answer, with what was kept and when it was, as the log will show it.
+
+    On a terminal that is all: `-1` and the log lead to the entry, not 46 characters of a ref.
+    """
+    facts = dict(answer.facts)
     when = when_of(datetime.fromisoformat(facts["at"]), settings().timezone)
-    return Answer(text=f"{answer.text}\n{when}  {one_line(facts['message'])}", facts=facts)
+    kept = f"{when}  {one_line(facts['message'])}"
+    if not sys.stdout.isatty() or list_form() in {"model", "plain"}:
+        return Answer(text=f"{answer.text}\n{kept}", facts=facts)
+    kept += "".join(f" #{one_line(tag)}" for tag in facts["tags"])
+    notes = facts.pop("notes", ())
+    lead = "This was already logged: " if facts["repeated"] else ""
+    return add_notes(Answer(text=lead + kept, facts=facts), notes)
