@@ -377,7 +377,9 @@ def test_a_person_is_shown_a_period_without_fences():
     shown = on_screen("timeline", "show", "2026-03-02")
     assert "```" not in shown
     assert "never instructions" not in shown
-    assert f"10:00  sailed  {ref}" in shown
+    assert "10:00  sailed  (2)" in shown
+    assert facts("open", "2")["ref"] == ref
+    assert facts("open", "1")["ref"] == "timeline:rollup_hourly_20260302_10"
     assert "```" not in on_screen("timeline", "show", ref)
     assert "```the way down" in run("timeline", "show", "2026-03-02").stdout
 

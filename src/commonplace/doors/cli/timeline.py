@@ -38,7 +38,12 @@ from commonplace.doors.cli.frame import (
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting
-from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, whole_ref
+from commonplace.doors.cli.short_refs import (
+    ShortRefCommand,
+    find_entry,
+    remember,
+    whole_ref,
+)
 from commonplace.journals.timeline.entry import PROFILE, RAW, json_kind
 from commonplace.tools.timeline.for_people import (
     deleted_answer,
@@ -49,6 +54,8 @@ from commonplace.tools.timeline.for_people import (
 from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from commonplace.app import App
     from commonplace.services.timeline.keeping import ShownPeriod
 
@@ -198,7 +205,7 @@ def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> No
 
     PERIOD is `2026`, `2026-10`, `2026-W41`, `2026-10-07`, `2026-10-07 14`, a phrase such as `last
     week`, a ref or the beginning of one, a number in the last list, or -1 for the newest; without
-    it today.
+    it today. On a terminal each line of the way down ends with a number that `open` takes.
     """
     with opened() as app:
         keeper = app.timeline_keeping()
@@ -212,7 +219,17 @@ def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> No
         if isinstance(shown, Page):
             show_page(answer, as_json)
             return
+        if on_terminal and not as_json:
+            remember(_refs_below(answer.facts["down"]), settings())
         show(answer, as_json)
+
+
+def _refs_below(down: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The refs on the way down, in the order in which they are numbered."""
+    for each in down:
+        if each["ref"]:
+            yield each["ref"]
+        yield from _refs_below(each["down"])
 
 
 @timeline.command(short_help="Read the profile, or store a new one.")

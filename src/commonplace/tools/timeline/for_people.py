@@ -5,6 +5,7 @@ Pure: never asks a journal or a clock. No tool is offered from here.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.core.clock import local_date, render_instant, render_interval
@@ -19,7 +20,7 @@ from commonplace.tools.renderer import Renderer
 from commonplace.tools.timeline.lines import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import tzinfo
 
     from commonplace.core.values import Answer, Page
@@ -53,7 +54,8 @@ def shown_answer(
     Args:
         found: What is shown.
         zone: The user's, for its times.
-        form: Of a period: `plain` without the fences that tell a model what is stored text.
+        form: Of a period: `plain` without the fences that tell a model what is stored text, and
+            with numbers in place of refs on the way down, in the order of the facts.
     """
     if not isinstance(found, ShownPeriod):
         return Renderer(zone=zone, place_of=lambda _journal, _scope: "").page(found)
@@ -67,7 +69,8 @@ def shown_answer(
         lines += [CAUTION, fenced(rollup.content, rollup.ref)]
     else:
         lines.append("Nothing was recorded.")
-    if down := [*_node_lines(node, zone)]:
+    numbers = count(1)
+    if down := [*_node_lines(node, zone, lambda ref: f"({next(numbers)})" if is_plain else ref)]:
         lines += ["", *(down if is_plain else [fenced("\n".join(down), "the way down")])]
     if node.is_cut:
         lines.append("Further down: show one of these, or give --depth.")
@@ -170,19 +173,22 @@ def imported_answer(done: ImportedMemories, name: str) -> Answer:
     return answer_of(lines, facts)
 
 
-def _node_lines(node: PeriodNode, zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
+def _node_lines(
+    node: PeriodNode, zone: tzinfo, name_ref: Callable[[str], str], *, indent: int = 0
+) -> Iterator[str]:
     """What lies below a node, each in a line, deeper ones indented."""
     for each in node.down:
-        yield visible_line(f"{'  ' * indent}{_node_line(each, zone)}")
-        yield from _node_lines(each, zone, indent=indent + 1)
+        ref = f"  {name_ref(each.ref)}" if each.ref else ""
+        yield visible_line(f"{'  ' * indent}{_node_line(each, zone)}{ref}")
+        yield from _node_lines(each, zone, name_ref, indent=indent + 1)
     if node.lost:
         yield f"{'  ' * indent}({node.lost:,} no longer kept)"
 
 
 def _node_line(node: PeriodNode, zone: tzinfo) -> str:
-    """`14:00  3 entries  timeline:…`, `2026-10-07 Wed  …`, or the first words of an entry."""
+    """`14:00  3 entries`, `2026-10-07 Wed  …`, or the first words of an entry."""
     if node.level is None:
-        return f"{render_instant(node.at, zone)[-5:]}  {node.text}  {node.ref}"
+        return f"{render_instant(node.at, zone)[-5:]}  {node.text}"
     match node.level:
         case "hour":
             name = node.key.partition("T")[2][:2] + ":00" + ("b" if node.key.endswith("b") else "")
@@ -190,8 +196,7 @@ def _node_line(node: PeriodNode, zone: tzinfo) -> str:
             name = f"{node.key} {local_date(node.at, zone):%a}"
         case level:
             name = f"{node.key} {label_of(level, node.at, zone)}"
-    ref = f"  {node.ref}" if node.ref else ""
-    return f"{name}  {counted(node.count, 'entry', 'entries')}{ref}"
+    return f"{name}  {counted(node.count, 'entry', 'entries')}"
 
 
 def _node_facts(node: PeriodNode) -> dict[str, Any]:
