@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -89,6 +90,29 @@ def test_an_edit_takes_the_place_of_the_text(app, journal):
     assert not any(
         "quokka" in hit["excerpt"] for hit in ask(app, "recall", query="quokka").facts["results"]
     )
+
+
+@pytest.mark.parametrize("act", ["edit", "delete"])
+def test_a_correction_is_in_the_summaries_when_it_is_answered(app, act):
+    """No search and no way up shows the old text of an entry of last month."""
+    timeline = app.timeline.service()
+    at = app.clock() - timedelta(days=30)
+    ref = timeline.add("the quokka sleeps", at=at).entry.ref
+    timeline.add("the gate is shut", at=at + timedelta(minutes=1))
+    timeline.catch_up()
+    app.filing.sweep()
+    assert "quokka" in opened(app, ref).facts["rollup"]["text"]
+    amend = app.amend.service()
+    if act == "delete":
+        amend.delete(ref)
+    else:
+        amend.edit(ref, "the wombat digs")
+    results = ask(app, "recall", query="quokka").facts["results"]
+    assert [x["ref"] for x in results if "quokka" in x["excerpt"]] == []
+    if act == "edit":
+        above = opened(app, ref).facts["rollup"]
+        assert "wombat" in above["text"]
+        assert "quokka" not in above["text"]
 
 
 @pytest.mark.parametrize("journal", EDITED)

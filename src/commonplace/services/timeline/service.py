@@ -191,11 +191,14 @@ class TimelineService:
         metadata: Mapping[str, Any] | None = None,
         expected: str = "",
     ) -> RecordedEntry:
-        """Alter an entry, then file it; see `TimelineJournal.update`."""
+        """Alter an entry, then file it, and its summaries; see `TimelineJournal.update`."""
         entry = self.journal.update(
             entry_id, content=content, at=at, metadata=metadata, expected=expected
         )
         notes = self.filing().file_edited(self.journal.docs([entry])).notes
+        # Its summaries quote what it said before, and a search would find that there.
+        if self.keep_up():
+            self.filing().refresh(1.0)
         return RecordedEntry(entry=entry, is_new=False, notes=notes)
 
     def supersede(
