@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Page,
         Problem,
         Question,
+        Replacement,
         Since,
         Tally,
         Unencoded,
@@ -122,6 +123,19 @@ class OpensRefs(Protocol):
         """The entry under a ref, as it is now, with what came before and after it.
 
         ref: hostile until parsed. Raises: Invalid, Denied, NotFound, Unavailable.
+        """
+        ...
+
+
+@runtime_checkable
+class SumsUpEntries(Protocol):
+    """A journal with texts that sum up entries, and are not written again when one is replaced."""
+
+    def replaced_since(self, ref: str, *, before: datetime | None = None) -> Sequence[Replacement]:
+        """What a text sums up and was replaced after it was written; nothing for any other ref.
+
+        before: Only what was written before counts; None for all.
+        Never raises: where it cannot be found out, nothing is named.
         """
         ...
 

@@ -319,6 +319,25 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     text: str
 
 
+class ChainLink(Struct, frozen=True, kw_only=True):
+    """The other end of a superseding.
+
+    Attributes:
+        ref: Its ref; empty for a successor that expired or was forgotten.
+        at: When it was; None where it is gone and nobody noted it.
+    """
+
+    ref: str
+    at: datetime | None = None
+
+
+class Replacement(Struct, frozen=True, kw_only=True):
+    """An entry that holds no more, and the one that holds in its place."""
+
+    former: ChainLink
+    successor: ChainLink
+
+
 class Page(Struct, frozen=True, kw_only=True):
     """One entry whole, as its journal has it now, and what stands around it.
 
@@ -333,6 +352,7 @@ class Page(Struct, frozen=True, kw_only=True):
         replaced: When an entry that has since expired or been forgotten took its place; None where
             none did, or one that is still there did.
         origin: The program that it was imported from and its id there; empty for none.
+        replaced_since: As for `Hit`.
     """
 
     ref: str
@@ -351,6 +371,7 @@ class Page(Struct, frozen=True, kw_only=True):
     superseded_by: str = ""
     replaced: datetime | None = None
     origin: str = ""
+    replaced_since: tuple[Replacement, ...] = ()
 
 
 class EditableText(Struct, frozen=True, kw_only=True):
@@ -419,18 +440,6 @@ class HealthRepairs(Struct, frozen=True):
     failed: list[tuple[str, Problem]] = field(default_factory=list)
 
 
-class ChainLink(Struct, frozen=True, kw_only=True):
-    """The other end of a superseding.
-
-    Attributes:
-        ref: Its ref; empty for a successor that expired or was forgotten.
-        at: When it was; None where it is gone and nobody noted it.
-    """
-
-    ref: str
-    at: datetime | None = None
-
-
 class Hit(Struct, frozen=True, kw_only=True):
     """One entry a search returns.
 
@@ -442,6 +451,7 @@ class Hit(Struct, frozen=True, kw_only=True):
         also: Refs of near-duplicates that were merged into it.
         replaces: The entry whose place it took; None for none.
         replaced_by: The entry that holds now in its place; None where it holds itself.
+        replaced_since: Of a text that sums up entries, those replaced after it was written.
     """
 
     doc: Doc
@@ -453,6 +463,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     also: tuple[str, ...] = ()
     replaces: ChainLink | None = None
     replaced_by: ChainLink | None = None
+    replaced_since: tuple[Replacement, ...] = ()
 
 
 class Found(Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.ports import Encoder, EncoderSlot
-    from commonplace.core.values import ChainLink, Doc, Filter, Found, Hit, Vector
+    from commonplace.core.values import ChainLink, Doc, Filter, Found, Hit, Replacement, Vector
     from commonplace.search.finder import Finder
     from commonplace.search.policy import TwoQuestionWeights
 
@@ -89,6 +89,7 @@ class TwoQuestionHit(Struct, frozen=True, kw_only=True):
         combined_score: Both by their weights, likewise.
         replaces: The entry whose place it took; None for none.
         replaced_by: The entry that holds now in its place; None where it holds itself.
+        replaced_since: Of an overview, the entries that were replaced after it was written.
     """
 
     doc: Doc
@@ -101,6 +102,7 @@ class TwoQuestionHit(Struct, frozen=True, kw_only=True):
     combined_score: float | None
     replaces: ChainLink | None = None
     replaced_by: ChainLink | None = None
+    replaced_since: tuple[Replacement, ...] = ()
 
 
 class TwoQuestionFound(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import excerpt, query_terms
 from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer
+from commonplace.services.replaced_since import replaced_since_lines
 from commonplace.tools.answers import (
     CAUTION,
     answer_of,
@@ -24,6 +25,7 @@ from commonplace.tools.answers import (
     explanation_facts,
     explanation_of,
     first_refs,
+    replaced_since_facts,
     tokens_of,
 )
 
@@ -140,6 +142,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
         if frame.explains:
             lines.append(explanation_of(hit))
         lines += chain_lines(hit, self.zone)
+        lines += replaced_since_lines(hit.replaced_since, self.zone)
         lines.append(fenced(text, doc.ref))
         if hit.also:
             lines.append(f"Same: {', '.join(first_refs(hit.also))}")
@@ -160,6 +163,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             "excerpt": visible(text),
             "also": first_refs(hit.also),
             **chain_facts(hit),
+            **replaced_since_facts(hit.replaced_since),
         }
 
     def _head(self, at: datetime, kind: str, author: str, place: str) -> str:
@@ -182,6 +186,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             lines.append(f"It holds no more: what took its place on {when} is gone.")
         if page.supersedes:
             lines.append(visible_line(f"It took the place of {page.supersedes}."))
+        lines += replaced_since_lines(page.replaced_since, self.zone)
         lines += [CAUTION, fenced(page.text, page.ref)]
         near = [
             *(("before", x) for x in (page.before,) if x),
@@ -208,6 +213,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             "supersedes": visible_line(page.supersedes),
             "superseded_by": visible_line(page.superseded_by),
             "replaced": page.replaced.isoformat() if page.replaced else "",
+            **replaced_since_facts(page.replaced_since),
             "origin": visible_line(page.origin),
             "before": self._glimpse_facts(page.before),
             "after": self._glimpse_facts(page.after),

@@ -347,3 +347,28 @@ def test_a_folder_is_moved():
     assert len(facts("notebook", "move", "q/b", "s", "--all")["moved"]) == 2
     (hit, *_) = facts("notebook", "search", "lighthouse")["items"]
     assert hit["id"].startswith("r/a#")
+
+
+@needs_terminal
+def test_an_editor_says_what_was_replaced_since_the_overview(tmp_path):
+    """In a comment above the line, which is not kept."""
+    first = f"notebook:{facts('notebook', 'write', 'a', 'At noon.', '--overview', 'Noon.')['id']}"
+    write("a", "At ten.", "--supersedes", first)
+    seen = tmp_path / "seen"
+    change = (
+        f"open({str(seen)!r}, 'w').write(text); text = text.replace('Noon', 'Ten') + 'Put right.'"
+    )
+    code, _, _ = on_terminal(
+        "notebook", "write", "a", env={"EDITOR": editor(tmp_path, change), "VISUAL": ""}
+    )
+    assert code == 0
+    assert f"<!-- Since this overview: {first} of " in seen.read_text()
+    assert facts("notebook", "read", "a")["overview"] == "Ten."
+
+
+def test_a_list_marks_an_overview_that_is_behind():
+    """By how many of what it sums up was replaced."""
+    first = f"notebook:{facts('notebook', 'write', 'a', 'At noon.', '--overview', 'Noon.')['id']}"
+    write("a", "At ten.", "--supersedes", first)
+    found = run("recall", "noon", "--kind", "overview").stdout
+    assert "[1 entry replaced since] Noon." in found

@@ -100,3 +100,20 @@ def test_a_clash_is_settled(notebook):
     assert "Settled a." in words_of(browser.get(done.headers["location"]))
     assert "To settle" not in words_of(browser.get("/notebook"))
     assert ann.app.notebook.service().reading().read_section("a").overview == "It is teal."
+
+
+def test_an_overview_says_what_was_replaced_since(notebook):
+    """On the page of its section, on that of its ref, and where a search shows it."""
+    world = notebook("ann")
+    old = write(world, "api", "Port 8000.", overview="The quokka listens on port 8000.").facts["id"]
+    new = write(world, "api", "Port 9000.", supersedes=f"notebook:{old}").facts["id"]
+    browser = world.browser()
+    for path, asked in (
+        ("/notebook/section", {"name": "api"}),
+        ("/entry", {"ref": "notebook:api"}),
+        ("/search", {"q": "quokka listens", "kind": "overview"}),
+    ):
+        page = browser.get(path, params=asked)
+        assert "Since this overview: an entry of Mon 23 Nov 2026 was replaced by" in words_of(page)
+        for entry_id in (old, new):
+            assert entry_id.partition("#")[2] in page.text

@@ -101,6 +101,20 @@ def test_what_was_replaced_says_so(world):
     assert "Holds no more: replaced by the entry that holds now of Mon 23 Nov 2026." in words
 
 
+def test_what_was_replaced_by_an_entry_that_is_gone_says_so(world):
+    """Without a link, since there is nothing to open."""
+    old = world.call("chronicle", "add_entry", message="the api listens on port 8000").facts["ref"]
+    new = world.call(
+        "chronicle", "add_entry", message="the api listens on port 9000", supersedes=old
+    ).facts["ref"]
+    service = world.app.forgetting()
+    service.carry_out(service.plan([new]))
+    page = search(world, q="api port")
+    said = "Holds no more: replaced by an entry of Mon 23 Nov 2026, which is gone."
+    assert said in words_of(page)
+    assert not re.search(r'href="[^"]*ref=["&]', page.text)
+
+
 def test_the_part_of_a_long_entry(world):
     """What a hit shows is where the words are, and a secret beside them is shown by its mark."""
     token = "ghp_" + "a1B2" * 9

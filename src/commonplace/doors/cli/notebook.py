@@ -37,6 +37,7 @@ from commonplace.doors.cli.frame import (
 )
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+from commonplace.services.replaced_since import replaced_since_lines
 from commonplace.tools.notebook.for_people import (
     clashes_answer,
     imported_answer,
@@ -134,28 +135,36 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
         if entry or not sys.stdin.isatty():
             arguments["entry"] = text_input(" ".join(entry) if entry else None)
         else:
-            overview, version = _overview(app, section)
-            text = _edited(overview)
+            overview, version, since = _overview(app, section)
+            text = _edited(overview, since)
             kept.enter_context(kept_if_refused(app, text))
             arguments |= _parted(text, overview, version)
         show(tool("journal_write").call(arguments), as_json, journal="notebook")
 
 
-def _overview(app: App, section: str) -> tuple[str, str]:
-    """The overview and its version; empty where there is none."""
+def _overview(app: App, section: str) -> tuple[str, str, str]:
+    """The overview, its version, and what was replaced since; empty where there is none."""
+    service = app.notebook.service()
     try:
         facts = app.notebook.tools.toolset.tool("journal_read").call({"id": section}).facts
     except NotFound:
-        return "", ""
-    return facts["overview"], facts["version"]
+        return "", "", ""
+    replaced = service.notebook.list_replaced_since(facts["id"])
+    since = " ".join(replaced_since_lines(replaced, service.zone))
+    return facts["overview"], facts["version"], since
 
 
-def _edited(overview: str) -> str:
-    """What the editor was left with. Raises: Invalid where nothing was written."""
+def _edited(overview: str, since: str) -> str:
+    """What the editor was left with. Raises: Invalid where nothing was written.
+
+    since: Stands above the line as a comment, which is taken out again.
+    """
     start = f"{overview}\n\n" if overview else "\n"
-    text = text_from_editor(f"{start}{LINE}\n")
+    comment = f"<!-- {since} -->\n" if since else ""
+    text = text_from_editor(f"{start}{comment}{LINE}\n")
     if text is None:
         raise Invalid("Nothing was written.", hint="Save the text before you leave the editor.")
+    text = text.replace(comment.strip(), "", 1)
     # An emptied text gives up, as in an editor that git opens.
     if not text.strip() or text.strip() == f"{start}{LINE}".strip():
         raise Invalid("Nothing was written.", hint="Write an entry below the line.")

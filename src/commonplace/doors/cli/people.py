@@ -20,7 +20,7 @@ from commonplace.core.text import asked_spans
 from commonplace.core.values import Interval
 from commonplace.doors.cli.terminal_width import cells, cut, terminal_size
 from commonplace.journals.table import JOURNALS
-from commonplace.tools.answers import when_of
+from commonplace.tools.answers import entries, when_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -192,8 +192,10 @@ def _said_where(item: Mapping[str, Any]) -> str:
 
 
 def _replaced(item: Mapping[str, Any], look: ListLook) -> str:
-    """When an entry was replaced, where it holds no more."""
+    """When an entry was replaced; of a text that sums up entries, how many were since."""
     link = item.get("replaced_by")
+    if since := item.get("replaced_since"):
+        return f"[{entries(len(since))} replaced since] "
     if not link:
         return ""
     when = to_local(datetime.fromisoformat(link["at"]), look.zone).date() if link["at"] else ""

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from commonplace.journals.git.history import Commit
     from commonplace.journals.git.repo import GitRepository
 
-_LAYOUT = 4
+_LAYOUT = 5
 _TRIES = 20
-_TABLES = ("entries", "by_section", "by_hash", "by_former", "moves")
+_TABLES = ("entries", "by_section", "by_hash", "by_former", "moves", "merges")
 
 
 @cache
@@ -54,6 +54,18 @@ class EntryLine(Struct, frozen=True, kw_only=True):
     def ref(self) -> str:
         """Its address for good: `notebook:api/errors#<entry id>`."""
         return ref_of(self.section, self.id)
+
+
+class ReplacedEntry(Struct, frozen=True, kw_only=True):
+    """An entry and the one that took its place.
+
+    Attributes:
+        is_on_one_line: Whether nothing was merged since: all that came later knew of it.
+    """
+
+    former: EntryLine
+    successor: EntryLine
+    is_on_one_line: bool
 
 
 class SectionTally(Struct, frozen=True, kw_only=True):
@@ -228,6 +240,15 @@ class Ledger:
         """The entry that took the place of the one with this id, the newest of several."""
         return next(iter(_lines(self._ask("successors", id=entry_id))), None)
 
+    def list_replaced(self, section: str) -> list[ReplacedEntry]:
+        """Entries of a section whose places others took, with those; the newest of those first."""
+        rows = self._ask("replaced", section=section)
+        olds, news = _lines(row[:5] for row in rows), _lines(row[5:10] for row in rows)
+        return [
+            ReplacedEntry(former=old, successor=new, is_on_one_line=bool(row[10]))
+            for old, new, row in zip(olds, news, rows, strict=True)
+        ]
+
     def by_hash(self, prefix: str) -> list[EntryLine]:
         """The entries whose commit's hash begins so, at most 50."""
         return _lines(self._ask("by_hash", low=prefix, high=f"{prefix}g"))
@@ -260,6 +281,14 @@ class Ledger:
             seen.add(section)
         return section
 
+    def names_of(self, section: str) -> list[str]:
+        """What a section is called, and then what it was called before it was moved."""
+        names = [section]
+        for old, new in reversed(self._ask("all_moves")):
+            if new in names and old not in names:
+                names.append(old)
+        return names
+
     def _ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         with self._open().using() as conn:
             return conn.execute(_sql()[query], values).fetchall()
@@ -282,8 +311,6 @@ class Ledger:
 
     def _rows(self, head: str, *, since: str) -> Iterator[_Row]:
         for commit in read_history(self._repo, head, since=since):
-            if len(commit.parents) > 1:
-                yield _Merge()
             yield from _rows_of(commit)
 
     def _whole(self, head: str) -> _Step:
@@ -346,6 +373,7 @@ class Ledger:
                     # Derived: nothing of another layout is worth keeping.
                     conn.execute(_sql()["drop_entries"])
                     conn.execute(_sql()["drop_moves"])
+                    conn.execute(_sql()["drop_merges"])
                     conn.execute(_sql()["set_state"], {"head": "", "layout": _LAYOUT})
                 for name in _TABLES:
                     conn.execute(_sql()[f"create_{name}"])
@@ -362,6 +390,7 @@ def _take_step(conn: sqlite3.Connection, step: _Step) -> None:
     if step.whole:
         conn.execute(sql["clear_entries"])
         conn.execute(sql["clear_moves"])
+        conn.execute(sql["clear_merges"])
     conn.executemany(sql["drop_copy"], gone)
     conn.executemany(sql["drop_gone"], gone)
     _add(conn, step.come)
@@ -370,18 +399,24 @@ def _take_step(conn: sqlite3.Connection, step: _Step) -> None:
 
 
 def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
-    """File entries and moves, in the order of the history."""
+    """File entries, moves and merges, in the order of the history."""
     sql = _sql()
     for is_entry, same in groupby(rows, lambda x: isinstance(x, dict)):
         if is_entry:
             conn.executemany(sql["add_entry"], (x for x in same if isinstance(x, dict)))
             continue
-        for names in ({"old": x.old, "new": x.new} for x in same if isinstance(x, _Move)):
-            conn.execute(sql["add_move"], names)
-            conn.execute(sql["move_entries"], names)
+        for row in same:
+            if isinstance(row, _Move):
+                names = {"old": row.old, "new": row.new}
+                conn.execute(sql["add_move"], names)
+                conn.execute(sql["move_entries"], names)
+            else:
+                conn.execute(sql["add_merge"])
 
 
 def _rows_of(commit: Commit) -> Iterator[_Row]:
+    if len(commit.parents) > 1:
+        yield _Merge()
     message = parse_message(commit.message)
     if move := move_of(message):
         yield _Move(*move)

@@ -43,6 +43,10 @@ CREATE TABLE IF NOT EXISTS moves (
     new TEXT NOT NULL
 );
 
+-- name: create_merges
+-- Where two lines of the history were brought together: the last entry that was filed before.
+CREATE TABLE IF NOT EXISTS merges (after INTEGER NOT NULL);
+
 -- name: begin_state
 -- The one row of a ledger that holds nothing yet.
 INSERT OR IGNORE INTO state (one, layout, head) VALUES (1, :layout, '');
@@ -66,6 +70,14 @@ DROP TABLE IF EXISTS moves;
 -- name: clear_entries
 -- Forget every entry: the history is another.
 DELETE FROM entries;
+
+-- name: drop_merges
+-- As above.
+DROP TABLE IF EXISTS merges;
+
+-- name: clear_merges
+-- Forget every merge: the history is another.
+DELETE FROM merges;
 
 -- name: clear_moves
 -- Forget every move: the history is another.
@@ -110,6 +122,10 @@ FROM entries ORDER BY id, named;
 -- Every move, in the order of the history.
 SELECT old, new FROM moves ORDER BY seq;
 
+-- name: add_merge
+-- A commit that brings two lines together comes after all that are there.
+INSERT INTO merges (after) SELECT coalesce(max(seq), 0) FROM entries;
+
 -- name: add_move
 -- A section's new name.
 INSERT INTO moves (old, new) VALUES (:old, :new);
@@ -139,6 +155,16 @@ SELECT id, section, hash, at, summary FROM entries WHERE id = :id ORDER BY seq;
 -- The entries that took the place of one, the newest first: other clones may have written theirs.
 SELECT id, section, hash, at, summary FROM entries
 WHERE supersedes = :id AND supersedes <> '' ORDER BY at DESC, seq DESC;
+
+-- name: replaced
+-- The entries of a section whose places others took, with those, newest first, and whether the
+-- history is one line since. What took a place is walked through, not the section: few entries do.
+SELECT old.id, old.section, old.hash, old.at, old.summary,
+    new.id, new.section, new.hash, new.at, new.summary,
+    new.seq > (SELECT coalesce(max(after), 0) FROM merges)
+FROM entries AS new CROSS JOIN entries AS old ON old.id = new.supersedes
+WHERE new.supersedes <> '' AND old.section = :section
+ORDER BY new.at DESC, new.seq DESC;
 
 -- name: by_hash
 -- Entries by a hash, or by the beginning of one.

@@ -16,6 +16,9 @@ from commonplace.journals.notebook.format import ENTRY, JOURNAL, OVERVIEW, ref_o
 from commonplace.journals.notebook.names import SectionAddress, file_of, find_section, parse_address
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from commonplace.core.values import Replacement
     from commonplace.journals.notebook.ledger import EntryLine
     from commonplace.journals.notebook.reader import NotebookReader
 
@@ -58,6 +61,14 @@ class NotebookPages:
             raise NotFound(f"{shown} is not the file of a section.")
         return self._overview(section)
 
+    def replaced_since(
+        self, ref: str, *, before: datetime | None = None
+    ) -> tuple[Replacement, ...]:
+        """What was replaced since an overview was written; see `core.ports.SumsUpEntries`."""
+        if "#" in ref:
+            return ()
+        return self._notebook.list_replaced_since(parse_address(ref).section, before=before)
+
     def _entry(self, address: SectionAddress) -> Page:
         entry = self._notebook.read_entry(address)
         ledger = self._notebook.ledger
@@ -89,6 +100,7 @@ class NotebookPages:
             at=at,
             text=section.overview,
             before=_glimpse(section.last_entry),
+            replaced_since=self.replaced_since(ref_of(section.name)),
         )
 
 

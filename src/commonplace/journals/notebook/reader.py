@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.text import opening
 from commonplace.journals.git.history import parse_commit, read_history
 from commonplace.journals.git.repo import find_repository, is_repository
@@ -32,6 +32,7 @@ from commonplace.journals.notebook.names import (
     parse_section,
 )
 from commonplace.journals.notebook.newest_entries import newest_entries
+from commonplace.journals.notebook.replaced import replaced_since_overview
 from commonplace.journals.notebook.toc import TocNode, build_toc
 from commonplace.journals.notebook.upkeep import has_changed_paths
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
     from pathlib import Path
 
+    from commonplace.core.values import Replacement
     from commonplace.journals.git.repo import GitRepository
 
 MOST_LINES = 1000
@@ -132,6 +134,20 @@ class NotebookReader:
             entry_count=self.count(name, file),
             last_entry=next(iter(self.ledger.newest(name)), None),
         )
+
+    def list_replaced_since(
+        self, section: str, *, before: datetime | None = None
+    ) -> tuple[Replacement, ...]:
+        """Entries of a section that were replaced since its overview was written, newest first.
+
+        before: Only what was written before counts; None for all.
+        Never raises: an overview is shown without them where its history cannot be read.
+        """
+        try:
+            self.ledger.catch_up()
+            return replaced_since_overview(self.repo, self.ledger, section, before=before)
+        except CommonplaceError:
+            return ()
 
     def read_entry(self, address: str | SectionAddress) -> NotebookEntry:
         """An entry by `path#<entry id>` or `path#hash`, the section's former names included.

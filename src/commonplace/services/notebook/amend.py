@@ -15,6 +15,7 @@ from commonplace.core.values import Amendment, EditableText, Put
 from commonplace.journals.notebook.format import ref_of
 from commonplace.journals.notebook.names import parse_address
 from commonplace.services.amend import left_notes
+from commonplace.services.replaced_since import written_over_notes
 
 if TYPE_CHECKING:
     from commonplace.journals.notebook.names import SectionAddress
@@ -93,6 +94,7 @@ class NotebookAmender(Struct, frozen=True):
         from commonplace.journals.notebook.source import overview_doc
 
         notebook = self.service.reading()
+        replaced = notebook.list_replaced_since(address.section)
         section, notes = notebook.replace_overview(address.section, text, base_version=base_version)
         ref = ref_of(section.name)
         if not section.overview.strip():
@@ -100,4 +102,5 @@ class NotebookAmender(Struct, frozen=True):
             return Amendment(act="deleted", ref=ref, notes=(*notes, *left))
         doc = overview_doc(notebook, section.name, section.overview)
         filed = self.service.filing().file([Put(doc)])
-        return Amendment(act="edited", ref=ref, text=section.overview, notes=(*notes, *filed.notes))
+        notes = (*notes, *filed.notes, *written_over_notes(replaced, self.service.zone))
+        return Amendment(act="edited", ref=ref, text=section.overview, notes=notes)

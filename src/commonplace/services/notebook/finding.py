@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from commonplace.core.values import Filter, Interval
 
 if TYPE_CHECKING:
@@ -69,7 +71,13 @@ def find(
         ),
         compared=lambda doc: _compared_texts(service, doc, places),
     )
-    hits = [NotebookHit(hit, *places[hit.doc.ref]) for hit in found.hits]
+    hits = []
+    for hit in found.hits:
+        section, line = places[hit.doc.ref]
+        since = () if line else service.notebook.list_replaced_since(section, before=before)
+        hits.append(
+            NotebookHit(replace(hit, replaced_since=since) if since else hit, section, line)
+        )
     return hits, found.notes
 
 

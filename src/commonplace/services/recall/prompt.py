@@ -15,6 +15,7 @@ from commonplace.core.text import excerpt, query_terms, well_formed
 from commonplace.core.values import Filter
 from commonplace.journals.private.markdown import split_frontmatter, split_sections
 from commonplace.search import policy
+from commonplace.services.replaced_since import replaced_since_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -94,7 +95,8 @@ class PromptService(Struct, frozen=True, kw_only=True):
             permitted = _read_headings(service, doc.ref, headings)
             text = permitted if _shares_a_word(permitted, prompt) else ""
         if text.strip():
-            shown = excerpt(self.screen(text), prompt)
+            since = replaced_since_lines(hit.replaced_since, service.zone)
+            shown = " ".join([*since, excerpt(self.screen(text), prompt)])
             yield BriefItem(doc.at.timestamp(), shown, doc.ref, doc.kind)
 
 

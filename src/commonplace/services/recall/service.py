@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import bounds_us
 from commonplace.core.errors import Denied, NotFound, Unavailable
-from commonplace.core.ports import OpensPaths
+from commonplace.core.ports import OpensPaths, SumsUpEntries
 from commonplace.core.refs import look_up
 from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.ports import OpensRefs, Searched
-    from commonplace.core.values import EncoderState, Found, Hit, Page
+    from commonplace.core.values import EncoderState, Found, Hit, Page, Replacement
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
     from commonplace.services.backup.copies import MadeCopy
@@ -168,6 +168,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
             known = {hit.doc.ref for hit in todos}
             rest = [hit for hit in found.hits if hit.doc.ref not in known]
             found = replace(found, hits=(*todos, *open_first(rest))[:limit])
+        found = replace(found, hits=self._with_replaced(found.hits, within))
         behind = (each.journal for each in self.filing.behind())
         return EntriesRecalled(
             question=question,
@@ -195,7 +196,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
         question = self._understand(query, "")
         found = self._search(question.about, within, limit, leaning=question.interval)
         is_strong = found.chance is not None and found.chance >= policy.WEAK_CHANCE
-        return found if is_strong else replace(found, hits=())
+        return replace(found, hits=self._with_replaced(found.hits, within) if is_strong else ())
 
     def list_by_time(
         self, when: str, *, within: Filter, limit: int, start: int = 0
@@ -228,7 +229,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
         )
         return EntriesOfTime(
             interval=interval,
-            hits=found.hits[start : start + limit],
+            hits=self._with_replaced(found.hits[start : start + limit], within),
             has_more=len(found.hits) > start + limit,
             notes=found.notes,
         )
@@ -340,6 +341,18 @@ class RecallService(Struct, frozen=True, kw_only=True):
         )
         with naming("query"):
             return self.finder.find(question)
+
+    def _with_replaced(self, hits: Sequence[Hit], within: Filter) -> tuple[Hit, ...]:
+        """The hits; those that sum up entries, with those of these replaced since."""
+        summing = {x.journal: x for x in self.journals.values() if isinstance(x, SumsUpEntries)}
+        shown: list[Hit] = []
+        for hit in hits:
+            found: Sequence[Replacement] = ()
+            if hit.doc.journal in summing:
+                journal = summing[hit.doc.journal]
+                found = journal.replaced_since(hit.doc.ref, before=within.written_before)
+            shown.append(replace(hit, replaced_since=tuple(found)) if found else hit)
+        return tuple(shown)
 
     def _newest(self, question: RecallQuestion, within: Filter, limit: int) -> tuple[Found, bool]:
         """The newest of the time that is asked for; after them the newest of any, if it is vague.

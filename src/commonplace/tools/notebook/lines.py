@@ -11,12 +11,14 @@ from commonplace.core.clock import render_instant
 from commonplace.core.fence import visible
 from commonplace.core.text import excerpt, opening
 from commonplace.journals.notebook.format import JOURNAL
+from commonplace.services.replaced_since import replaced_since_lines
 from commonplace.tools.answers import (
     answer_of,
     chain_facts,
     chain_lines,
     entries,
     one_line,
+    replaced_since_facts,
     rounded,
     when_of,
 )
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
-    from commonplace.core.values import Answer
+    from commonplace.core.values import Answer, Replacement
     from commonplace.journals.notebook.journal import (
         EntryLine,
         NotebookEntry,
@@ -66,8 +68,14 @@ def line_line(line: EntryLine, zone: tzinfo) -> str:
     return f"- {when_of(line.at, zone)} {summary} ({_ref(named(line.section, line.id))})"
 
 
-def section_answer(section: Section, zone: tzinfo, *, notes: Sequence[str] = ()) -> Answer:
-    """A section's overview, after a line that says of which version it is."""
+def section_answer(
+    section: Section,
+    zone: tzinfo,
+    *,
+    replaced: Sequence[Replacement] = (),
+    notes: Sequence[str] = (),
+) -> Answer:
+    """A section's overview, after lines on its version and on what was replaced since."""
     facts = {
         "id": section.name,
         "type": "overview",
@@ -75,10 +83,12 @@ def section_answer(section: Section, zone: tzinfo, *, notes: Sequence[str] = ())
         "version": section.version,
         "entry_count": section.entry_count,
         "last_entry": line_facts(section.last_entry) if section.last_entry else None,
+        **replaced_since_facts(replaced),
     }
     lines = [f"{_ref(section.name)}, version {section.version}, {entries(section.entry_count)}"]
     if section.last_entry:
         lines.append(f"Last entry: {line_line(section.last_entry, zone).removeprefix('- ')}")
+    lines += replaced_since_lines(replaced, zone)
     lines += ["", section.overview if section.overview.strip() else NO_OVERVIEW]
     return answer_of(lines, facts, notes)
 
@@ -177,6 +187,7 @@ def hit_facts(
         "score": round(hit.score, 3),
         **({"by": found_by(hit)} if explain else {}),
         **chain_facts(hit),
+        **replaced_since_facts(hit.replaced_since),
     }
 
 
@@ -206,7 +217,8 @@ def hit_lines(
     lines = [f"{number}. [{hit.score:.3f}] {when_of(hit.compared.at, zone)} {what}"]
     if "by" in facts:
         lines.append(f"   By {facts['by']}, salience {facts['salience']:.3f}")
-    lines += [f"   {line}" for line in chain_lines(hit, zone)]
+    chained = (*chain_lines(hit, zone), *replaced_since_lines(hit.replaced_since, zone))
+    lines += [f"   {line}" for line in chained]
     if facts["work_context"]:
         lines.append(f"   Work context: {one_line(facts['work_context'])}")
     if facts["summary"]:

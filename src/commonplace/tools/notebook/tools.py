@@ -13,6 +13,7 @@ from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.ports import Language
 from commonplace.core.values import Answer
 from commonplace.core.when.phrases import parse_when
+from commonplace.services.replaced_since import written_over_notes
 from commonplace.services.times import naming, read_as_of
 from commonplace.tools.answers import (
     answer_of,
@@ -112,7 +113,8 @@ class NotebookTools:
                 f" notebook conflicts` shows both, `commonplace notebook resolve {section.name}`"
                 " settles it."
             )
-        return section_answer(section, service.zone, notes=notes)
+        replaced = notebook.list_replaced_since(section.name)
+        return section_answer(section, service.zone, replaced=replaced, notes=notes)
 
     def journal_write(
         self,
@@ -140,6 +142,7 @@ class NotebookTools:
         # Some hosts fill in what is left out with empty texts: none of them empties an overview.
         given = overview if overview.strip() else None
         base = base_version.strip().lower() or service.reads.last(section)
+        replaced = () if given is None else service.notebook.list_replaced_since(section)
         try:
             written = service.write(
                 section,
@@ -156,6 +159,8 @@ class NotebookTools:
         if given is not None and not written.repeated:
             service.reads.remember(written.entry.section, written.version, written.overview)
         notes = service.file(written)
+        if not written.repeated:
+            notes = (*notes, *written_over_notes(replaced, service.zone))
         return written_answer(written, with_overview=given is not None, notes=notes)
 
     def journal_list_entries(

@@ -75,6 +75,7 @@ def section(visit: Visit) -> WebPage:
             "current": "notebook",
             "section": read,
             "overview": visit.shown(read.overview),
+            "replaced": found.list_replaced_since(read.name),
             "steps": [*_steps(visit, found, read.name, lines)][:STEPS],
             "start": start,
             "size": STEPS,
