@@ -38,6 +38,17 @@ class CorrectionContract:
             assert done.ref in str(refused(Conflict, amender.supersede, ref, "the kiwi runs"))
             assert len(mine.list(kinds=[kind])) == 2
 
+    def test_a_key_that_is_given_again_hides_no_superseding(self, world: MemoryWorld) -> None:
+        """The key of another record, or of a superseding of another, is not what decides."""
+        mine = world.open("ann")
+        pages = MemoryPages(mine.service.store)
+        first, second, third = (mine.save_todo(f"the quokka sleeps {n}") for n in range(3))
+        mine.save_todo("the kiwi runs", idempotency_key="other")
+        for old, key in ((first, "k"), (second, "k"), (third, "other")):
+            new = mine.save_todo("the wombat digs", idempotency_key=key, supersedes=old)
+            assert pages.read_ref(old).superseded_by == new
+            assert mine.save_todo("the wombat digs", idempotency_key=key, supersedes=old) == new
+
     def test_a_record_whose_successor_is_deleted_can_be_superseded_again(
         self, world: MemoryWorld
     ) -> None:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
-from commonplace.core.values import Interval
+from commonplace.core.errors import Conflict
+from commonplace.core.values import Filter, Interval
 from commonplace.doors.cli import chronicle as chronicle_commands
 from commonplace.doors.doctor.checks import Doctor
 from commonplace.journals.memory.records import ref_of
@@ -101,6 +102,39 @@ def memory_delete(app, ref):
     _called(app.memory.tools.write_toolset, "memory_delete", kind="todo", ref=ref)
 
 
+def write(app, journal, text, supersedes="", at=0.0):
+    """The ref of an entry, or why it was refused; written at a moment that others wait for too."""
+    toolset, tool, field, given = {
+        "private": (app.private.tools.toolset, "process_thoughts", "reflections", {}),
+        "chronicle": (app.chronicle.tools.toolset, "add_entry", "message", {}),
+        "notebook": (app.notebook.tools.toolset, "journal_write", "entry", {"path": SECTION}),
+        "timeline": (app.timeline.tools.toolset, "timeline_add", "content", {}),
+        "memory": (app.memory.tools.write_toolset, "memory_save", "title", {"kind": "todo"}),
+    }[journal]
+    while time.time() < at:
+        pass
+    try:
+        facts = _called(toolset, tool, **given, **{field: text}, supersedes=supersedes)
+    except Conflict as exc:
+        return {"refused": exc.message}
+    if journal == "notebook":
+        return {"ref": f"notebook:{facts['id']}"}
+    return {"ref": facts["refs"][0] if "refs" in facts else facts["ref"]}
+
+
+def successor(app, ref):
+    """The ref of what took an entry's place; empty for none."""
+    return app.recall.service().open_ref(ref).superseded_by
+
+
+def recalled(app, query):
+    """The refs that recall finds, best first."""
+    return [
+        hit.doc.ref
+        for hit in app.recall.service().recall(query, when="", within=Filter(), limit=50).found.hits
+    ]
+
+
 ADDING = (
     private_write,
     chronicle_add,
@@ -124,6 +158,9 @@ def start(app):
     app.filing.settle(HashingEncoder.identity, CLOSING_S)
     app.filing.close(CLOSING_S)
     return {"texts": _texts(app), "problems": _problems(app)}
+
+
+OTHERS = {each.__name__: each for each in (write, successor, recalled, start)}
 
 
 def _texts(app):
@@ -170,7 +207,7 @@ class Verbs:
             text=True,
         )
 
-    def run(self, verb: str, *given: str, kill_after_s: float = CLOSING_S):
+    def run(self, verb: str, *given: str | float, kill_after_s: float = CLOSING_S):
         """What the verb answered, None where it was killed before; seconds until its end."""
         asked = {"verb": verb, "given": given, "kill_after_s": kill_after_s}
         self._nursery.stdin.write(json.dumps(asked) + "\n")
@@ -200,7 +237,7 @@ def _open(home: Path, project: Path) -> App:
 
 def _child(home: Path, project: Path, asked) -> None:
     app = _open(home, project)
-    verb = start if asked["verb"] == "start" else VERBS[asked["verb"]]
+    verb = {**VERBS, **OTHERS}[asked["verb"]]
     _tell({"answer": verb(app, *asked["given"])})
     app.close()
 
@@ -212,6 +249,7 @@ def _load_all() -> None:
         refs = [verb(app, "a text") for verb in ADDING]
         private_edit(app, refs[0], "another")
         private_delete(app, refs[0])
+        recalled(app, "a text")
         start(app)
         app.close()
 

@@ -183,6 +183,32 @@ def test_a_write_takes_the_place_of_an_entry(world, app, journal):
 
 
 @pytest.mark.parametrize("journal", EVERY)
+def test_a_key_that_is_given_again_hides_no_superseding(app, journal):
+    """With another entry to replace, or with none before, the write does what it says."""
+    first, second, third = (write(app, journal, f"the quokka sleeps {n}") for n in range(3))
+    one = superseding(app, journal, first, idempotency_key="k")
+    two = superseding(app, journal, second, idempotency_key="k")
+    assert opened(app, first).facts["superseded_by"] == one
+    assert opened(app, second).facts["superseded_by"] == two != one
+    tool, given = WRITES[journal]
+    ask(app, tool, **given, idempotency_key="other")
+    three = superseding(app, journal, third, idempotency_key="other")
+    assert opened(app, third).facts["superseded_by"] == three
+
+
+def test_a_section_that_is_not_there_is_no_overview(app):
+    """And a long name does not fill the answer."""
+    write(app, "notebook")
+    with pytest.raises(NotFound, match="There is no section"):
+        superseding(app, "notebook", "notebook:none")
+    with pytest.raises((NotFound, Invalid)) as raised:
+        superseding(app, "notebook", "notebook:" + "a" * 5000)
+    assert len(raised.value.message) < 300
+    with pytest.raises(Invalid, match="is an overview"):
+        superseding(app, "notebook", "notebook:zoo/night")
+
+
+@pytest.mark.parametrize("journal", EVERY)
 def test_an_entry_of_another_journal_is_not_superseded(app, journal):
     """The error names what was given; nothing is written."""
     other = write(app, "chronicle" if journal != "chronicle" else "timeline")

@@ -119,6 +119,11 @@ def test_retention_of_the_timeline_leaves_it_replaced(world, app):
         world.clock.advance(8 * DAY)
         apply_retention(app.timeline.rollups, parse_retention("raw=2d"))
     assert opened(app, plan.ref).facts["replaced"].startswith("2026-11-21")
+    world.clock.advance(8 * DAY)
+    app.timeline.rollups.catch_up()
+    told = [app.timeline.service().rollup(level, plan.at).content for level in ("hourly", "daily")]
+    assert len(told) == 2
+    assert not any("ships" in text for text in told)
 
 
 def test_a_damaged_note_hides_no_entry(world, app):

@@ -180,7 +180,8 @@ class MemoryService:
             )
         old = self.find(draft.kind, former)
         fields = {**inherited(old), **draft.fields}
-        draft = self._screened(replace(draft, fields=fields, supersedes=old.id))
+        # What it replaces says whether it was done before: a key may be that of another record.
+        draft = self._screened(replace(draft, fields=fields, supersedes=old.id, key=""))
         done = self._save(draft)
         new = done.saved.record
         if new is None:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.files import make_folder
-from commonplace.journals.notebook.format import JOURNAL
+from commonplace.journals.notebook.format import JOURNAL, ref_of
 from commonplace.journals.notebook.names import parse_address
 from commonplace.services.amend import look_up_former
 from commonplace.services.session import current_session
@@ -176,8 +176,10 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         def write(ref: str) -> WrittenEntry:
             address = parse_address(ref)
             if not address.entry:
+                overview_ref = ref_of(notebook.read_section(address.section).name)
                 raise Invalid(
-                    f"Invalid supersedes: {ref} is an overview, whose history keeps what it was.",
+                    f"Invalid supersedes: {overview_ref} is an overview, whose history keeps what"
+                    " it was.",
                     hint="Give the new overview as such.",
                 )
             return notebook.supersede(
