@@ -297,3 +297,16 @@ def test_repair_goes_on_where_one_entry_cannot_be_changed(opened, tmp_path):  # 
     path.write_bytes(path.read_bytes() + b"\n" + b"word " * (7 << 20))
     repairs = repair_secrets(app)
     assert [part for part, _ in repairs.done] == ["chronicle"]
+
+
+def test_doctor_names_a_text_of_an_editor_that_holds_a_secret(opened):  # noqa: F811
+    """What could not be written lies in a file of ours, as it was typed."""
+    app = opened()
+    drafts = app.settings.home / "drafts"
+    drafts.mkdir(parents=True)
+    (drafts / "20261121T231945.md").write_text(f"the key is {SECRET}\n")
+    (drafts / "20261121T231946.md").write_text("nothing\n")
+    ((part, problem),) = find_secrets(app).problems
+    assert part == "drafts"
+    assert problem.what == f"{drafts / '20261121T231945.md'} holds GitHub token."
+    assert not problem.repairable

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import translated
 from commonplace.core.redact import texts_in
 from commonplace.core.values import NOTHING_KNOWN, HealthReport, Problem, Put
 
@@ -94,6 +95,7 @@ def find_secrets(app: App) -> HealthReport:
         if count > _SHOWN:
             report.notes.append((part, f"{count - _SHOWN:,} more entries hold secrets."))
     report.problems.extend(("notebook", each) for each in _in_history(app))
+    report.problems.extend(("drafts", each) for each in _in_drafts(app))
     if report.problems:
         report.notes.append(("secrets", "Renew each where it was issued: it may have been read."))
     return report
@@ -173,6 +175,20 @@ def _in_history(app: App) -> Iterator[Problem]:
             what=f"{len(hashes):,} commits of the history hold secrets ({kinds_found}): {named}.",
             hint="An edit leaves them there: docs/secrets.md says how the history is rewritten.",
         )
+
+
+def _in_drafts(app: App) -> Iterator[Problem]:
+    """The texts that an editor was left with and that could not be written, where one holds one."""
+    folder = app.settings.home / "drafts"
+    try:
+        with translated(folder):
+            for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
+                if kinds := _kinds(app, path.read_text("utf-8", "replace")):
+                    yield Problem(
+                        what=f"{path} holds {kinds}.", hint="Delete the file, or edit it."
+                    )
+    except CommonplaceError as exc:
+        yield Problem(what=exc.located, hint=exc.located_hint)
 
 
 def _commits(out: IO[bytes]) -> Iterator[str]:
