@@ -47,7 +47,7 @@ def replaced(world, app):
     return old, entry(world, app, "The port is 9000.", supersedes=old)
 
 
-def test_whoever_reads_an_overview_learns_what_was_replaced_since(world, app):
+def test_readers_of_an_overview_learn_what_was_replaced_since(world, app):
     """By the notebook's tool and by its ref; the overview itself is as it was written."""
     old, new = replaced(world, app)
     for answer in (read(app), ask(app, "open_ref", ref=f"notebook:{SECTION}")):
