@@ -319,25 +319,6 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class ChainLink(Struct, frozen=True, kw_only=True):
-    """The other end of a superseding.
-
-    Attributes:
-        ref: Its ref; empty for a successor that expired or was forgotten.
-        at: When it was; None where it is gone and nobody noted it.
-    """
-
-    ref: str
-    at: datetime | None = None
-
-
-class Replacement(Struct, frozen=True, kw_only=True):
-    """An entry that holds no more, and the one that holds in its place."""
-
-    former: ChainLink
-    successor: ChainLink
-
-
 class Page(Struct, frozen=True, kw_only=True):
     """One entry whole, as its journal has it now, and what stands around it.
 
@@ -438,6 +419,25 @@ class HealthRepairs(Struct, frozen=True):
 
     done: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, Problem]] = field(default_factory=list)
+
+
+class ChainLink(Struct, frozen=True, kw_only=True):
+    """The other end of a superseding.
+
+    Attributes:
+        ref: Its ref; empty for a successor that expired or was forgotten.
+        at: When it was; None where it is gone and nobody noted it.
+    """
+
+    ref: str
+    at: datetime | None = None
+
+
+class Replacement(Struct, frozen=True, kw_only=True):
+    """An entry that holds no more, and the one that holds in its place."""
+
+    former: ChainLink
+    successor: ChainLink
 
 
 class Hit(Struct, frozen=True, kw_only=True):
