@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
+
 import pytest
 from tests.journals.notebook.team import Team
 from tests.services.test_amend import ALL
 from tests.tools.recall_world import RecallWorld, ask
 
+from commonplace.core.errors import Conflict
 from commonplace.journals.notebook.format import version_of
 
 SECTION = "zoo/night"
@@ -206,3 +210,46 @@ def test_an_overview_from_a_clone_that_had_not_synced_did_not_know(team):
     team.sync(1)
     team.sync(0)
     assert replaced_in(team, 0) == replaced_in(team, 1) == []
+
+
+def known_in(team, which):
+    """The entries of the section that a clone holds."""
+    team.notes[which].ledger.catch_up()
+    return {line.id for line in team.notes[which].list_entries("a", length=999)}
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 10))]
+)
+def test_what_is_named_is_what_the_writer_did_not_have(team, seed):
+    """Two clones write, replace and sync at random; what each writer had is kept by hand."""
+    chance = random.Random(seed)
+    formers = {}
+    team.write(0, "a", "The first.", "Overview 0.")
+    had = {"Overview 0.": known_in(team, 0)}
+    team.sync(0)
+    team.sync(1)
+    for step in range(1, 23):
+        which = chance.randrange(2)
+        notes = team.notes[which]
+        act = chance.choice(["entry", "overview", "supersede", "supersede", "sync"])
+        holding = [x for x in sorted(known_in(team, which)) if not notes.ledger.find_successor(x)]
+        if act == "sync":
+            with contextlib.suppress(Conflict):
+                team.sync(which)
+        elif act == "supersede":
+            old = chance.choice(holding)
+            team.tick()
+            formers[notes.supersede(f"a#{old}", f"Replacing {step}.").entry.id] = old
+        elif act == "overview":
+            team.write(which, "a", f"Entry {step}.", f"Overview {step}.")
+            had[f"Overview {step}."] = known_in(team, which)
+        else:
+            team.write(which, "a", f"Entry {step}.")
+        for clone in range(2):
+            overview = team.notes[clone].read_section("a").overview
+            if overview in had:  # and not one that a sync merged
+                here, before = known_in(team, clone), had[overview]
+                news = {new: old for new, old in formers.items() if new in here - before}
+                named = {former for former, _ in replaced_in(team, clone)}
+                assert named == {old for old in news.values() if old in before}
