@@ -216,3 +216,16 @@ def visit_of(world):
     return Visit(
         app=world.app, visitor=visitor, now=NOW, parts={}, query={}, form={}, url=lambda *_: ""
     )
+
+
+def test_of_two_tabs_one_supersedes(browser, ref):
+    """The other keeps what was typed, and names the entry that holds."""
+    pages = [browser.get("/entry/edit", params={"ref": ref, "as": "supersede"}) for _ in range(2)]
+    first, second = (
+        browser.post("/entry/save", data={**form_of(page), "text": f"to production {number}"})
+        for number, page in enumerate(pages)
+    )
+    assert first.status_code == 303
+    assert second.status_code == 409
+    assert f"{ref} is superseded by chronicle:" in words_of(second)
+    assert "to production 1" in second.text
