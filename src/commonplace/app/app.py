@@ -299,6 +299,7 @@ class App(OwnerContext):
                 self.shared.close()
             else:
                 self.shared.close_idle(self.settings.owner)
+            self.raw_files.close()
 
     def _other_sources(self) -> Sequence[Source]:
         return self.private.other_sources()

@@ -17,6 +17,7 @@ from commonplace.app.process import ProcessContext, holder
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import make_folder
 from commonplace.core.owner_folders import make_owner_folder
+from commonplace.db.raw_files import RawFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -147,6 +148,7 @@ class OwnerContext(ABC):
         self.clock = clock
         self.shared = shared
         self.defers_filing = defers_filing
+        self.raw_files = RawFiles()
         self.wiring = threading.RLock()
         """Held while something is made, so that it is made once."""
 

@@ -24,6 +24,9 @@ REPAIR_HINT = "Run `commonplace doctor --repair`."
 
 Synchronous: TypeAlias = Literal["full", "normal"]
 
+_SMALLEST_PAGE = 512
+"""A database has a whole number of these; to ask SQLite about each small file takes long."""
+
 _NO_UTF_8 = "Could not decode to UTF-8"
 _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
@@ -256,6 +259,23 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     raise Unavailable(
         "The database {place} cannot be opened.", place=path
     )  # pragma: no cover  the loop returns or raises
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is an SQLite database, damaged or not. Raises: OSError, Unavailable.
+
+    SQLite itself looks: the system drops all locks of a process on a file when the process closes
+    any descriptor of it, so to open and close a database that is in use here would let another
+    process take itself for the last, and remove the journal file that is still written to.
+    """
+    size = os.stat(path).st_size
+    if not size or (size % _SMALLEST_PAGE and path.suffix != ".db"):
+        return False
+    try:
+        connect_read_only(path).close()
+    except Corrupted as exc:
+        return getattr(exc.__cause__, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_NOTADB
+    return True
 
 
 def _use_wal(conn: sqlite3.Connection, busy_s: float) -> None:

@@ -61,6 +61,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             clock=self.context.clock,
             filed=self._take_out,
             book=self.book,
+            raw=self.context.raw_files,
             skip=home / "models",
             drafts=home / "drafts",
             unreached=lambda: list(self._unreached()),

@@ -1,10 +1,11 @@
 """Finds what of a folder a backup holds: its files, its databases, its repositories.
 
-Opens nothing, and changes nothing.
+Changes nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from commonplace.core.errors import NotFound
 from commonplace.core.files import is_leftover, translated
+from commonplace.db.sqlite import is_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +30,10 @@ KEY = "secret-marks.key"
 
 # What the journals can make again, in our folder; what lies between an owner and it, in between.
 _DERIVED = re.compile(
-    r"models|snapshots|hooks\.log|copies\.jsonl|token-uses"
-    r"|users/[^/]+/(?:index|served/index|ledgers|prompts|transcripts/catalog\.db)"
+    r"models|snapshots|hooks\.log|copies\.jsonl|token-uses|download-[0-9a-f]+\.zip"
+    r"|users/[^/]+/(?:download-[0-9a-f]+\.zip|index|served/index|ledgers|prompts|transcripts/catalog\.db)"
 )
 _BESIDE_DATABASES = ("-wal", "-shm", "-journal")
-_DATABASE_HEAD = b"SQLite format 3\0"
 
 
 class BackupItem(Struct, frozen=True, kw_only=True):
@@ -72,18 +74,20 @@ def _walk(folder: Path, name: str, *, is_home: bool, with_tokens: bool) -> Itera
         if each.name.endswith(_BESIDE_DATABASES) and each.name.rpartition("-")[0] in names:
             continue
         path = Path(each.path)
-        if each.is_dir(follow_symlinks=False):
-            yield from _walk(path, inner, is_home=is_home, with_tokens=with_tokens)
-        elif each.is_file(follow_symlinks=False) and _is_utf_8(each.name):
-            yield _found(path, inner)
-        elif not stat.S_ISSOCK(each.stat(follow_symlinks=False).st_mode):
-            yield BackupItem(name=inner, path=path, kind="other")
+        # What is removed while the others are listed is no part of the backup.
+        with contextlib.suppress(FileNotFoundError, NotFound):
+            if each.is_dir(follow_symlinks=False):
+                yield from _walk(path, inner, is_home=is_home, with_tokens=with_tokens)
+            elif each.is_file(follow_symlinks=False) and _is_utf_8(each.name):
+                yield _found(path, inner)
+            elif not stat.S_ISSOCK(each.stat(follow_symlinks=False).st_mode):
+                yield BackupItem(name=inner, path=path, kind="other")
 
 
 def _found(path: Path, name: str) -> BackupItem:
-    with translated(path), open(path, "rb") as file:
-        is_database = file.read(len(_DATABASE_HEAD)) == _DATABASE_HEAD
-    return BackupItem(name=name, path=path, kind="database" if is_database else "file")
+    with translated(path):
+        kind: Literal["database", "file"] = "database" if is_database(path) else "file"
+    return BackupItem(name=name, path=path, kind=kind)
 
 
 def _is_utf_8(name: str) -> bool:

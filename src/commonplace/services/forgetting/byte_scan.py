@@ -5,7 +5,6 @@ Follows no link and changes nothing.
 
 from __future__ import annotations
 
-import mmap
 import os
 from typing import TYPE_CHECKING
 
@@ -17,14 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from commonplace.db.raw_files import RawFiles
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.forgetting.pieces import Piece
+
+_PART = 16 << 20
+_OVERLAP = 1 << 16
+"""Bytes of a part that the next one begins with: more than 12 words and what is between them."""
 
 
 class ByteScan(Struct, kw_only=True):
     """What a look through files came to.
 
     Attributes:
+        raw: What opens them.
         files: How many were read.
         objects: How many objects of git were read, unpacked.
         size: Bytes of both.
@@ -32,6 +37,7 @@ class ByteScan(Struct, kw_only=True):
         unread: What could not be read, each with the reason.
     """
 
+    raw: RawFiles
     files: int = 0
     objects: int = 0
     size: int = 0
@@ -50,7 +56,7 @@ class ByteScan(Struct, kw_only=True):
         for place in places:
             for path in _files_of(place, str(skip), self.unread):
                 real = os.path.realpath(path)
-                if real not in seen:
+                if real not in seen and not _is_shared_memory(path):
                     seen.add(real)
                     self._read_file(path, pieces)
 
@@ -65,26 +71,27 @@ class ByteScan(Struct, kw_only=True):
                 for each in repo.read_objects(step):
                     if each is not None:
                         self.objects += 1
+                        self.size += len(each.content)
                         self._look(history_of(repo), each.content, pieces)
         except CommonplaceError as exc:
             self.unread.append(exc.located)
 
     def _read_file(self, path: str, pieces: Sequence[Piece]) -> None:
         try:
-            with open(path, "rb") as file:
-                if os.fstat(file.fileno()).st_size == 0:
-                    self.files += 1
-                    return
-                with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                    self._look(path, content, pieces)
+            with self.raw.opened(path) as file:
+                before = b""
+                while part := file.read(_PART):
+                    self.size += len(part)
+                    there = before + part
+                    self._look(path, there, pieces)
+                    before = there[-_OVERLAP:]
             self.files += 1
         except FileNotFoundError:
             return  # another process took it away
         except (OSError, ValueError) as exc:
             self.unread.append(f"{path}: {exc}")
 
-    def _look(self, place: str, content: bytes | mmap.mmap, pieces: Sequence[Piece]) -> None:
-        self.size += len(content)
+    def _look(self, place: str, content: bytes, pieces: Sequence[Piece]) -> None:
         if there := {piece for piece in pieces if piece.is_in_bytes(content)}:
             self.found.setdefault(place, set()).update(there)
 
@@ -92,6 +99,11 @@ class ByteScan(Struct, kw_only=True):
 def history_of(repo: GitRepository) -> str:
     """How a trace names a repository's objects as its place."""
     return f"{repo.common_dir} (git's history)"
+
+
+def _is_shared_memory(path: str) -> bool:
+    """Whether a file has numbers of pages and locks alone: what processes share of a database."""
+    return path.endswith("-shm") and os.path.exists(path.removesuffix("-shm"))
 
 
 def _files_of(place: Path, skip: str, unread: list[str]) -> Iterator[str]:

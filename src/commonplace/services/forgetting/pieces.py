@@ -14,7 +14,6 @@ from msgspec import Struct
 from commonplace.core.text import body_of, well_formed
 
 if TYPE_CHECKING:
-    import mmap
     from collections.abc import Callable, Iterable
 
 WORDS = 12
@@ -49,7 +48,7 @@ class Piece(Struct, frozen=True, kw_only=True):
         """Whether a text says it, however its lines are broken."""
         return self.anchor in text and self.pattern.search(text) is not None
 
-    def is_in_bytes(self, content: bytes | mmap.mmap) -> bool:
+    def is_in_bytes(self, content: bytes) -> bool:
         """Whether a file's bytes hold it."""
         return any(
             content.find(anchor) >= 0 and pattern.search(content) is not None

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Source
     from commonplace.core.replaced import ReplacedBook
     from commonplace.core.values import Doc, EditableText, Since
+    from commonplace.db.raw_files import RawFiles
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
     from commonplace.services.forgetting.selection import EntrySelection
@@ -171,6 +172,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         clock: The present.
         filed: Takes refs of commits that are gone out of the index.
         book: Says when the notebook's former history goes.
+        raw: What opens files whose bytes are read.
         skip: A folder of weights, which is not looked through.
         drafts: The folder of texts that could not be written.
         unreached: What cannot be reached from here, each as a sentence.
@@ -189,6 +191,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     clock: Clock
     filed: Callable[[Sequence[str]], object]
     book: ExpiryBook
+    raw: RawFiles
     skip: Path
     drafts: Path
     unreached: Callable[[], Sequence[str]]
@@ -359,7 +362,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         return notes
 
     def _prove(self, plan: ForgettingPlan, notes: tuple[str, ...]) -> ForgettingProof:
-        scan, places = ByteScan(), self.places()
+        scan, places = ByteScan(raw=self.raw), self.places()
         scan.read_files([path for path, _ in places], plan.pieces, self.skip)
         repo = self.repository()
         if repo is not None:
@@ -410,7 +413,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     def _drafts(self, pieces: tuple[Piece, ...]) -> Iterator[Path]:
         telling = [each for each in pieces if not each.is_short]
-        scan = ByteScan()
+        scan = ByteScan(raw=self.raw)
         scan.read_files([self.drafts], telling, self.skip)
         yield from (type(self.drafts)(place) for place in sorted(scan.found))
 
