@@ -84,7 +84,8 @@ def make_backup(
                 file.flush()
                 os.fsync(file.fileno())
             with open_backup(temp) as written:
-                written.check()
+                if written.manifest != made:
+                    raise _unlike_what_was_written(target)
         try:
             publish_new(temp, target)
         except FileExistsError as exc:
@@ -187,22 +188,35 @@ class _Writer:
         *,
         kind: EntryKind = "file",
     ) -> None:
-        digest, size = hashlib.sha256(), 0
         with self._zip.open(zipfile.ZipInfo(name, _EPOCH), "w", force_zip64=True) as entry:
             for chunk in chunks:
-                digest.update(chunk)
-                size += len(chunk)
                 entry.write(chunk)
+        size, sha256 = self._read_back(name)
         self._files.append(
             FileEntry(
                 name=name,
                 size=size,
-                sha256=digest.hexdigest(),
+                sha256=sha256,
                 mode=stat.S_IMODE(found.st_mode) & 0o777,
                 mtime_ns=found.st_mtime_ns,
                 kind=kind,
             )
         )
+
+    def _read_back(self, name: str) -> tuple[int, str]:
+        """The size and hash of an entry, read while it lies in memory still. Raises: Unavailable.
+
+        The zip module compares its CRC-32, counted from what was written, with what is read.
+        """
+        digest, size = hashlib.sha256(), 0
+        try:
+            with self._zip.open(name) as entry:
+                while chunk := entry.read(CHUNK):
+                    digest.update(chunk)
+                    size += len(chunk)
+        except (zipfile.BadZipFile, EOFError) as exc:
+            raise _unlike_what_was_written(self._target) from exc
+        return size, digest.hexdigest()
 
     @contextlib.contextmanager
     def _temp(self) -> Iterator[Path]:
@@ -272,6 +286,14 @@ def _shallow_of(repository: GitRepository) -> str:
     path = repository.common_dir / "shallow"
     with translated(path), open(path, "rb") as file:
         return file.read(_SHALLOW_LIMIT).decode("ascii", "replace")
+
+
+def _unlike_what_was_written(target: Path) -> Unavailable:
+    return Unavailable(
+        "What was written for {place} is not what is read from there.",
+        hint="Check the disk, or name a file on another one.",
+        place=target,
+    )
 
 
 def _taken(target: Path) -> Conflict:
