@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 #include <unistd.h>
 
 struct plan {
-    int error;        /* what fails, fails with this; 0: nothing does */
+    int error;        /* what fails, fails with this; 0: nothing does; -1: the step is a death */
     int nth;          /* the first step that fails */
     int ever;         /* whether each one after it fails, too */
     int count;        /* steps so far */
@@ -98,6 +99,9 @@ static int fails(const char *kind, int dir, const char *path)
         const char *last = strrchr(named, '/');
         snprintf(plan->step, sizeof plan->step, "%s %.40s", kind, last ? last + 1 : named);
     }
+    /* With git and whatever else the command has started, all of one group. */
+    if (plan->error < 0)
+        kill(0, SIGKILL);
     errno = plan->error;
     return 1;
 }

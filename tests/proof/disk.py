@@ -43,7 +43,8 @@ class Disk:
 
     def __init__(self, root: Path, plan: Path) -> None:
         plan.write_bytes(b"\0" * _PLAN.size)
-        self._root = str(root.resolve()).encode()
+        self.root = root.resolve()
+        self._root = str(self.root).encode()
         with plan.open("r+b") as file:
             self._shared = mmap.mmap(file.fileno(), _PLAN.size)
         self._kind = (0, 0, 0)
@@ -57,12 +58,13 @@ class Disk:
     def fail(
         self, error: str, *, nth: int = 1, ever: bool = False, kinds: str = "", only: str = ""
     ) -> None:
-        """From now on the n-th step fails with this errno; ever: so do all after it.
+        """From now on the n-th step fails with this errno, or kills; ever: so do all after it.
 
+        error: a name of errno, or `kill`: the process dies, and all of its group.
         kinds: open, write, fsync, link, rename, unlink, mkdir or truncate; empty for all. only: what
         the path must hold.
         """
-        number = getattr(errno, error) if error else 0
+        number = -1 if error == "kill" else getattr(errno, error) if error else 0
         spaced = f" {kinds} " if kinds else ""
         # The error last: a process may look at any moment.
         self._shared[4:] = _PLAN.pack(

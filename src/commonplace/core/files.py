@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 LEFTOVER_AGE_S = 600.0
 
-_TEMP_NAME = re.compile(r"\.(\d{1,9})-([0-9a-f]{8})-[0-9a-f]{16}\.tmp")
+# And what SQLite puts beside one that is a database.
+_TEMP_NAME = re.compile(r"\.(\d{1,9})-([0-9a-f]{8})-[0-9a-f]{16}\.tmp(?:-journal|-wal|-shm)?")
 
 # What filesystems without hard links (FAT, some network shares) answer to link(2).
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})

@@ -16,7 +16,7 @@ from commonplace.journals.git.repo import init_repository
 from commonplace.journals.git.run import LONG_TIMEOUT_S
 from commonplace.services.backup.contents import KEY, list_contents
 from commonplace.services.backup.reading import open_backup
-from commonplace.services.backup.stage import staged
+from commonplace.services.backup.stage import remove_old_stages, staged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,6 +50,9 @@ def restore_backup(source: Path, places: Sequence[BackupPlace]) -> Manifest:
     """
     with open_backup(source) as backup:
         backup.check()
+        for place in places:
+            # Beside those as well that were done when the process was killed.
+            remove_old_stages(place.path.parent, _STAGE)
         wanted = {each.name.partition("/")[0] for each in backup.manifest.files}
         wanted |= {each.name.partition("/")[0] for each in backup.manifest.repositories}
         due = [

@@ -29,7 +29,7 @@ def staged(above: Path, prefix: str) -> Iterator[Path]:
         Unavailable, Denied, Invalid.
     """
     make_folder(above)
-    _remove_old_stages(above, prefix)
+    remove_old_stages(above, prefix)
     stage = above / f"{prefix}{os.getpid()}-{os.urandom(4).hex()}"
     try:
         make_folder(stage)
@@ -38,8 +38,8 @@ def staged(above: Path, prefix: str) -> Iterator[Path]:
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def _remove_old_stages(above: Path, prefix: str) -> None:
-    """Remove what processes that were killed left beside a place."""
+def remove_old_stages(above: Path, prefix: str) -> None:
+    """Remove what processes that were killed left beside a place. Never raises."""
     with contextlib.suppress(OSError), os.scandir(above) as entries:
         for each in entries:
             pid = each.name.removeprefix(prefix).partition("-")[0]

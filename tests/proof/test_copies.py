@@ -1,0 +1,342 @@
+"""Deaths and full disks in export, import, backup, restore and forget: whole, or as before."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+
+import pytest
+from msgspec import Struct
+from tests.proof.commands import Commands
+from tests.proof.disk import Disk
+
+from commonplace.services.backup.reading import open_backup
+
+SECRET = "the spare key of the old bakery lies under the third blue flower pot"
+STRIDES = [97, pytest.param(5, marks=pytest.mark.long)]
+FULL = "open write fsync mkdir link rename truncate"
+"""A full disk still lets go of a file."""
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("copies")
+    (folder / "disk").mkdir()
+    return Disk(folder / "disk", folder / "plan")
+
+
+@pytest.fixture(scope="module")
+def commands(disk, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMMONPLACE_ENCODER_FOLDER", str(tmp_path_factory.mktemp("no weights")))
+        started = Commands(disk.env)
+    yield started
+    started.close()
+
+
+class Lived(Struct):
+    """A memory that others are made from, and what an export of it holds."""
+
+    folder: object
+    backup: object
+    export: object
+    refs: dict
+
+
+@pytest.fixture(scope="module")
+def lived(commands, tmp_path_factory):
+    """A memory with entries in each journal, one of each with words that are to be forgotten."""
+    folder = tmp_path_factory.mktemp("lived")
+    world = folder / "world"
+
+    def ok(*words):
+        ran = commands.run(world, *words)
+        assert ran.code == 0, ran.err
+        return ran.out
+
+    def ref(*words):
+        import json
+
+        return json.loads(ok(*words, "--json"))["ref"]
+
+    ok("log", "the first deploy")
+    ok("private", "write", "Copies are not the thing.")
+    ok("timeline", "add", "Read about tides.")
+    ok("memory", "save", "todo", "Call the bank")
+    ok("notebook", "write", "api/errors", "They come in twos.", "--overview", "# Errors\n\nTwo.")
+    refs = {
+        "chronicle": ref("log", SECRET),
+        "timeline": ref("timeline", "add", SECRET + "."),
+        "notebook": ref("notebook", "write", "door", SECRET),
+    }
+    ok("notebook", "write", "door", "It was painted.")
+    ok("recall", "bakery")
+    ok("backup", folder / "all.zip")
+    ok("export", folder / "out")
+    return Lived(folder=world, backup=folder / "all.zip", export=folder / "out", refs=refs)
+
+
+@pytest.fixture
+def world(disk, lived, tmp_path):
+    """Makes worlds on the disk, as the lived one or empty."""
+    root = disk.root
+    numbers = iter(range(10**6))
+
+    def made(*, empty: bool = False):
+        folder = root / f"{tmp_path.name}-{next(numbers)}"
+        if empty:
+            (folder / "home").mkdir(parents=True)
+            (folder / "project").mkdir()
+        else:
+            shutil.copytree(lived.folder, folder, symlinks=True)
+        (folder / "to").mkdir()
+        return folder
+
+    return made
+
+
+def content_of(folder):
+    """Each file of a folder by its name."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def said_clearly(ran):
+    """An error that a person can act on: what is wrong, and no traceback."""
+    assert ran.code in {1, 3, 4}, (ran.code, ran.err)
+    assert "Traceback" not in ran.err, ran.err
+    assert "nternal error" not in ran.err, ran.err
+    assert ran.err.strip()
+
+
+class Case(Struct):
+    """A command that is hindered, and what must be true of it."""
+
+    commands: Commands
+    lived: Lived
+    world: object
+
+    def run(self, *words):
+        return self.commands.run(self.world, *words)
+
+    def ok(self, *words):
+        ran = self.run(*words)
+        assert ran.code == 0, (words, ran.err)
+        return ran.out
+
+    @property
+    def to(self):
+        return self.world / "to"
+
+    def exported(self):
+        """What an export of the memory holds now."""
+        shutil.rmtree(self.to / "check", ignore_errors=True)
+        self.ok("export", self.to / "check")
+        found = content_of(self.to / "check")
+        shutil.rmtree(self.to / "check")
+        return found
+
+    def leaves_nothing(self, *known):
+        """Beside what is known nothing is left in the folder of copies, once a command ended well."""
+        assert sorted(x.name for x in self.to.iterdir()) == sorted(known)
+
+
+class Export(Case):
+    """Nothing is under the name, or all of it; the next one is whole."""
+
+    name = "out"
+
+    def begin(self):
+        return self.run("export", self.to / self.name)
+
+    def whole(self):
+        return content_of(self.to / self.name) == content_of(self.lived.export)
+
+    def ended_well(self):
+        assert self.whole()
+
+    def go_on(self):
+        if (self.to / self.name).exists():
+            assert self.whole()
+            (shutil.rmtree if self.name == "out" else type(self.to).unlink)(self.to / self.name)
+        assert self.begin().code == 0
+        assert self.whole()
+        self.leaves_nothing(self.name)
+
+
+class ExportZip(Export):
+    """As a zip too."""
+
+    name = "out.zip"
+
+    def whole(self):
+        checked = self.run("import", self.to / self.name, "--dry-run")
+        assert checked.code == 4, checked.err  # whole, and the journals hold entries
+        return True
+
+
+class Backup(Case):
+    """Nothing is under the name, or all of it; the next one is whole."""
+
+    def begin(self):
+        return self.run("backup", self.to / "all.zip")
+
+    def files(self, path):
+        """The names of what it holds, every byte of it read."""
+        with open_backup(path) as held:
+            held.check()
+            return {each.name for each in held.manifest.files}
+
+    def ended_well(self):
+        assert self.files(self.to / "all.zip") == self.files(self.lived.backup)
+
+    def go_on(self):
+        if (self.to / "all.zip").exists():
+            self.ended_well()
+            (self.to / "all.zip").unlink()
+        assert self.begin().code == 0
+        self.ended_well()
+        self.leaves_nothing("all.zip")
+
+
+class Restore(Case):
+    """What is restored is the whole of it; the same command again ends the work."""
+
+    empty = True
+
+    def begin(self):
+        return self.run("restore", self.lived.backup)
+
+    def ended_well(self):
+        assert self.exported() == content_of(self.lived.export)
+
+    def go_on(self):
+        ran = self.begin()
+        assert ran.code == 0, ran.err
+        self.ended_well()
+        assert not [*self.world.rglob(".commonplace-restore-*")]
+
+
+class Import(Case):
+    """The import of an export goes on where it was, and gives every byte back."""
+
+    empty = True
+
+    def begin(self):
+        return self.run("import", self.lived.export)
+
+    def ended_well(self):
+        assert self.exported() == content_of(self.lived.export)
+
+    def go_on(self):
+        ran = self.begin()
+        # All was written, and what noted that it was begun is gone.
+        assert ran.code == 0 or "into empty journals alone" in ran.err, ran.err
+        self.ended_well()
+
+
+class Forget(Case):
+    """Killed, it is finished by the next one; what is not named stays, byte for byte."""
+
+    journals = ("chronicle", "timeline")
+    more = ()
+
+    def begin(self):
+        refs = [self.lived.refs[name] for name in self.journals]
+        return self.run("forget", *refs, *self.more, "--yes")
+
+    def ended_well(self):
+        for name in self.journals:
+            assert self.run("open", self.lived.refs[name]).code == 3
+        there, before = self.exported(), content_of(self.lived.export)
+        words = SECRET.encode()
+        for name, content in before.items():
+            if name.endswith("entries.jsonl") and not name.startswith("notebook/"):
+                lines = content.splitlines(keepends=True)
+                kept = [x for x in lines if words not in x or not name.startswith(self.journals)]
+                assert there[name] == b"".join(kept), name
+
+    def go_on(self):
+        self.run("forget")  # goes on with what was begun; where nothing was, it says so
+        refs = [self.lived.refs[name] for name in self.journals]
+        left = [ref for ref in refs if self.run("open", ref).code == 0]
+        if left:
+            assert left == refs
+            ran = self.run("forget", *left, *self.more, "--yes")
+            assert ran.code == 0, ran.err + ran.out
+        self.ended_well()
+
+
+class ForgetHistory(Forget):
+    """So with the notebook's history, which git then finds whole."""
+
+    journals = ("notebook",)
+    more = ("--rewrite-history", "--keep-days", "0")
+
+    def ended_well(self):
+        super().ended_well()
+        (folder,) = {path.parent for path in self.world.rglob(".git")}
+        git = ["git", "-C", str(folder)]
+        fsck = subprocess.run([*git, "fsck", "--strict"], capture_output=True, text=True)
+        assert fsck.returncode == 0, fsck.stderr
+        status = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True)
+        assert status.stdout == ""
+        names = ["cat-file", "--batch-all-objects", "--batch"]
+        assert SECRET.encode() not in subprocess.run([*git, *names], capture_output=True).stdout
+        assert "It was painted." in self.ok("notebook", "log", "door")
+
+
+CASES = [Export, ExportZip, Backup, Restore, Import, Forget, ForgetHistory]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("stride", STRIDES)
+def test_a_death_at_each_step(disk, commands, lived, world, counted, case, stride):
+    """Killed with all that it started, before each step on the disk in turn."""
+    nth, dead = 1, 0
+    while True:
+        this = case(commands, lived, world(empty=getattr(case, "empty", False)))
+        disk.fail("kill", nth=nth)
+        ran = this.begin()
+        step = disk.lift()
+        if not step:
+            assert ran.code == 0, ran.err
+            this.ended_well()
+            break
+        assert ran.code == -signal.SIGKILL, (step, ran)
+        try:
+            this.go_on()
+        except AssertionError as exc:
+            exc.add_note(f"killed at step {nth}: {step}")
+            raise
+        dead += 1
+        nth += stride
+    counted("a command that copies, restores or forgets, killed at each step", dead)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("stride", STRIDES)
+@pytest.mark.parametrize("error", ["ENOSPC", pytest.param("EIO", marks=pytest.mark.long)])
+def test_a_disk_that_is_full_from_each_step_on(
+    disk, commands, lived, world, counted, case, stride, error
+):
+    """It says so; nothing is under the final name, nothing is lost, and later all is done."""
+    nth, failed = 1, 0
+    while True:
+        this = case(commands, lived, world(empty=getattr(case, "empty", False)))
+        disk.fail(error, nth=nth, ever=True, kinds=FULL)
+        ran = this.begin()
+        step = disk.lift()
+        if not step:
+            break
+        try:
+            if ran.code:
+                said_clearly(ran)
+            this.go_on()
+        except AssertionError as exc:
+            exc.add_note(f"{error} from step {nth} on: {step}: {ran.err}")
+            raise
+        failed += 1
+        nth += stride
+    counted("a command that copies, restores or forgets on a full disk", failed)
