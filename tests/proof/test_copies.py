@@ -102,6 +102,11 @@ def content_of(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
+def words_of(content):
+    """Whether bytes hold the text that is forgotten."""
+    return SECRET.encode() in content
+
+
 def said_clearly(ran):
     """An error that a person can act on: what is wrong, and no traceback."""
     assert ran.code in {1, 3, 4}, (ran.code, ran.err)
@@ -287,6 +292,12 @@ class ForgetHistory(Forget):
         assert "It was painted." in self.ok("notebook", "log", "door")
 
 
+class ForgetAll(ForgetHistory):
+    """So with an entry of each journal at once."""
+
+    journals = ("chronicle", "timeline", "notebook")
+
+
 CASES = [Export, ExportZip, Backup, Restore, Import, Forget, ForgetHistory]
 
 
@@ -340,3 +351,63 @@ def test_a_disk_that_is_full_from_each_step_on(
         failed += 1
         nth += stride
     counted("a command that copies, restores or forgets on a full disk", failed)
+
+
+@pytest.mark.parametrize("case", [Export, ExportZip, Backup])
+def test_two_processes_that_make_one_copy(disk, commands, lived, world, case):
+    """One of them makes it, whole; the other says that the name is taken."""
+    disk.fail("")
+    this = case(commands, lived, world())
+    words = ("backup", this.to / "all.zip") if case is Backup else ("export", this.to / this.name)
+    both = commands.run_beside((this.world, *words), (this.world, *words))
+    assert sorted(ran.code for ran in both) == [0, 4], both
+    this.ended_well()
+    this.leaves_nothing(words[1].name)
+
+
+@pytest.mark.parametrize("case", [Restore, Import])
+def test_two_processes_that_fill_one_home(disk, commands, lived, world, case):
+    """One of them fills it, and what the other does or says harms nothing."""
+    disk.fail("")
+    this = case(commands, lived, world(empty=True))
+    source = ("restore", lived.backup) if case is Restore else ("import", lived.export)
+    both = commands.run_beside((this.world, *source), (this.world, *source))
+    for ran in both:
+        if ran.code:
+            said_clearly(ran)
+    if all(ran.code for ran in both):
+        assert this.begin().code == 0, both
+    this.ended_well()
+
+
+def test_two_processes_that_forget_one_entry(disk, commands, lived, world):
+    """It goes once, with a proof each or the word that it is gone."""
+    disk.fail("")
+    this = Forget(commands, lived, world())
+    words = ("forget", *(lived.refs[name] for name in this.journals), "--yes")
+    both = commands.run_beside((this.world, *words), (this.world, *words))
+    assert {ran.code for ran in both} <= {0, 3, 4}, both
+    assert 0 in {ran.code for ran in both}, both
+    this.ended_well()
+
+
+def test_a_backup_and_an_export_while_entries_are_forgotten(disk, commands, lived, world):
+    """Each is whole, and of each journal it holds the entry as it was, or nothing of it."""
+    disk.fail("")
+    this = ForgetAll(commands, lived, world())
+    words = ("forget", *lived.refs.values(), *this.more, "--yes")
+    copies = [("backup", this.to / "all.zip"), ("export", this.to / "out")]
+    all_of_them = commands.run_beside(*((this.world, *each) for each in (words, *copies)))
+    # What a database held before stays in it as long as another process reads it: this is said.
+    assert all_of_them[0].code == 0 or "Still there: " in all_of_them[0].out, all_of_them
+    assert [ran.code for ran in all_of_them[1:]] == [0, 0], all_of_them
+    this.ended_well()
+    this.ok("recall", "tides")
+    assert not [x for x, text in content_of(this.world / "home").items() if words_of(text)]
+    for name in lived.refs:
+        lines = (this.to / "out" / name / "entries.jsonl").read_bytes().splitlines()
+        assert sum(SECRET.encode() in line for line in lines) <= 1
+    other = world(empty=True)
+    assert commands.run(other, "restore", this.to / "all.zip").code == 0
+    assert commands.run(other, "doctor").code in {0, 1}
+    assert commands.run(other, "export", other / "to" / "out").code == 0

@@ -248,6 +248,17 @@ def test_a_remote_is_named_and_does_not_bring_it_back(no_weights, tmp_path):
     assert "bakery" not in git("log", "--all", "-p", at=bare)
 
 
+def test_a_notebook_that_was_moved_leaves_nothing_behind(no_weights, tmp_path, monkeypatch):
+    """What was derived from it in its former place holds the entry's first line no more."""
+    run("notebook", "init", str(tmp_path / "old"))
+    monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(tmp_path / "old"))
+    ref = fill()[1]
+    (tmp_path / "old").rename(tmp_path / "new")
+    monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(tmp_path / "new"))
+    assert facts("forget", ref, *AT_ONCE)["clean"]
+    assert holders("bakery") == []
+
+
 def test_what_else_is_named_goes_with_it(no_weights):
     """A note of the same words, named beside the entry."""
     note = write(SECRET)

@@ -154,6 +154,7 @@ class NotebookHistory:
         ledger = self._notebook.ledger
         ledger.catch_up()
         ledger.erase()
+        ledger.clear_others()
 
     def _left(self, former: dict[str, str]) -> list[str]:
         """What only a person can do."""

@@ -172,6 +172,21 @@ class Ledger:
         with self._open().using() as conn, translated(self._path):
             erase(conn)
 
+    def clear_others(self) -> None:
+        """Leave nothing in the ledgers beside this one: a notebook that moved leaves one behind.
+
+        That of a notebook which is used still is filled again. Raises: Unavailable.
+        """
+        for path in self._path.parent.glob("*.db"):
+            if path == self._path:
+                continue
+            other = Ledger(self._repo, path)
+            try:
+                other._apply(_Step(come=[], whole=True), at=other._head(), head="")
+                other.erase()
+            finally:
+                other.close()
+
     def digest(self) -> str:
         """What it holds, as a hash: two ledgers that answer alike have the same one."""
         made = hashlib.sha256()
