@@ -252,6 +252,7 @@ def test_old_leftovers_go_whoever_left_them(folder):
     [
         (errno.ENOSPC, Unavailable),
         (errno.EDQUOT, Unavailable),
+        (errno.EFBIG, Unavailable),
         (errno.EIO, Unavailable),
         (errno.ESTALE, Unavailable),
         (errno.EACCES, Denied),

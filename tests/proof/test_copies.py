@@ -14,7 +14,7 @@ from tests.proof.disk import Disk
 from commonplace.services.backup.reading import open_backup
 
 SECRET = "the spare key of the old bakery lies under the third blue flower pot"
-STRIDES = [97, pytest.param(5, marks=pytest.mark.long)]
+STRIDES = [61, pytest.param(5, marks=pytest.mark.long)]
 FULL = "open write fsync mkdir link rename truncate"
 """A full disk still lets go of a file."""
 

@@ -33,6 +33,10 @@ _READ_ONLY = (
     "Choose a folder on a disk you can write to.",
 )
 _FULL = ("No space is left for the file {place}.", "Free some space, then try again.")
+_TOO_LARGE = (
+    "The file {place} would be larger than its disk, or a limit of this process, allows.",
+    "Choose a folder on another disk: one that is formatted as FAT32 takes at most 4 GB a file.",
+)
 _REFUSED = (
     "Access to the file {place} is refused.",
     "Check its owner and mode, and its folder's.",
@@ -41,6 +45,7 @@ _MISSING = ("The file {place} does not exist.", "Check the name, or list what is
 _EXPLANATIONS: dict[int, tuple[type[CommonplaceError], tuple[str, str]]] = {
     errno.ENOSPC: (Unavailable, _FULL),
     errno.EDQUOT: (Unavailable, _FULL),
+    errno.EFBIG: (Unavailable, _TOO_LARGE),
     errno.EROFS: (Denied, _READ_ONLY),
     errno.EACCES: (Denied, _REFUSED),
     errno.EPERM: (Denied, _REFUSED),

@@ -216,6 +216,31 @@ def test_a_full_disk_leaves_nothing(written, monkeypatch):
     assert os.listdir(place) == []
 
 
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+from commonplace.doors.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("words", [["backup", "all.zip"], ["export", "all.zip"]])
+def test_a_file_that_may_not_grow_as_large_leaves_nothing(written, words):
+    """As on a disk that takes no larger ones: one line says so, and no part of it is there."""
+    pytest.importorskip("resource")
+    for number in range(20):
+        ok("log", f"{number} " + "a long entry " * 100)
+    place = written / "to"
+    place.mkdir()
+    ran = subprocess.run(
+        [sys.executable, "-c", LIMITED, *words], cwd=place, capture_output=True, text=True
+    )
+    assert ran.returncode == 1
+    assert str(place / "all.zip") in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+    assert os.listdir(place) == []
+
+
 def test_a_folder_that_cannot_be_written_to_is_named(written, plain_permissions):
     """So is one that is not there."""
     (written / "to").mkdir(mode=0o500)

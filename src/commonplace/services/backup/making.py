@@ -6,6 +6,7 @@ Never changes a journal, and never writes over a file.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import sqlite3
@@ -42,6 +43,11 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 _TRIES = 5
 _SHALLOW_LIMIT = 1 << 20
+_WRITING = {
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_TRUNCATE,
+    sqlite3.SQLITE_IOERR_FSYNC,
+}
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -77,10 +83,10 @@ def make_backup(
         with translated(target):
             descriptor = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w+b") as file:
-                writer = _Writer(file, target)
-                for place in places:
-                    writer.add_place(place, with_tokens=with_tokens)
-                made = writer.finish(clock().isoformat(), program, not_included)
+                with contextlib.closing(_Writer(file, target)) as writer:
+                    for place in places:
+                        writer.add_place(place, with_tokens=with_tokens)
+                    made = writer.finish(clock().isoformat(), program, not_included)
                 file.flush()
                 os.fsync(file.fileno())
             with open_backup(temp) as written:
@@ -105,6 +111,13 @@ class _Writer:
         self._files: list[FileEntry] = []
         self._repositories: list[RepositoryEntry] = []
         self._left_out: list[str] = []
+
+    def close(self) -> None:
+        """Give up what is not finished; may be called twice."""
+        # On a full disk its end cannot be written; left open, it would be tried once more, and a
+        # traceback printed, when the object goes.
+        with contextlib.suppress(OSError, ValueError):
+            self._zip.close()
 
     def add_place(self, place: BackupPlace, *, with_tokens: bool) -> None:
         """Add what lies there."""
@@ -238,7 +251,8 @@ def copy_database(path: Path, copy: Path) -> None:
     try:
         with sqlite_translated(path), contextlib.closing(sqlite3.connect(copy)) as made:
             made.execute("PRAGMA synchronous = OFF")
-            source.backup(made)
+            with _copy_named():
+                source.backup(made)
             # One file, wherever it is opened: the copy has no -wal to lose.
             made.execute("PRAGMA journal_mode = DELETE")
             problems = made.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -250,6 +264,19 @@ def copy_database(path: Path, copy: Path) -> None:
             hint="Look at it with `commonplace doctor`, or copy the file as it is.",
             place=path,
         )
+
+
+@contextlib.contextmanager
+def _copy_named() -> Iterator[None]:
+    """Say of what cannot be written that it is the copy: nothing else is written. Raises: OSError."""
+    try:
+        yield
+    except sqlite3.OperationalError as exc:
+        if exc.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from exc
+        if exc.sqlite_errorcode in _WRITING:
+            raise OSError(errno.EIO, os.strerror(errno.EIO)) from exc
+        raise
 
 
 def _read_unchanged(path: Path) -> tuple[bytes | None, os.stat_result]:
