@@ -341,14 +341,18 @@ def test_status_names_the_last_backup(written):
 
 
 def test_forget_names_the_backups_that_are_not_reached(written):
-    """One by one, the newest first; of one that is gone it says so."""
+    """One for each name, the newest first; of one that is gone it says so."""
     ref = json.loads(ok("list", "--json"))["items"][0]["ref"]
     ok("backup", written / "first.zip")
     ok("backup", written / "second.zip")
     (written / "first.zip").unlink()
+    for _ in range(2):
+        ok("backup", written / "third.zip")
+        (written / "third.zip").unlink()
     named = json.loads(ok("forget", ref, "--dry-run", "--json"))["not_reached"]
     backups = [each for each in named if each.startswith("The backup of ")]
     assert [each.partition("(")[2] for each in backups] == [
+        f"{written / 'third.zip'}, moved or deleted since).",
         f"{written / 'second.zip'}).",
         f"{written / 'first.zip'}, moved or deleted since).",
     ]

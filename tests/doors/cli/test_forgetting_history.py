@@ -198,7 +198,7 @@ def test_one_that_is_killed_is_finished(no_weights, where):
         [sys.executable, "-c", DYING, where, ref], env=os.environ, timeout=120, check=False
     )
     assert died.returncode == 9
-    assert "An earlier forgetting of 1 entries was finished." in run("forget").stdout
+    assert "An earlier forgetting of 1 entry was finished." in run("forget").stdout
     assert "bakery" not in all_objects()
     assert holders("bakery") == []
     assert git("status", "--porcelain") == ""

@@ -127,7 +127,9 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         """The newest copies, a sentence each; none for an owner who may not see paths."""
         if not self.context.shows_paths:
             return
-        for made in self.copies.each()[: -_COPIES - 1 : -1]:
+        newest = {made.path or str(made.at): made for made in self.copies.each()}
+        # What was made under one name took the place of what was there before.
+        for made in sorted(newest.values(), key=lambda each: each.at, reverse=True)[:_COPIES]:
             where = made.path or "downloaded from the page"
             gone = ", moved or deleted since" if made.path and not made.is_there else ""
             yield f"The {made.kind} of {made.at.date().isoformat()} ({where}{gone})."

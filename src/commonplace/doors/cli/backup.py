@@ -20,14 +20,17 @@ from commonplace.doors.cli.frame import home_folder, json_option, show
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--with-tokens", is_flag=True, help="Also what is kept of the tokens for connecting over HTTP."
+    "--with-tokens",
+    is_flag=True,
+    help="Include the record of tokens for HTTP; once restored, they are accepted again.",
 )
 @json_option
 def backup(file: Path, with_tokens: bool, as_json: bool) -> None:
     """Copy all journals into one new FILE, while other programs write.
 
-    FILE is a zip. It holds what cannot be made again: every journal, your settings, and the key of
-    the marks of secrets; not the index, nor the model. It is read back before it gets its name.
+    FILE is a zip. It holds everything that cannot be made again: every journal, your settings, and
+    the key that the marks of secrets are made with. Index and model are left out. It is read back
+    before it gets its name; a file that exists is never written over.
     """
     from commonplace.app.backup import backup_places, left_out_of_backups
     from commonplace.core.clock import utc_now
@@ -61,10 +64,10 @@ def backup(file: Path, with_tokens: bool, as_json: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 def restore(file: Path, as_json: bool) -> None:
-    """Give back what `commonplace backup` put into FILE.
+    """Restore everything that `commonplace backup` put into FILE.
 
-    Only where nothing is yet: it never writes over a journal. The whole file is checked first. Each
-    part goes where your settings have it; where you have none, those in FILE count.
+    The whole file is checked first, and nothing that exists is written over. Each part goes to the
+    place that your settings name; if you have no settings, those in FILE are restored and used.
     """
     from commonplace.app.backup import backup_places
     from commonplace.config.settings import read_settings, user_file

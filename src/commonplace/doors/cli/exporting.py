@@ -97,7 +97,7 @@ def _opened_of(owner: str | None, *, makes: bool = False) -> Iterator[App]:
         if not may_be_known and not os.path.isdir(app.shared.folder_of(owner)):
             raise NotFound(
                 f"Nothing is kept of the owner {owner!r}.",
-                hint="Look at the folders in `users` of your home.",
+                hint="The folders in `users`, in Commonplace's home, are named after the owners.",
             )
         apps = Apps(app.settings, user_home=home_folder(), shared=app.shared)
         try:

@@ -150,7 +150,7 @@ class _Writer:
             case "file":
                 self._add_file(each)
             case "other":
-                self._left_out.append(f"{each.path!s}: it is a link or no plain file.")
+                self._left_out.append(f"{each.path!s}: it is a link, or not a plain file.")
 
     def _add_file(self, each: BackupItem) -> None:
         for _ in range(_TRIES):
@@ -159,8 +159,8 @@ class _Writer:
                 self._put(each.name, iter((content,)), found)
                 return
         raise Unavailable(
-            "The file {place} changes while it is read.",
-            hint="Try again when what writes it is done.",
+            "The file {place} changes each time it is read.",
+            hint="Try again when the program that writes to it has ended.",
             place=each.path,
         )
 
@@ -260,15 +260,18 @@ def copy_database(path: Path, copy: Path) -> None:
         source.close()
     if problems != "ok":
         raise Unavailable(
-            "The database {place} is damaged; it is not backed up.",
-            hint="Look at it with `commonplace doctor`, or copy the file as it is.",
+            "The database {place} is damaged, so nothing was backed up.",
+            hint="Examine it with `commonplace doctor`, or copy the file as it is.",
             place=path,
         )
 
 
 @contextlib.contextmanager
 def _copy_named() -> Iterator[None]:
-    """Say of what cannot be written that it is the copy: nothing else is written. Raises: OSError."""
+    """Say of what cannot be written that it is the copy, the one that is written to.
+
+    Raises: OSError.
+    """
     try:
         yield
     except sqlite3.OperationalError as exc:
@@ -324,4 +327,4 @@ def _unlike_what_was_written(target: Path) -> Unavailable:
 
 
 def _taken(target: Path) -> Conflict:
-    return Conflict("There is a file {place} already.", hint="Name another file.", place=target)
+    return Conflict("There is already a file {place}.", hint="Name another file.", place=target)

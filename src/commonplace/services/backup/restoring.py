@@ -82,10 +82,11 @@ def _is_restored(backup: Backup, place: BackupPlace) -> bool:
     if same:
         return True
     first = min(found)
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     raise Conflict(
         f"There is something already where the backup's part {place.root!r} goes: "
-        f"{found[first].path} and {len(found) - 1} more.",
-        hint="Move it away, or restore with COMMONPLACE_HOME and HOME of another folder.",
+        f"{found[first].path}{more}.",
+        hint="Move it away, or set HOME and COMMONPLACE_HOME to other folders.",
     )
 
 

@@ -229,4 +229,6 @@ def _pack(packed: zipfile.ZipFile, path: Path, name: str) -> None:
 
 
 def _taken(target: Path) -> Conflict:
-    return Conflict("There is something at {place} already.", hint="Name another.", place=target)
+    return Conflict(
+        "There is already something at {place}.", hint="Choose another name.", place=target
+    )

@@ -312,7 +312,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         notes = self._delete_noted(
             [(ref, version, days[0] if days else None) for ref, version, *days in wanted]
         )
-        return (f"An earlier forgetting of {len(wanted)} entries was finished.", *notes)
+        count = f"{len(wanted)} {'entry' if len(wanted) == 1 else 'entries'}"
+        return (f"An earlier forgetting of {count} was finished.", *notes)
 
     def _delete_noted(self, wanted: Sequence[tuple[str, str, int | None]]) -> list[str]:
         notes: list[str] = []
