@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import warnings
@@ -406,6 +407,35 @@ def test_a_harmful_zip_is_refused(written, harm, says):
     assert says in refused.stderr
     assert "No entries" in ok("list")
     assert sorted(written.iterdir()) == before
+
+
+MEASURED = """
+import resource, sys
+from commonplace.doors.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.parametrize("command", ["import", "restore"])
+def test_a_zip_of_too_many_files_is_refused(written, command):
+    """Before each takes its room in memory: three million, in 160 MB of a file, take less than 300."""
+    count = 3_000_000
+    member = struct.pack("<4s6H3L5H2L", b"PK\1\2", *[0] * 9, 7, *[0] * 6) + b"a/00000"
+    with open(written / "bomb.zip", "wb") as bomb:
+        bomb.writelines(member * 1000 for _ in range(count // 1000))
+        size = bomb.tell()
+        bomb.write(struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, size, 0, 0))
+    ran = subprocess.run(
+        [sys.executable, "-c", MEASURED, command, written / "bomb.zip"],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 2
+    assert "too many files" in ran.stderr
+    assert int(ran.stdout) < 300_000
 
 
 def test_what_is_no_export_is_told_apart(written):
