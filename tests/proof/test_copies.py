@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -16,9 +17,9 @@ from tests.proof.disk import Disk
 from commonplace.services.backup.reading import open_backup
 
 SECRET = "the spare key of the old bakery lies under the third blue flower pot"
-STRIDES = [61, pytest.param(5, marks=pytest.mark.long)]
+STRIDES = [97, pytest.param(5, marks=pytest.mark.long)]
 FAULTS = [
-    ("ENOSPC", 61),
+    ("ENOSPC", 97),
     *(pytest.param((x, 5), marks=pytest.mark.long) for x in ("ENOSPC", "EIO")),
 ]
 FULL = "open write fsync mkdir link rename truncate"
@@ -155,79 +156,77 @@ class Case(Struct):
         shutil.rmtree(self.to / "check")
         return found
 
-    def leaves_nothing(self, *known):
-        """Beside what is known nothing is left in the folder of copies, once a command ended well."""
-        assert sorted(x.name for x in self.to.iterdir()) == sorted(known)
+
+class Copy(Case):
+    """Nothing is under the name, or all of it; the next one is whole, and nothing lies beside it."""
+
+    name: ClassVar[str]
+    command: ClassVar[str] = "export"
+
+    @property
+    def target(self):
+        return self.to / self.name
+
+    def begin(self):
+        return self.run(self.command, self.target)
+
+    def go_on(self):
+        if self.target.exists():
+            self.ended_well()
+            (shutil.rmtree if self.target.is_dir() else os.unlink)(self.target)
+        assert self.begin().code == 0
+        self.ended_well()
+        assert os.listdir(self.to) == [self.name]
 
 
-class Export(Case):
-    """Nothing is under the name, or all of it; the next one is whole."""
+class Export(Copy):
+    """The same bytes as any other export of it."""
 
     name = "out"
 
-    def begin(self):
-        return self.run("export", self.to / self.name)
-
-    def whole(self):
-        return content_of(self.to / self.name) == content_of(self.lived.export)
-
     def ended_well(self):
-        assert self.whole()
-
-    def go_on(self):
-        if (self.to / self.name).exists():
-            assert self.whole()
-            (shutil.rmtree if self.name == "out" else type(self.to).unlink)(self.to / self.name)
-        assert self.begin().code == 0
-        assert self.whole()
-        self.leaves_nothing(self.name)
+        assert content_of(self.target) == content_of(self.lived.export)
 
 
-class ExportZip(Export):
+class ExportZip(Copy):
     """As a zip too."""
 
     name = "out.zip"
 
-    def whole(self):
-        checked = self.run("import", self.to / self.name, "--dry-run")
+    def ended_well(self):
+        checked = self.run("import", self.target, "--dry-run")
         assert checked.code == 4, checked.err  # whole, and the journals hold entries
-        return True
 
 
-class Backup(Case):
-    """Nothing is under the name, or all of it; the next one is whole."""
+class Backup(Copy):
+    """Every file that it should hold, each byte of it read."""
 
-    def begin(self):
-        return self.run("backup", self.to / "all.zip")
-
-    def files(self, path):
-        """The names of what it holds, every byte of it read."""
-        with open_backup(path) as held:
-            held.check()
-            return {each.name for each in held.manifest.files}
+    name = "all.zip"
+    command = "backup"
 
     def ended_well(self):
-        assert self.files(self.to / "all.zip") == self.files(self.lived.backup)
-
-    def go_on(self):
-        if (self.to / "all.zip").exists():
-            self.ended_well()
-            (self.to / "all.zip").unlink()
-        assert self.begin().code == 0
-        self.ended_well()
-        self.leaves_nothing("all.zip")
+        held = []
+        for path in (self.target, self.lived.backup):
+            with open_backup(path) as backup:
+                backup.check()
+                held.append({each.name for each in backup.manifest.files})
+        assert held[0] == held[1]
 
 
-class Restore(Case):
-    """What is restored is the whole of it; the same command again ends the work."""
+class Filling(Case):
+    """An empty home is filled: the same command again ends the work, and every byte comes back."""
 
     empty: ClassVar[bool] = True
 
-    def begin(self):
-        return self.run("restore", self.lived.backup)
-
     def ended_well(self):
         assert self.exported() == content_of(self.lived.export)
+
+
+class Restore(Filling):
+    """Nothing is left beside the places either."""
+
+    def begin(self):
+        return self.run("restore", self.lived.backup)
 
     def go_on(self):
         ran = self.begin()
@@ -236,16 +235,11 @@ class Restore(Case):
         assert not [*self.world.rglob(".commonplace-restore-*")]
 
 
-class Import(Case):
-    """The import of an export goes on where it was, and gives every byte back."""
-
-    empty: ClassVar[bool] = True
+class Import(Filling):
+    """Of an export."""
 
     def begin(self):
         return self.run("import", self.lived.export)
-
-    def ended_well(self):
-        assert self.exported() == content_of(self.lived.export)
 
     def go_on(self):
         ran = self.begin()
@@ -368,11 +362,11 @@ def test_two_processes_that_make_one_copy(disk, commands, made, case):
     """One of them makes it, whole; the other says that the name is taken."""
     disk.fail("")
     this = made(case)
-    words = ("backup", this.to / "all.zip") if case is Backup else ("export", this.to / this.name)
+    words = (this.command, this.target)
     both = commands.run_beside((this.world, *words), (this.world, *words))
     assert sorted(ran.code for ran in both) == [0, 4], both
     this.ended_well()
-    this.leaves_nothing(words[1].name)
+    assert os.listdir(this.to) == [this.name]
 
 
 @pytest.mark.parametrize("case", [Restore, Import])
