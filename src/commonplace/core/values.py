@@ -355,10 +355,14 @@ class Page(Struct, frozen=True, kw_only=True):
     replaced_since: tuple[Replacement, ...] = ()
 
 
+AmendVerb = Literal["edit", "supersede", "delete"]
+
+
 class EditableText(Struct, frozen=True, kw_only=True):
     """The text of an entry as it may be edited.
 
     Attributes:
+        verbs: What may be done to it. Where an edit would supersede it, that alone is named.
         version: A token that changes with the entry.
         supersedes: The ref of the entry whose place it took; empty for none.
         written: When it was written down; of use where it took a place.
@@ -367,6 +371,7 @@ class EditableText(Struct, frozen=True, kw_only=True):
     ref: str
     text: str
     version: str
+    verbs: tuple[AmendVerb, ...] = ("edit", "supersede", "delete")
     supersedes: str = ""
     written: datetime | None = None
 

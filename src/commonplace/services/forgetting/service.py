@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from commonplace.core.clock import micros
-from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
 from commonplace.core.expiring import FORMER_HISTORY
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
 from commonplace.core.values import NOTHING_KNOWN, Put
@@ -217,9 +217,16 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             kept_days: For how many days to keep the notebook's former history, which is then
                 rewritten too; None not to rewrite it.
 
-        Raises: as `AmendService.read_text`; Unavailable where a journal cannot be read.
+        Raises: as `AmendService.read_text`; Invalid for a rollup; Unavailable where a journal
+            cannot be read.
         """
         named = _newest_first([self.amend.read_text(ref) for ref in dict.fromkeys(refs)])
+        for each in named:
+            if "delete" not in each.verbs and not each.ref.startswith(_NOTEBOOK):
+                raise Invalid(
+                    f"{each.ref} is a summary: it follows what it is made from.",
+                    hint="Forget an entry that it quotes, and it is made again without it.",
+                )
         rewrites = kept_days is not None
         ours = [each.ref for each in named if each.ref.startswith(_NOTEBOOK)]
         stays = [] if rewrites else [_stays(ref) for ref in ours]

@@ -29,6 +29,7 @@ from commonplace.journals.memory.records import (
 )
 
 if TYPE_CHECKING:
+    from commonplace.core.values import AmendVerb
     from commonplace.services.memory.service import MemoryService
 
 _IS_KEPT = "A message is never altered: the new text is a message of its own."
@@ -49,6 +50,7 @@ class MemoryAmender(Struct, frozen=True):
             ref=record.ref,
             text=text,
             version=version_of(record),
+            verbs=_verbs(record),
             supersedes=supersedes,
             written=getattr(record, "written", None) or record.at,
         )
@@ -100,6 +102,15 @@ class MemoryAmender(Struct, frozen=True):
         if expected:
             refuse_other_version(record, expected)
         return record
+
+
+def _verbs(record: Record) -> tuple[AmendVerb, ...]:
+    match record:
+        case ChatMessage():
+            return "supersede", "delete"
+        case Preferences():
+            return ("delete",)
+    return "edit", "supersede", "delete"
 
 
 def _text_field(record: Record) -> str:

@@ -36,10 +36,15 @@ class NotebookAmender(Struct, frozen=True):
         if not address.entry:
             section = notebook.read_section(address.section)
             return EditableText(
-                ref=ref_of(section.name), text=section.overview, version=section.version
+                ref=ref_of(section.name),
+                text=section.overview,
+                version=section.version,
+                verbs=("edit", "delete"),
             )
         entry = notebook.read_entry(address)
-        return EditableText(ref=entry.ref, text=entry.text, version=text_hash(entry.text))
+        return EditableText(
+            ref=entry.ref, text=entry.text, version=text_hash(entry.text), verbs=("supersede",)
+        )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Replace an overview, which the history keeps; supersede an entry. See the port."""

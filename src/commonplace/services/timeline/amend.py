@@ -28,6 +28,7 @@ class TimelineAmender(Struct, frozen=True):
             ref=entry.ref,
             text=entry.content,
             version=version_of(entry),
+            verbs=() if entry.level else ("edit", "supersede", "delete"),
             supersedes=entry.supersedes,
             written=entry.created,
         )

@@ -45,10 +45,15 @@ _DAYS: dict[Level, int] = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
 class ShownPeriod(Struct, frozen=True, kw_only=True):
-    """A period, the way down from it, and the refs of the rollups that it went into."""
+    """A period, the way down from it, and the refs of the rollups that it went into.
+
+    Attributes:
+        depth: How many steps down the way goes; None for as many as a page holds.
+    """
 
     rollup: TimelineEntry
     node: PeriodNode
+    depth: int | None
     above: tuple[str, ...]
 
 
@@ -135,11 +140,19 @@ class TimelineKeeping:
         """The zone that cuts this owner's periods now."""
         return self._service().zone
 
-    def show(self, *, text: str, depth: int | None = None) -> ShownPeriod | Page:
+    def show(
+        self, *, text: str, depth: int | None = None, most_lines: int | None = None
+    ) -> ShownPeriod | Page:
         """A period with the way down to each raw entry, or an entry with what is around it.
 
-        text: `2026`, `2026-10`, `2026-W41`, `2026-10-07`, `2026-10-07 14`, a phrase such as `last
-        week`, or a ref; blank for today. Raises: Invalid, NotFound, Unavailable.
+        Args:
+            text: `2026`, `2026-10`, `2026-W41`, `2026-10-07`, `2026-10-07 14`, a phrase such as
+                `last week`, or a ref; blank for today.
+            depth: How many steps the way goes down; None for as many as a page of lines holds.
+            most_lines: The way ends higher up where it would have more lines than this.
+
+        Raises:
+            Invalid, NotFound, Unavailable.
         """
         service = self._service()
         journal, name = service.journal, text.strip() or "today"
@@ -155,10 +168,15 @@ class TimelineKeeping:
             service.catch_up()  # what cannot be written now is shown all the same
         found = service.rollup(NAMES[level], interval.start, partial=True)
         assert found is not None  # a period that goes on is computed
-        node = with_others(way_down(journal, level, interval, depth=depth), self._opened)
+        way = way_down(journal, level, interval, depth=depth)
+        if depth is not None and most_lines is not None:
+            while depth > 1 and way.lines_to(depth) > most_lines:
+                depth -= 1
+            way = way.cut(depth)
+        node = with_others(way, self._opened)
         # A day has two above it: its week and its month.
         above = journal.above([found.ref]).get(found.ref, frozenset())
-        return ShownPeriod(rollup=found, node=node, above=tuple(sorted(above)))
+        return ShownPeriod(rollup=found, node=node, depth=depth, above=tuple(sorted(above)))
 
     def trends(
         self, *, when: str = "", since: str = "", until: str = "", period: str = ""

@@ -27,7 +27,9 @@ class TranscriptAmender(Struct, frozen=True):
         """What was said; of a session, how it began. See the port."""
         page = TranscriptPages(self.service.store).read_ref(ref)
         said = "\n".join([page.text, *(x.ref for x in page.sources)])
-        return EditableText(ref=page.ref, text=page.text, version=text_hash(said))
+        return EditableText(
+            ref=page.ref, text=page.text, version=text_hash(said), verbs=("delete",)
+        )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Refused: see the port."""
