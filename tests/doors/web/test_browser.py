@@ -273,7 +273,7 @@ def test_what_was_written_elsewhere_appears(serve, chromium):
     """On the open first page, without anybody touching it."""
     served = serve()
     with opened(chromium, served) as page:
-        expect(page.locator("#live")).to_contain_text("Nothing was written yet.")
+        expect(page.locator("#live")).to_contain_text("Nothing has been written yet.")
         subprocess.run(
             [sys.executable, "-m", "commonplace", "log", "Written elsewhere"],
             check=True,
@@ -368,7 +368,7 @@ def test_a_server_that_was_killed(serve, chromium):
     port = int(served.base.rpartition(":")[2])
     again = serve(port)
     page.reload()
-    expect(page.locator("h1")).to_have_text("Open the link")
+    expect(page.locator("h1")).to_have_text("Open the link that was printed")
     page.goto(again.link)
     expect(page.locator("#live")).to_contain_text("Deployed part 0")
     context.close()

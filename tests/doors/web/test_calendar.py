@@ -74,9 +74,9 @@ def test_a_summary_with_both_ways(world):
     world.app.timeline_keeping().roll_up()
     words = period(world, "2026-10-06")
     assert "2 entries." in words
-    assert "nothing below it has changed since" in words
-    assert "went into timeline:rollup_monthly_202610" in words
-    assert "made from 2026-10-06T10" in words
+    assert "nothing that it was made from has changed since" in words
+    assert "went into October 2026" in words
+    assert "made from Tue 6 Oct 2026, 10:00 2 entries" in words
     world.call("timeline", "timeline_add", content="late", at="2026-10-06 11:00")
     assert "3 entries." in period(world, "2026-10-06")
 
@@ -86,12 +86,12 @@ def test_the_way_down_goes_several_steps(world):
     world.call("timeline", "timeline_add", content="tests were red", at="2026-10-06 10:05")
     world.app.timeline_keeping().roll_up()
     one = world.browser().get("/calendar/2026-10")
-    assert "A step further down" in words_of(one)
-    assert "2026-10-06T10" not in words_of(one)
+    assert "One step further down" in words_of(one)
+    assert "Tue 6 Oct 2026, 10:00" not in words_of(one)
     three = words_of(world.browser().get("/calendar/2026-10?steps=3"))
-    assert "2026-10-06T10" in three
-    assert "A step less" in three
-    assert "tests were red" in three.partition("Where it comes from")[2]
+    assert "Tue 6 Oct 2026, 10:00" in three
+    assert "One step less" in three
+    assert "tests were red" in three.partition("What it was made from")[2]
     assert world.browser().get("/calendar/2026-10?steps=99").status_code == 400
 
 
@@ -143,4 +143,4 @@ def test_the_first_page_of_one_journal(filled):
 
 def test_the_first_page_of_an_empty_home(browser):
     """Says how to begin."""
-    assert "Nothing was written yet." in words_of(browser.get("/"))
+    assert "Nothing has been written yet." in words_of(browser.get("/"))

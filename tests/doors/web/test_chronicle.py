@@ -46,13 +46,13 @@ def test_one_tag_or_one_time_alone(runs):
     words = words_of(page(runs, when="2026-11-03"))
     assert "ran 6.5 km" in words
     assert "ran 5 km" not in words
-    assert "No entries fit" in words_of(page(runs, when="2020"))
+    assert "No entries match" in words_of(page(runs, when="2020"))
 
 
 def test_an_empty_log_says_how_to_begin(world):
     """And charts nothing."""
-    assert "Nothing was logged yet" in words_of(page(world))
-    assert "0 entries bear all" in words_of(page(world, "/chronicle/figure", q="ran"))
+    assert "Nothing has been logged yet" in words_of(page(world))
+    assert "0 entries have all" in words_of(page(world, "/chronicle/figure", q="ran"))
     assert page(world, "/chronicle/figure").status_code == 200
 
 
@@ -81,13 +81,13 @@ def test_a_figure_over_time(runs):
     """Each day's runs as bars, each length as a point, and the same figures in words."""
     answer = page(runs, "/chronicle/figure", q="ran")
     words = words_of(answer)
-    assert "3 entries bear all of these words" in words
-    assert "3 numbers, from 5 to 8; half lie below 6.5" in words
+    assert "3 entries have all of these words" in words
+    assert "3 numbers, from 5 to 8, median 6.5" in words
     assert "<title>2026-11-03: 1</title>" in answer.text
     assert "<title>2026-11-04: 0</title>" in answer.text
     assert "<title>2026-11-03: 6.5 km</title>" in answer.text
     minutes = words_of(page(runs, "/chronicle/figure", q="ran", unit="minutes"))
-    assert "1 number, from 40 to 40" in minutes
+    assert "1 number: 40." in minutes
     assert "2 entries bear" in words_of(
         page(runs, "/chronicle/figure", q="ran", when="since 3 November 2026")
     )

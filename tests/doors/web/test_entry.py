@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.doors.web.web_world import NOW, WebWorld, csrf_of, words_of
+from tests.journals.transcripts.sessions import said
 
 from commonplace.core.values import Filter
 from commonplace.doors.web.visit import Visit, Visitor
+from commonplace.services.notebook.keeping import NotebookKeeping
 
 
 @pytest.fixture
@@ -84,6 +86,52 @@ def test_two_tabs(browser, ref):
     assert again.status_code == 303
 
 
+WRITES = {
+    "chronicle": ("chronicle", "add_entry", {"message": "first"}),
+    "private": ("private", "process_thoughts", {"project_notes": "first"}),
+    "notebook": ("notebook", "journal_write", {"path": "a", "entry": "first"}),
+    "timeline": ("timeline", "timeline_add", {"content": "first"}),
+    "memory": ("memory-write", "memory_save", {"kind": "todo", "title": "first"}),
+}
+
+
+def written(world, journal):
+    """The ref of a new entry of a journal."""
+    toolset, tool, arguments = WRITES[journal]
+    if journal == "notebook":
+        NotebookKeeping(world.app.notebook.service).init()
+    world.call(toolset, tool, **arguments)
+    return world.call("recall", "list_by_time").facts["results"][0]["ref"]
+
+
+@pytest.mark.parametrize("journal", WRITES)
+def test_two_tabs_that_supersede(world, browser, journal):
+    """The second is refused in words, with what it typed and the way to what took the place."""
+    ref = written(world, journal)
+    form = form_of(browser.get("/entry/edit", params={"ref": ref, "as": "supersede"}))
+    first = browser.post("/entry/save", data={**form, "text": "of the first tab"})
+    refused = browser.post("/entry/save", data={**form, "text": "of the second tab"})
+    assert refused.status_code == 409
+    assert "of the second tab</textarea>" in refused.text
+    assert f"{ref} is superseded by" in words_of(refused)
+    assert f'href="{html.escape(first.headers["location"])}"' in refused.text
+    repeated = browser.post("/entry/save", data={**form, "text": "of the first tab"})
+    assert repeated.headers["location"] == first.headers["location"]
+
+
+def test_what_was_edited_meanwhile_is_not_superseded(world, browser, ref):
+    """Its new text is shown first; sent once more, the text that was typed takes its place."""
+    form = form_of(browser.get("/entry/edit", params={"ref": ref, "as": "supersede"}))
+    world.app.amend.service().edit(ref, "edited elsewhere")
+    refused = browser.post("/entry/save", data={**form, "text": "typed here"})
+    assert refused.status_code == 409
+    assert "typed here</textarea>" in refused.text
+    assert "What the entry says now" in words_of(refused)
+    assert "edited elsewhere" in words_of(refused)
+    again = browser.post("/entry/save", data={**form_of(refused), "text": "typed here"})
+    assert again.status_code == 303
+
+
 @pytest.mark.parametrize("way", ["edit", "supersede"])
 def test_what_was_typed_outlives_its_entry(browser, ref, way):
     """Deleted in another tab, it can be saved no more; the text stays in the form."""
@@ -103,7 +151,42 @@ def test_an_entry_is_superseded(browser, ref):
     assert "It took the place of an earlier entry." in words_of(
         browser.get(saved.headers["location"])
     )
-    assert "It holds no more" in words_of(browser.get("/entry", params={"ref": ref}))
+    assert "This no longer holds" in words_of(browser.get("/entry", params={"ref": ref}))
+
+
+def test_a_summary_offers_nothing_that_is_refused(world, browser):
+    """It follows what it is made from; that is said before anything is typed."""
+    world.call("timeline", "timeline_add", content="tests were red", at="2026-10-06 10:05")
+    world.app.timeline_keeping().roll_up()
+    ref = "timeline:rollup_daily_20261006"
+    page = browser.get("/entry", params={"ref": ref})
+    assert "A summary follows what it is made from" in words_of(page)
+    assert 'href="/calendar/2026-10-06#summary"' in page.text
+    assert "/entry/" not in page.text
+    for path in ("/entry/edit", "/entry/edit?as=supersede", "/entry/delete", "/entry/forget"):
+        refused = browser.get(path, params={"ref": ref, "as": path.partition("=")[2]})
+        assert refused.status_code == 400
+
+
+def test_what_was_said_can_only_go(world, browser):
+    """A message of a session is deleted or forgotten, never altered."""
+    world.app.transcripts.store.append("claude-code", "s1", [said(1, "deployed")])
+    ref = "transcripts:claude-code/s1#1"
+    words = words_of(browser.get("/entry", params={"ref": ref}))
+    assert "Delete … Remove this entry alone." in words
+    assert "Edit" not in words
+    assert "Supersede" not in words
+    assert browser.get("/entry/edit", params={"ref": ref}).status_code == 400
+    assert browser.get("/entry/delete", params={"ref": ref}).status_code == 200
+
+
+def test_the_head_of_a_file_is_apart(world, browser):
+    """What programs read of a private entry is folded away, and no heading of its text."""
+    page = browser.get("/entry", params={"ref": written(world, "private")})
+    prose = page.text.partition('<div class="prose">')[2].partition("</div>")[0]
+    assert "first" in prose
+    assert "timestamp" not in prose
+    assert "timestamp" in page.text.partition("The head of its file")[2]
 
 
 def test_an_entry_is_deleted(browser, ref):
@@ -118,7 +201,7 @@ def test_an_entry_is_deleted(browser, ref):
 def test_an_entry_is_forgotten(world, browser, ref):
     """What would go is shown first; then what was looked through, and that nothing is left."""
     asked = browser.get("/entry/forget", params={"ref": ref})
-    assert f"This goes {ref}" in words_of(asked)
+    assert f"What is deleted {ref}" in words_of(asked)
     assert "Backups and exports that were made" in words_of(asked)
     words = words_of(browser.post("/entry/forgotten", data=form_of(asked)))
     assert words.startswith("Forgotten Looked through ")

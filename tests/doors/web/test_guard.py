@@ -147,5 +147,5 @@ def test_a_page_that_only_reads(words_only):
     """Says so, and refuses whatever would change something."""
     world = WebWorld(may_write=False)
     browser = world.browser()
-    assert "This page only reads." in browser.get("/").text
+    assert "Nothing can be changed from here." in browser.get("/").text
     world.close()

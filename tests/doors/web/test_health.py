@@ -93,10 +93,12 @@ def test_a_download_has_no_name_once_it_is_sent(world, browser):
 
 def test_the_brief_of_the_folder_stands_on_the_first_page(world, browser):
     """As a session that begins there now is told it."""
-    assert "What a session that begins now is told" not in words_of(browser.get("/"))
+    assert "What an assistant is told when a session begins now" not in words_of(browser.get("/"))
     world.call("chronicle", "add_entry", message="deployed the harbour")
     words = words_of(browser.get("/"))
-    told = words.partition("What a session that begins now is told")[2].partition("Last entries")[0]
+    told = words.partition("What an assistant is told when a session begins now")[2].partition(
+        "Last entries"
+    )[0]
     assert "deployed the harbour" in told
 
 
@@ -105,11 +107,11 @@ def test_what_the_doctor_found_stands_on_the_first_page(world, browser):
     world.call("chronicle", "add_entry", message="deployed")
     home = world.app.settings.home
     os.chmod(home, 0o755)
-    assert "The doctor found" not in words_of(browser.get("/"))
+    assert "commonplace doctor found" not in words_of(browser.get("/"))
     found = browser.get("/health/doctor").text.count('class="warning"')
     problems = "1 problem" if found == 1 else f"{found} problems"
     words = words_of(browser.get("/"))
-    assert f"The doctor found {problems}, 2026-11-23 12:00." in words
+    assert f"commonplace doctor found {problems} at 2026-11-23 12:00." in words
     assert "can be read by other users" in words
     os.chmod(home, 0o700)
     browser.get("/health/doctor")

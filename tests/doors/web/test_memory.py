@@ -29,7 +29,7 @@ def form(browser, kind="todo"):
 
 def test_an_empty_memory_says_how_to_begin(world, browser):
     """And is not made by looking."""
-    assert "Nothing is kept yet" in words_of(browser.get("/memory"))
+    assert "Nothing is kept in memory yet" in words_of(browser.get("/memory"))
     assert not world.app.memory.is_there()
 
 

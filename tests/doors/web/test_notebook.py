@@ -53,7 +53,7 @@ def test_sections_as_a_tree(notebook):
     write(world, "api/errors", "Errors have six codes.")
     write(world, "api/limits", "Fifty calls a second.")
     words = words_of(world.browser().get("/notebook"))
-    assert words.startswith("Notebook api errors 1 entry")
+    assert words.startswith("Notebook Sections api errors 1 entry")
     assert "errors 1 entry, last Mon 23 Nov 2026" in words
 
 
@@ -92,13 +92,13 @@ def test_a_clash_is_settled(notebook):
     write(ann, "a", "Ann", overview="It is green.", base_version=version)
     sync(ann)
     browser = ann.browser()
-    assert "To settle" in words_of(browser.get("/notebook"))
+    assert "Two versions" in words_of(browser.get("/notebook"))
     page = browser.get("/notebook/clash", params={"name": "a"})
     assert "It is green." in words_of(page)
     assert "It is blue." in words_of(page)
     done = browser.post("/notebook/settle", data={**form_of(page), "text": "It is teal."})
     assert "Settled a." in words_of(browser.get(done.headers["location"]))
-    assert "To settle" not in words_of(browser.get("/notebook"))
+    assert "Two versions" not in words_of(browser.get("/notebook"))
     assert ann.app.notebook.service().reading().read_section("a").overview == "It is teal."
 
 

@@ -41,7 +41,7 @@ def test_why_a_hit_was_found(filled):
     """The legs as a bar with its figures, and in words."""
     page = search(filled, q="postgres")
     assert re.search(r'aria-label="words 0\.\d\d', page.text)
-    assert re.search(r"Why: 0\.\d\d, by words", words_of(page))
+    assert re.search(r"Why: score 0\.\d\d, by words", words_of(page))
 
 
 def test_a_time_in_the_question_is_shown(filled):
@@ -98,7 +98,7 @@ def test_what_was_replaced_says_so(world):
     world.call("chronicle", "add_entry", message="the api listens on port 9000", supersedes=ref)
     words = words_of(search(world, q="api port"))
     assert words.index("port 9000") < words.index("port 8000")
-    assert "Holds no more: replaced by the entry that holds now of Mon 23 Nov 2026." in words
+    assert "No longer holds: replaced by a newer entry of Mon 23 Nov 2026." in words
 
 
 def test_what_was_replaced_by_an_entry_that_is_gone_says_so(world):

@@ -162,7 +162,7 @@ def test_a_token_that_may_only_read(world):
     """Nothing can be changed with it."""
     world.log("ann", "a line")
     ann = world.browser("ann", scopes=["read"])
-    assert "This page only reads." in ann.get("/web/").text
+    assert "Nothing can be changed from here." in ann.get("/web/").text
     form = {"ref": "chronicle:x", "csrf": csrf_of(ann, "/web/")}
     assert ann.post("/web/entry/deleted", data=form).status_code == 403
 

@@ -16,7 +16,7 @@ def page(world, **query):
 
 def test_without_a_timeline(world):
     """How one is begun; nothing is made by looking."""
-    assert "Nothing was recorded in the timeline yet" in words_of(page(world))
+    assert "Nothing has been recorded in the timeline yet" in words_of(page(world))
     assert not world.app.timeline.journal.exists
 
 
@@ -39,7 +39,7 @@ def test_the_profile_and_those_before_it(world):
     world.call("timeline", "timeline_profile", text="A baker of cakes.")
     words = words_of(page(world))
     assert "A baker of cakes." in words
-    assert "1 former profile" in words
+    assert "1 earlier profile" in words
     assert "<script>x" not in page(world).text
 
 

@@ -102,8 +102,8 @@ def test_what_a_session_was_given(kept):
     assert f'href="/transcripts/given?ref={quote(SESSION, safe="")}"' in page.text
     page = browser.get("/transcripts/given", params={"ref": SESSION})
     words = words_of(page)
-    assert "1 text put in by hooks, 1 recalled." in words
-    assert "put in at SessionStart" in words
+    assert "Hooks added 1 text; the assistant recalled 1." in words
+    assert "added at SessionStart" in words
     assert "&lt;commonplace-brief&gt;the brief &lt;b&gt;" in page.text
     assert "recalled by mcp__commonplace__recall 2026-05-01 10:00" in words
     assert "harbour" in words
@@ -117,7 +117,7 @@ def test_a_session_whose_file_is_gone(kept):
     """Says so; of another client's nothing is known."""
     browser = kept.browser()
     page = browser.get("/transcripts/given", params={"ref": SESSION})
-    assert "keeps no file of this session any more" in words_of(page)
+    assert "no longer keeps a file of this session" in words_of(page)
     other = browser.get("/transcripts/given", params={"ref": "transcripts:codex/0199-2"})
     assert other.status_code == 404
     for ref in ("", "x", "transcripts:claude-code/nope", "transcripts:claude-code/../x"):

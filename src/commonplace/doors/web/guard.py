@@ -243,11 +243,19 @@ def check_form(visitor: Visitor, given: str) -> None:
     Raises:
         Denied: It is not the visitor's, or the visitor may only read.
     """
-    if not visitor.may_write:
-        raise Denied("This page only reads.", hint="Start it without --read-only.")
+    check_writes(visitor)
     if not _same(visitor.csrf, given):
         raise Denied(
             "This form is of an earlier visit.", hint="Load the page again, and send it once more."
+        )
+
+
+def check_writes(visitor: Visitor) -> None:
+    """Refuse a change, or a page that begins one, to who may only read. Raises: Denied."""
+    if not visitor.may_write:
+        raise Denied(
+            "Nothing can be changed from here.",
+            hint="Start it without --read-only, or use a token that may write.",
         )
 
 

@@ -38,6 +38,7 @@ def environment() -> Environment:
     )
     made.filters["markdown"] = to_html
     made.filters["words"] = to_words
+    made.filters["kind"] = kind_of
     made.filters["time"] = time_of
     made.filters["day"] = day_of
     made.filters["marked"] = marked
@@ -63,6 +64,24 @@ def day_of(at: datetime, zone: tzinfo) -> str:
     """The day of a time in its reader's zone, such as `Mon 23 Nov 2026`."""
     local = at.astimezone(zone)
     return f"{local:%a} {local.day} {local:%b %Y}"
+
+
+_KINDS = {
+    "raw": "recorded",
+    "hourly_rollup": "summary of an hour",
+    "daily_rollup": "summary of a day",
+    "weekly_rollup": "summary of a week",
+    "monthly_rollup": "summary of a month",
+    "yearly_rollup": "summary of a year",
+    "profile_snapshot": "profile",
+    "todo": "to-do",
+    "turn": "message",
+}
+
+
+def kind_of(kind: str) -> str:
+    """What people call a kind of entry."""
+    return _KINDS.get(kind, kind.replace("_", " "))
 
 
 def marked(text: str, about: str) -> Markup:

@@ -23,6 +23,7 @@ from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
 from commonplace.doors.web.charts import heat_of
 from commonplace.doors.web.visit import Redirect, WebPage
+from commonplace.journals.timeline.entry import find_rollup_key
 from commonplace.services.timeline.keeping import ShownPeriod
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 LISTED = 100
 """Entries of a day or an hour that are listed; the rest a page further."""
+
+MOST_LINES = 400
+"""Lines of the way down from a period; where there would be more it ends higher up."""
 
 MOST_STEPS = 4
 """How many levels below a period are shown at most: four lead from a year to its hours' entries."""
@@ -89,7 +93,7 @@ def period(visit: Visit) -> WebPage:
         "level": level,
         "name": name_of(interval, level, zone),
         "before": _before(interval.start, level, zone),
-        "after": period_key(interval.end, level, zone),
+        "after": _named(interval.end, level, zone),
         "above": _above(interval, level, zone),
         "journals": [each.name for each in visit.app.journals],
         "chosen": journals,
@@ -99,7 +103,6 @@ def period(visit: Visit) -> WebPage:
         "listed": None,
         "start": 0,
         "size": LISTED,
-        "steps": max(visit.number("steps", most=MOST_STEPS), 1),
         "summary": _summary(visit, key),
     }
     if level in {"day", "hour"}:
@@ -182,17 +185,37 @@ def _above(interval: Interval, level: Level, zone: tzinfo) -> list[tuple[str, st
     for each in wider.get(level, ()):
         span = period_at(interval.start, each, zone)
         assert span.start is not None
-        found.append((period_key(span.start, each, zone), name_of(span, each, zone)))
+        found.append(_named(span.start, each, zone))
     return found
 
 
-def _before(start: datetime, level: Level, zone: tzinfo) -> str:
-    """The key of the period before; empty where the calendar begins."""
+def _named(at: datetime, level: Level, zone: tzinfo) -> tuple[str, str]:
+    """The key and the name of the period that a time lies in."""
+    return period_key(at, level, zone), name_of(period_at(at, level, zone), level, zone)
+
+
+def _before(start: datetime, level: Level, zone: tzinfo) -> tuple[str, str] | None:
+    """The key and the name of the period before; None where the calendar begins."""
     try:
         with within_calendar(start.isoformat()):
-            return period_key(start - _TICK, level, zone)
+            return _named(start - _TICK, level, zone)
     except Invalid:
-        return ""
+        return None
+
+
+def link_to_summary(visit: Visit, ref: str) -> tuple[str, str]:
+    """Where the summary with a ref is shown, and what people call it.
+
+    One of a former time zone has no page in this calendar: that of its entry stands in.
+    """
+    name = ref.partition(":")[2]
+    found = None if "@" in name else find_period_key(find_rollup_key(name), visit.zone)
+    if found is None:
+        return visit.url("entry", ref=ref), ref
+    level, interval = found
+    assert interval.start is not None
+    key, called = _named(interval.start, level, visit.zone)
+    return visit.url("period", key=key) + "#summary", called
 
 
 def _summary(visit: Visit, key: str) -> Mapping[str, Any] | None:
@@ -200,9 +223,9 @@ def _summary(visit: Visit, key: str) -> Mapping[str, Any] | None:
     app = visit.app
     if not app.timeline.journal.exists:
         return None
+    steps = max(visit.number("steps", most=MOST_STEPS), 1)
     try:
-        steps = max(visit.number("steps", most=MOST_STEPS), 1)
-        shown = app.timeline_keeping().show(text=key, depth=steps)
+        shown = app.timeline_keeping().show(text=key, depth=steps, most_lines=MOST_LINES)
     except CommonplaceError as exc:
         return {"problem": str(exc)}
     if not isinstance(shown, ShownPeriod) or not shown.rollup.content:
@@ -210,6 +233,7 @@ def _summary(visit: Visit, key: str) -> Mapping[str, Any] | None:
     rollup = shown.rollup
     figures = rollup.metadata.get("figures")
     figures = figures if isinstance(figures, dict) else {}
+    is_whole = shown.depth == steps
     return {
         "problem": "",
         "text": visit.shown(rollup.content),
@@ -218,8 +242,12 @@ def _summary(visit: Visit, key: str) -> Mapping[str, Any] | None:
         "is_partial": rollup.partial,
         "is_stale": rollup.stale,
         "down": shown.node.down,
-        "above": shown.above,
-        "is_cut": shown.node.is_cut and steps < MOST_STEPS,
+        "above": [link_to_summary(visit, ref) for ref in shown.above],
+        "feed": app.settings.timeline.feed,
+        "name_of": lambda node: _named(node.at, node.level, visit.zone)[1],
+        "steps": shown.depth,
+        "is_cut": shown.node.is_cut,
+        "may_go_down": shown.node.is_cut and is_whole and steps < MOST_STEPS,
         "projects": ranked(figures.get("projects") or {}, _NAMED),
         "tags": ranked(figures.get("tags") or {}, _NAMED),
     }

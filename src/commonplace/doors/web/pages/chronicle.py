@@ -106,7 +106,9 @@ def _found(visit: Visit, service: ChronicleService, found: WhenFound) -> Mapping
         if found.outside_time and events:
             notes.append("Nothing lies in that time. These are of other times.")
         elif events and wants != "best":
-            notes.append("None bears every word or comes near in meaning: these are the best.")
+            notes.append(
+                "No entry has every word or is near in meaning: these are the best there are."
+            )
     within = found.question.within
     return {
         "about": visit.shown(found.question.about),

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
 from commonplace.core.text import opening
 from commonplace.core.values import EditableText
+from commonplace.doors.web.guard import check_writes
 from commonplace.doors.web.visit import Redirect, WebPage
+from commonplace.journals.private.markdown import split_frontmatter
+from commonplace.journals.timeline.entry import find_rollup_key
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.core.values import Amendment, AmendVerb
     from commonplace.doors.web.visit import Visit
 
 SHOWN = 400_000
@@ -22,32 +28,43 @@ def entry(visit: Visit) -> WebPage:
     is_whole = bool(visit.value("whole"))
     text = visit.shown(page.text) if is_whole else visit.glimpse(page.text, SHOWN)
     is_cut = not is_whole and max(len(text), len(page.text)) > SHOWN
-    try:
-        is_altered = visit.visitor.may_write and bool(_editable(visit, page.ref))
-    except CommonplaceError:
-        is_altered = False
+    text = text[:SHOWN] if is_cut else text
+    head, body = split_head(page.ref, text)
+    period = find_rollup_key(page.ref.partition(":")[2]) if page.journal == "timeline" else ""
     return WebPage(
         template="entry.html",
-        title=opening(text.lstrip("# "), 60),
+        title=opening(body.lstrip("# \n"), 60),
         values={
             "page": page,
             "place": visit.place(page.journal, page.scope),
-            "text": text[:SHOWN] if is_cut else text,
+            "head": head,
+            "text": body,
             "is_cut": is_cut,
             "length": len(page.text),
-            "may_alter": is_altered,
+            "verbs": _verbs(visit, page.ref),
+            "may_forget": visit.visitor.may_write and not period,
             "section": page.ref.partition(":")[2].partition("#")[0]
             if page.journal == "notebook"
             else "",
+            "period": period,
         },
     )
 
 
+def split_head(ref: str, text: str) -> tuple[str, str]:
+    """The head of the file of a private entry, which programs read, and what was written below it.
+
+    Of every other entry all is what was written.
+    """
+    return split_frontmatter(text) if ref.startswith("private:") else ("", text)
+
+
 def edit(visit: Visit) -> WebPage:
     """The text of an entry in a form, to be edited or superseded."""
-    check_writes(visit)
+    check_writes(visit.visitor)
     found = _editable(visit, ref_of(visit))
     is_new = visit.value("as") == "supersede"
+    _check_may(found, "supersede" if is_new else "edit")
     return _form(visit, found, found.text, is_new=is_new)
 
 
@@ -58,25 +75,51 @@ def save(visit: Visit) -> Redirect | WebPage:
     is_new = visit.value("as") == "supersede"
     try:
         done = (
-            service.supersede(ref, text)
+            _supersede(visit, ref, text)
             if is_new
             else service.edit(ref, text, expected=visit.value("version"))
         )
     except CommonplaceError as exc:
         # The form is shown again with what was typed, whatever went wrong, so that nothing is lost.
         return _form(visit, _now(visit, ref), text, is_new=is_new, problem=exc)
-    said = "Saved. The former entry stays, and names this one." if is_new else "Saved."
+    said = (
+        "Saved. The entry before stays, and says that this one took its place."
+        if is_new
+        else "Saved."
+    )
     return Redirect(to=visit.url("entry", ref=done.ref), notes=(said, *done.notes))
+
+
+def _supersede(visit: Visit, ref: str, text: str) -> Amendment:
+    """Supersede what was shown. Raises: Conflict where that was edited or superseded since."""
+    if _editable(visit, ref).version != visit.value("version") and not _successor(visit, ref):
+        raise Conflict(
+            "The entry has changed since you opened it.",
+            hint="Read what it says now, then save once more.",
+        )
+    return visit.app.amend.service().supersede(ref, text)
+
+
+def _successor(visit: Visit, ref: str) -> str:
+    """The ref of the entry that took an entry's place; empty for none."""
+    try:
+        return visit.app.recall.service().open_ref(ref).superseded_by
+    except CommonplaceError:
+        return ""
 
 
 def ask_delete(visit: Visit) -> WebPage:
     """Ask before an entry is deleted."""
-    check_writes(visit)
+    check_writes(visit.visitor)
     found = _editable(visit, ref_of(visit))
+    _check_may(found, "delete")
     return WebPage(
         template="delete.html",
         title="Delete",
-        values={"entry": found, "text": opening(visit.shown(found.text), 600)},
+        values={
+            "entry": found,
+            "text": opening(split_head(found.ref, visit.shown(found.text))[1], 600),
+        },
     )
 
 
@@ -94,14 +137,16 @@ def _form(
     is_new: bool,
     problem: CommonplaceError | None = None,
 ) -> WebPage:
+    successor = _successor(visit, found.ref) if problem and is_new else ""
     return WebPage(
         template="edit.html",
         title="Supersede" if is_new else "Edit",
         values={
             "entry": found,
             "text": text,
-            "now": visit.shown(found.text) if problem and not is_new else "",
+            "now": visit.shown(found.text) if problem and not successor else "",
             "is_new": is_new,
+            "successor": successor,
             "problem": problem.explained(shows_paths=visit.shows_paths) if problem else "",
         },
         status=(503 if isinstance(problem, Unavailable) else 409) if problem else 200,
@@ -116,6 +161,26 @@ def _now(visit: Visit, ref: str) -> EditableText:
         return EditableText(ref=ref, text="", version=visit.value("version"))
 
 
+def _verbs(visit: Visit, ref: str) -> Sequence[AmendVerb]:
+    """What the visitor may do to an entry."""
+    if not visit.visitor.may_write:
+        return ()
+    try:
+        return _editable(visit, ref).verbs
+    except CommonplaceError:
+        return ()
+
+
+def _check_may(found: EditableText, verb: AmendVerb) -> None:
+    """Refuse to ask for what the journal would refuse. Raises: Invalid."""
+    if verb not in found.verbs:
+        done = {"edit": "edited", "supersede": "superseded", "delete": "deleted"}[verb]
+        raise Invalid(
+            f"{opening(found.ref, 100)} cannot be {done}.",
+            hint="The page of the entry shows what can be done with it.",
+        )
+
+
 def _editable(visit: Visit, ref: str) -> EditableText:
     return visit.app.amend.service().read_text(ref)
 
@@ -126,9 +191,3 @@ def ref_of(visit: Visit) -> str:
     if not ref:
         raise Invalid("This address names no entry.", hint="Find it by the search.")
     return ref
-
-
-def check_writes(visit: Visit) -> None:
-    """Refuse a page that is the beginning of a change. Raises: Denied."""
-    if not visit.visitor.may_write:
-        raise Denied("This page only reads.", hint="Start it without --read-only.")

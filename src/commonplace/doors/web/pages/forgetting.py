@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict
 from commonplace.core.text import opening
-from commonplace.doors.web.pages.entry import check_writes, ref_of
+from commonplace.doors.web.guard import check_writes
+from commonplace.doors.web.pages.calendar import link_to_summary
+from commonplace.doors.web.pages.entry import ref_of, split_head
 from commonplace.doors.web.visit import WebPage
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ _SHOWN = 200
 
 def plan(visit: Visit) -> WebPage:
     """What would go with an entry, be made again, and stay; changes nothing."""
-    check_writes(visit)
+    check_writes(visit.visitor)
     made = visit.app.forgetting().plan([ref_of(visit)])
     version = made.entries[0].version if made.entries else ""
     return WebPage(
@@ -42,6 +44,7 @@ def forget(visit: Visit) -> WebPage:
         values={
             "plan": made,
             "proof": proof,
+            "remade": [link_to_summary(visit, each) for each in made.remade],
             "places": [_named(visit, each.place) for each in proof.found],
         },
     )
@@ -49,7 +52,11 @@ def forget(visit: Visit) -> WebPage:
 
 def _texts(visit: Visit, made: ForgettingPlan) -> dict[str, object]:
     return {
-        "texts": [opening(visit.shown(each.text), _SHOWN) for each in made.entries],
+        "texts": [
+            opening(split_head(each.ref, visit.shown(each.text))[1], _SHOWN)
+            for each in made.entries
+        ],
+        "remade": [link_to_summary(visit, each) for each in made.remade],
         "drafts": [_named(visit, str(each)) for each in made.drafts],
     }
 

@@ -124,4 +124,6 @@ def _said(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))
+    if isinstance(value, float) and value.is_integer():
+        return f"{value:.0f}"
     return "" if value is None else str(value)

@@ -88,7 +88,7 @@ def section(visit: Visit) -> WebPage:
 def clash(visit: Visit) -> WebPage:
     """Two overviews of a section side by side, and a text to settle them."""
     found = NotebookKeeping(visit.app.notebook.service).clash(section=visit.value("name"))
-    text = visit.value("text") or found.theirs
+    text = found.ours if visit.value("begin") == "ours" else found.theirs
     return _clash_page(visit, found.section, found.ours, found.theirs, text)
 
 

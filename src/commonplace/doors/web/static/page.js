@@ -40,7 +40,7 @@ for (const form of document.querySelectorAll("form[data-results]")) {
   });
 }
 
-// What stands in #live is shown anew when another program wrote something.
+// What is in #live is shown again when another program wrote something.
 const live = document.getElementById("live");
 if (live && document.body.dataset.live) {
   const events = new EventSource(document.body.dataset.live);
@@ -50,8 +50,15 @@ if (live && document.body.dataset.live) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = page.getElementById("live");
     const now = document.getElementById("live");
-    // Nothing moves under somebody who is in the middle of it.
+    // Nothing moves under a reader who is in the middle of it.
     if (fresh && now && !now.contains(document.activeElement)) now.replaceWith(fresh);
   });
+  // A server that ended, or that this browser must sign in to again, is named.
+  const lost = document.createElement("p");
+  lost.className = "warning";
+  lost.setAttribute("role", "status");
+  lost.textContent = "The server has ended or does not know this browser any more: what you see may be old.";
+  events.addEventListener("error", () => document.getElementById("main").prepend(lost));
+  events.addEventListener("open", () => lost.remove());
   addEventListener("pagehide", () => events.close());
 }
