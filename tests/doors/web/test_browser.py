@@ -282,6 +282,98 @@ def test_what_was_written_elsewhere_appears(serve, chromium):
         expect(page.locator("#live")).to_contain_text("Written elsewhere")
 
 
+def test_a_stranger_corrects_and_forgets(serve, chromium):
+    """By the pages alone: an entry is edited, superseded, forgotten; a to-do ticked; and back."""
+    fill(100)
+    served = serve()
+    with opened(chromium, served, viewport={"width": 360, "height": 800}) as page:
+        page.get_by_label("Search").fill("deployed part 7")
+        page.get_by_role("button", name="Search").click()
+        page.locator("a.open").first.click()
+        page.get_by_role("link", name="Edit", exact=True).click()
+        box = page.get_by_label("Text")
+        assert box.bounding_box()["width"] > 300  # not as narrow as its label
+        box.fill("deployed part seven")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator("article")).to_contain_text("deployed part seven")
+        page.go_back()  # to the form, which a second press of its button must not send unasked
+        page.go_forward()
+        expect(page.locator("article")).to_contain_text("deployed part seven")
+        page.get_by_role("link", name="Supersede").click()
+        page.get_by_label("Text").fill("part seven was torn down")
+        page.get_by_role("button", name="Save").click()
+        page.get_by_role("link", name="an earlier entry").click()
+        expect(page.locator(".warning")).to_contain_text("This no longer holds")
+        page.get_by_role("link", name="a newer entry").click()
+        page.get_by_role("link", name="Forget …").click()
+        page.get_by_role("button", name="Forget it for good").click()
+        expect(page.locator("h1")).to_have_text("Forgotten")
+        expect(page.locator(".lead")).to_contain_text("Nothing of the text is left.")
+        page.get_by_role("link", name="Memory").click()
+        page.get_by_role("button", name="Done: Thing 0").click()
+        expect(page.get_by_role("button", name="Reopen: Thing 0")).to_be_visible()
+
+
+def test_a_summary_leads_to_its_entries(serve, chromium):
+    """From a month down to what was written, and up again to the year."""
+    fill(100)
+    served = serve()
+    with opened(chromium, served) as page:
+        visit(page, served, "/calendar/2026-10")
+        page.get_by_role("link", name="Tuesday, 6 October 2026", exact=True).click()
+        page.get_by_role("link", name="Tue 6 Oct 2026, 10:00").click()
+        summary = page.locator("section", has=page.locator("#summary"))
+        summary.locator("ul.tree ul a").first.click()
+        expect(page.locator(".prose")).to_contain_text("tests, part 10")
+        page.get_by_role("link", name=re.compile("^2026-10-06 10:59")).click()  # what it went into
+        page.get_by_role("link", name="See this time in the calendar").click()
+        expect(page.locator("h1")).to_have_text("Tue 6 Oct 2026, 10:00")
+        page.get_by_role("link", name="2026", exact=True).click()
+        expect(page.locator("h1")).to_have_text("2026")
+
+
+def test_charts_on_a_phone(serve, chromium):
+    """The year is scrolled to its newest days; a month shows all of its days; fields are fields."""
+    fill(100)
+    served = serve()
+    with opened(chromium, served, viewport={"width": 360, "height": 800}) as page:
+        box = page.locator(".heatmap rect").last.bounding_box()
+        assert 0 < box["x"] < 360
+        assert box["width"] > 8
+        visit(page, served, "/calendar/2026-10")
+        box = page.locator("table.month td a").last.bounding_box()
+        assert box["x"] + box["width"] <= 360
+        visit(page, served, "/chronicle/figure?q=deployed")
+        assert page.get_by_label("Words").bounding_box()["height"] < 60
+
+
+def test_on_paper(serve, chromium):
+    """Dark letters on white, whatever the screen has, and no buttons."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served, color_scheme="dark") as page:
+        page.emulate_media(media="print", color_scheme="dark")
+        colours = "getComputedStyle(document.body)"
+        assert page.evaluate(f"{colours}.color") == "rgb(31, 35, 32)"
+        assert page.locator("nav").first.is_hidden()
+        assert page.get_by_role("button", name="Search").is_hidden()
+
+
+def test_a_server_that_ended_is_named(serve, chromium):
+    """On the page that is still open; what is shown stays."""
+    fill(1)
+    served = serve()
+    context = chromium.new_context()
+    context.set_default_timeout(MS)
+    page = context.new_page()
+    page.goto(served.link)
+    expect(page.locator("#live")).to_contain_text("Deployed part 0")
+    served.kill()
+    expect(page.locator("main > .warning")).to_contain_text("what you see may be old")
+    expect(page.locator("#live")).to_contain_text("Deployed part 0")
+    context.close()
+
+
 def test_what_was_remembered_does_nothing(serve, chromium):
     """Scripts, links to scripts, images and SVG of others are words; a huge entry is shown."""
     with journals() as app:

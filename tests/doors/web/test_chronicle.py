@@ -88,7 +88,7 @@ def test_a_figure_over_time(runs):
     assert "<title>2026-11-03: 6.5 km</title>" in answer.text
     minutes = words_of(page(runs, "/chronicle/figure", q="ran", unit="minutes"))
     assert "1 number: 40." in minutes
-    assert "2 entries bear" in words_of(
+    assert "2 entries have all of these words, after" in words_of(
         page(runs, "/chronicle/figure", q="ran", when="since 3 November 2026")
     )
 
