@@ -109,8 +109,16 @@ def test_a_request_without_a_form(browser, path):
     """Is refused in words, wherever it is sent; who sent it stays."""
     answer = browser.post(path, content=b"{}", headers={"content-type": "application/json"})
     assert answer.status_code == 400
-    assert "This is no form of a page." in words_of(answer)
+    assert "This is not a form of a page." in words_of(answer)
     assert browser.get("/").status_code == 200
+
+
+def test_a_form_of_very_many_fields(browser):
+    """Is refused before its fields are read: 300,000 of them kept every page waiting for 4 s."""
+    form = {f"a{n}": "1" for n in range(200)} | {"csrf": csrf_of(browser)}
+    answer = browser.post("/entry/save", data=form)
+    assert answer.status_code == 400
+    assert "This is not a form of a page." in words_of(answer)
 
 
 @pytest.mark.parametrize("path", ["/", "/none", "/static/style.css", "/enter", "/static/../web.py"])
