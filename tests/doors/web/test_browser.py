@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.doors.http_world import token_for
 from tests.journals.transcripts.sessions import said
 from tests.patience import PATIENCE_S
 
@@ -372,6 +373,29 @@ def test_a_server_that_ended_is_named(serve, chromium):
     expect(page.locator("main > .warning")).to_contain_text("what you see may be old")
     expect(page.locator("#live")).to_contain_text("Deployed part 0")
     context.close()
+
+
+def test_a_token_signs_in_to_a_server_of_many(words_only, chromium):
+    """By the form, to its owner's pages alone; what is written there is kept; and out again."""
+    token = token_for("ann")
+    words = [sys.executable, "-m", "commonplace", "serve", "--http", "127.0.0.1:0"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    context = chromium.new_context()
+    try:
+        base = re.search(r"http://[\d.:]+", process.stdout.readline())[0]
+        context.set_default_timeout(MS)
+        page = context.new_page()
+        page.goto(f"{base}/web")
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("#live")).to_contain_text("Nothing has been written yet.")
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.locator("h1")).to_have_text("Sign in")
+    finally:
+        context.close()
+        process.kill()
+        process.wait(PATIENCE_S)
+        process.stdout.close()
 
 
 def test_what_was_remembered_does_nothing(serve, chromium):

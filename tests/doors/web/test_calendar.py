@@ -95,6 +95,23 @@ def test_the_way_down_goes_several_steps(world):
     assert world.browser().get("/calendar/2026-10?steps=99").status_code == 400
 
 
+def test_the_way_down_ends_before_it_has_too_many_lines(world):
+    """At the last step that fits; each time on it leads further."""
+    for minute in ("05", "25"):
+        world.call(
+            "timeline", "timeline_add", content=f"tests, {minute}", at=f"2026-10-06 10:{minute}"
+        )
+    keeping = world.app.timeline_keeping()
+    keeping.roll_up()
+    whole = keeping.show(text="2026-10", depth=3, most_lines=4)
+    assert whole.depth == 3
+    assert not whole.node.is_cut
+    shown = keeping.show(text="2026-10", depth=3, most_lines=3)
+    assert shown.depth == 2
+    assert shown.node.is_cut
+    assert shown.node.lines_to(3) == 2
+
+
 @pytest.mark.parametrize(
     "key",
     [
