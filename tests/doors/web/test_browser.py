@@ -105,8 +105,11 @@ def chromium():
 
 
 @contextmanager
-def opened(chromium, served, **given):
-    """A page of a browser that opened the link; what it says to its console fails the test."""
+def opened(chromium, served, *, says=0, **given):
+    """A page of a browser that opened the link.
+
+    says: how much it must say to its console, such as of an answer that is an error.
+    """
     context = chromium.new_context(**given)
     context.set_default_timeout(MS)
     page = context.new_page()
@@ -121,7 +124,7 @@ def opened(chromium, served, **given):
     )
     page.goto(served.link)
     yield page
-    assert said_there == []
+    assert len(said_there) == says, said_there
     assert elsewhere == []
     context.close()
 
@@ -268,6 +271,36 @@ def test_a_search_as_one_types(serve, chromium):
         page.locator("input[name=q]").fill("deployed")
         page.get_by_role("button", name="Search").click()
         expect(page.locator("ol.hits a.open")).to_have_count(1)
+
+
+def test_a_search_that_is_refused_as_one_types(serve, chromium):
+    """Says why in the place of its hits, and goes on once it can be read."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served, says=1) as page:
+        visit(page, served, "/search?q=deployed")
+        page.get_by_text("Filters").click()
+        page.get_by_label("Or in words").fill("last spr")
+        expect(page.locator("#results")).to_contain_text("unknown time phrase: 'last spr'")
+        page.get_by_label("Or in words").fill("")
+        expect(page.locator("ol.hits a.open")).to_have_count(1)
+
+
+def test_what_was_written_while_one_reads_appears_after(serve, chromium):
+    """Nothing moves while a part of the list has the focus; then all of it is there."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served) as page:
+        page.locator("#live .entries a.open").focus()
+        with page.expect_response(lambda answer: answer.url == served.base + "/"):
+            subprocess.run(
+                [sys.executable, "-m", "commonplace", "log", "Written elsewhere"],
+                check=True,
+                capture_output=True,
+            )
+        expect(page.locator("#live .entries a.open")).to_have_count(1)
+        page.get_by_label("Search").focus()
+        expect(page.locator("#live")).to_contain_text("Written elsewhere")
 
 
 def test_what_was_written_elsewhere_appears(serve, chromium):

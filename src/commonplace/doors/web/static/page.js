@@ -12,6 +12,20 @@ document.addEventListener("keydown", (event) => {
   box.select();
 });
 
+// A part of another page, or what that page says in its place, as a part with the same id.
+const part = async (answer, id) => {
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const found = page.getElementById(id);
+  if (answer.ok && found) return found;
+  const said = document.createElement("p");
+  said.className = "warning";
+  said.textContent = page.querySelector("main p")?.textContent ?? answer.statusText;
+  const instead = document.createElement("div");
+  instead.id = id;
+  instead.append(said);
+  return instead;
+};
+
 // A form with data-results="ID" is sent as one types; that part of the answer takes its place here.
 for (const form of document.querySelectorAll("form[data-results]")) {
   let waiting = 0;
@@ -23,13 +37,9 @@ for (const form of document.querySelectorAll("form[data-results]")) {
     asked = new AbortController();
     try {
       const answer = await fetch(address, { signal: asked.signal });
-      if (!answer.ok) return;
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const fresh = page.getElementById(form.dataset.results);
-      const old = document.getElementById(form.dataset.results);
-      if (!fresh || !old) return;
-      old.replaceWith(fresh);
-      history.replaceState(null, "", address);
+      const fresh = await part(answer, form.dataset.results);
+      document.getElementById(form.dataset.results).replaceWith(fresh);
+      if (answer.ok) history.replaceState(null, "", address);
     } catch (error) {
       if (error.name !== "AbortError") throw error;
     }
@@ -41,24 +51,26 @@ for (const form of document.querySelectorAll("form[data-results]")) {
 }
 
 // What is in #live is shown again when another program wrote something.
-const live = document.getElementById("live");
-if (live && document.body.dataset.live) {
-  const events = new EventSource(document.body.dataset.live);
-  events.addEventListener("new", async () => {
+if (document.getElementById("live") && document.body.dataset.live) {
+  const main = document.getElementById("main");
+  let isOld = false;
+  const refresh = async () => {
     const answer = await fetch(location.href);
-    if (!answer.ok) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const fresh = page.getElementById("live");
+    const fresh = answer.ok && (await part(answer, "live"));
     const now = document.getElementById("live");
-    // Nothing moves under a reader who is in the middle of it.
-    if (fresh && now && !now.contains(document.activeElement)) now.replaceWith(fresh);
-  });
+    // Nothing moves under a reader who is in the middle of it; it waits until they leave.
+    isOld = now.contains(document.activeElement);
+    if (fresh && !isOld) now.replaceWith(fresh);
+  };
+  const events = new EventSource(document.body.dataset.live);
+  events.addEventListener("new", refresh);
+  main.addEventListener("focusout", () => isOld && setTimeout(refresh));
   // A server that ended, or that this browser must sign in to again, is named.
   const lost = document.createElement("p");
   lost.className = "warning";
   lost.setAttribute("role", "status");
   lost.textContent = "The server has ended or does not know this browser any more: what you see may be old.";
-  events.addEventListener("error", () => document.getElementById("main").prepend(lost));
+  events.addEventListener("error", () => main.prepend(lost));
   events.addEventListener("open", () => lost.remove());
   addEventListener("pagehide", () => events.close());
 }
