@@ -95,6 +95,26 @@ def test_the_way_down_goes_several_steps(world):
     assert world.browser().get("/calendar/2026-10?steps=99").status_code == 400
 
 
+def test_a_page_of_steps_counts_as_the_whole_way_does(world):
+    """Whatever is over and whatever goes on, at each depth, though it reads only what it shows."""
+    for day in ("10-06", "10-07", "11-02", "11-22", "11-23"):
+        for hour in ("08", "09"):
+            at = f"2026-{day} {hour}:10"
+            world.call("timeline", "timeline_add", content=f"tests, {at}", at=at)
+    keeping = world.app.timeline_keeping()
+    keeping.roll_up()
+
+    def lines(node):
+        return [(each.key or each.ref, each.count, lines(each)) for each in node.down]
+
+    for key in ("2026", "2026-10", "2026-11", "2026-W48", "2026-11-23", "2026-11-23T09"):
+        for depth in (1, 2, 3, 4):
+            whole = keeping.show(text=key, depth=depth)
+            page = keeping.show(text=key, depth=depth, most_lines=400)
+            assert lines(page.node) == lines(whole.node), (key, depth)
+            assert page.node.is_cut == whole.node.is_cut, (key, depth)
+
+
 def test_the_way_down_ends_before_it_has_too_many_lines(world):
     """At the last step that fits; each time on it leads further."""
     for minute in ("05", "25"):

@@ -19,7 +19,7 @@ from commonplace.journals.timeline.rewording import MOST_FAILURES
 from commonplace.journals.timeline.trends import counted
 from commonplace.services.timeline.reading import parse_interval, read_period
 from commonplace.services.timeline.service import parse_period
-from commonplace.services.timeline.zoom import way_down, with_others
+from commonplace.services.timeline.zoom import steps_down, way_down, with_others
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -149,7 +149,8 @@ class TimelineKeeping:
             text: `2026`, `2026-10`, `2026-W41`, `2026-10-07`, `2026-10-07 14`, a phrase such as
                 `last week`, or a ref; blank for today.
             depth: How many steps the way goes down; None for as many as a page of lines holds.
-            most_lines: The way ends higher up where it would have more lines than this.
+            most_lines: The way ends higher up where it would have more lines than this, unless
+                something is due, which is shown as far down as it was asked for.
 
         Raises:
             Invalid, NotFound, Unavailable.
@@ -168,11 +169,10 @@ class TimelineKeeping:
             service.catch_up()  # what cannot be written now is shown all the same
         found = service.rollup(NAMES[level], interval.start, partial=True)
         assert found is not None  # a period that goes on is computed
-        way = way_down(journal, level, interval, depth=depth)
-        if depth is not None and most_lines is not None:
-            while depth > 1 and way.lines_to(depth) > most_lines:
-                depth -= 1
-            way = way.cut(depth)
+        if depth is None or most_lines is None or service.rollups.list_due():
+            way = way_down(journal, level, interval, depth=depth)
+        else:
+            way, depth = steps_down(journal, level, interval, depth=depth, most_lines=most_lines)
         node = with_others(way, self._opened)
         # A day has two above it: its week and its month.
         above = journal.above([found.ref]).get(found.ref, frozenset())

@@ -5,6 +5,7 @@ Only reads; what is not rolled up yet stands in its place all the same.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import period, period_key
 from commonplace.core.text import body_of, first_words
+from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import MADE_FROM
 from commonplace.journals.timeline.entry import JOURNAL, LEVELS, RAW
 from commonplace.journals.timeline.feed import list_fed
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
-    from commonplace.core.values import Interval, Page
+    from commonplace.core.values import Page
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
 
@@ -69,6 +71,44 @@ class PeriodNode(Struct, frozen=True, kw_only=True):
     def lines_to(self, depth: int) -> int:
         """How many lines it takes with so many steps below it, itself left out."""
         return sum(1 + node.lines_to(depth - 1) for node in self.down) if depth else 0
+
+
+def steps_down(
+    journal: TimelineJournal, level: Level, interval: Interval, *, depth: int, most_lines: int
+) -> tuple[PeriodNode, int]:
+    """As `way_down`, for a page: also how many steps down it goes before it has too many lines.
+
+    What lies below the last step is read only where no rollup covers it, so nothing may be due,
+    and of that step `lost` is not known. The months of a year of 20,000 entries take 6 ms of the
+    processor in place of 3 s.
+    """
+    found = _steps_down(journal, level, interval, 1, math.inf)
+    assert found is not None
+    for reached in range(2, depth + 1):
+        further = _steps_down(journal, level, interval, reached, most_lines)
+        if further is None:
+            return found, reached - 1
+        found = further
+    return found, depth
+
+
+def _steps_down(
+    journal: TimelineJournal, level: Level, interval: Interval, depth: int, most_lines: float
+) -> PeriodNode | None:
+    """So many steps down; None where they have too many lines."""
+    kept: dict[int, list[TimelineEntry]] = {number: [] for number in _numbers(level)}
+    rest = interval
+    for step, number in enumerate(kept):
+        kept[number], _ = _read(journal, rest, number, MOST_READ)
+        if step <= depth and len(kept[number]) > most_lines:
+            return None
+        if step >= depth and number and kept[number]:
+            rest = Interval(start=max(each.end for each in kept[number]), end=interval.end)
+    kept[0] = [entry for entry in kept[0] if entry.entry_type == RAW]
+    fed = list_fed(journal, rest, most=MOST_READ)
+    way = _StepBuilder(journal, None, set(), fed, depth=depth)
+    found = way.node(level, interval, kept).cut(depth)
+    return found if found.lines_to(depth) <= most_lines else None
 
 
 def way_down(
@@ -132,6 +172,7 @@ class _StepBuilder:
         since: Where raw entries that were read begin; None where all were.
         unread: Levels of which not all was read.
         fed: What other journals add, oldest first.
+        depth: The step below which no rollup is followed; None to follow all.
     """
 
     def __init__(
@@ -140,15 +181,22 @@ class _StepBuilder:
         since: datetime | None,
         unread: set[int],
         fed: Sequence[tuple[datetime, str]],
+        *,
+        depth: int | None = None,
     ) -> None:
         self._fed = fed
+        self._depth = depth
         self._journal = journal
         self._zone = journal.zone
         self._since = since
         self._unread = unread
 
     def node(
-        self, level: Level, interval: Interval, kept: Mapping[int, list[TimelineEntry]]
+        self,
+        level: Level,
+        interval: Interval,
+        kept: Mapping[int, list[TimelineEntry]],
+        step: int = 0,
     ) -> PeriodNode:
         """A period and what lies below it.
 
@@ -156,10 +204,21 @@ class _StepBuilder:
             level: Of the period.
             interval: Its span.
             kept: What lies in it, by level.
+            step: How many steps down it is.
         """
         assert interval.start is not None
         number = LEVELS.index(level) + 1
         mine = next((x for x in kept.get(number, ()) if x.start == interval.start), None)
+        if mine is not None and self._depth is not None and step >= self._depth:
+            return PeriodNode(
+                level=level,
+                key=period_key(interval.start, level, self._zone),
+                at=interval.start,
+                ref=mine.ref,
+                text=first_words(mine.content),
+                count=_counted(mine),
+                more=True,
+            )
         inside = {
             n: [x for x in each if interval.holds(x.start if n else x.at)]
             for n, each in kept.items()
@@ -170,7 +229,7 @@ class _StepBuilder:
             down = tuple(_leaves(self._journal, mine, inside[0], fed))
         else:
             pieces = _pieces(smaller, inside, [at for at, _ in fed], self._zone)
-            down = tuple(self.node(smaller, each, inside) for each in pieces)
+            down = tuple(self.node(smaller, each, inside, step + 1) for each in pieces)
         there = sum(node.count for node in down)
         count = max(_counted(mine), there)
         if smaller is None:
