@@ -12,6 +12,8 @@ import pytest
 from tests.doors.cli.test_expiring import book, let_expire
 from tests.doors.terminal import facts, opened_app, run, write
 
+from commonplace.core.errors import Conflict
+
 SECRET = "The blue door behind the bakery opens with four seven one one, Ann said so to me."
 AT_ONCE = ("--rewrite-history", "--keep-days", "0", "--yes")
 BACKUPS = "refs/commonplace/before-forgetting"
@@ -240,7 +242,7 @@ def test_a_remote_is_named_and_does_not_bring_it_back(no_weights, tmp_path):
     assert "bakery" not in all_objects()
     refused = run("notebook", "sync")
     assert refused.exit_code == 4
-    assert "still has an entry that was forgotten here" in refused.stderr
+    assert "still has what was forgotten here" in refused.stderr
     git("push", "-q", "--force", "origin", "main")
     assert run("notebook", "sync").exit_code == 0
     assert run("open", first).exit_code == 0
@@ -272,3 +274,46 @@ def test_what_else_is_named_goes_with_it(no_weights):
 def test_days_are_a_number(no_weights, days):
     """Between none and ten years."""
     assert run("forget", "x", "--rewrite-history", "--keep-days", days).exit_code == 2
+
+
+def test_an_overview_that_changed_since_is_kept(no_weights):
+    """The plan is of one moment: nothing goes that its reader did not see."""
+    fill()
+    app = opened_app()
+    try:
+        service = app.forgetting()
+        plan = service.plan(["notebook:api"], kept_days=0)
+        changed = "# Api\n\nIt answers, and has a second page by now.\n"
+        base = facts("notebook", "read", "api")["version"]
+        words = ("--overview", changed, "--base-version", base)
+        facts("notebook", "write", "api", "Fourth.", *words)
+        with pytest.raises(Conflict, match="has changed since it was read"):
+            service.carry_out(plan)
+    finally:
+        app.close()
+    assert "second page" in facts("notebook", "read", "api")["overview"]
+
+
+def test_what_is_kept_of_an_earlier_call_is_said(no_weights):
+    """It holds the entry as well: until its end, or it goes at once."""
+    first, ref, _ = fill()
+    facts("forget", ref, "--rewrite-history", "--keep-days", "30", "--yes")
+    asked = ("forget", first, "--rewrite-history", "--dry-run", "--keep-days")
+    until = facts(*asked, "3")["stays"]
+    assert until[0].startswith(
+        "The notebook's former history is kept for 3 days; one of an earlier"
+    )
+    assert "goes too" in facts(*asked, "0")["stays"][0]
+
+
+def test_who_finishes_a_killed_one_is_told_of_the_remote(no_weights, tmp_path):
+    """It still has the entry, and the process that would have said so is dead."""
+    _, ref, _ = fill()
+    git("init", "-q", "--bare", "-b", "main", str(tmp_path / "meeting.git"), at=tmp_path)
+    git("remote", "add", "origin", str(tmp_path / "meeting.git"))
+    assert run("notebook", "sync").exit_code == 0
+    died = subprocess.run(
+        [sys.executable, "-c", DYING, "update_refs", ref], env=os.environ, timeout=120, check=False
+    )
+    assert died.returncode == 9
+    assert "push --force origin main" in run("forget").stdout

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Commands that put a branch where they had found it when they began, whatever moved it since.
 _BACK = re.compile(r"reset: moving to HEAD|rebase \(abort\): .*")
 _LAST_LINES = 10_000
+_STASH = "refs/stash"
 
 
 class RefUpdate(Struct, frozen=True):
@@ -41,8 +42,26 @@ class RefUpdate(Struct, frozen=True):
 def list_refs(repo: GitRepository, prefix: str) -> dict[str, str]:
     """The refs below a prefix, each with the name of what it points to. Raises: Unavailable."""
     ran = repo.git.run(["for-each-ref", "--format=%(objectname) %(refname)", prefix])
-    lines = ran.out.decode("utf-8", "surrogateescape").splitlines()
-    return {ref: name for name, _, ref in (line.partition(" ") for line in lines)}
+    return _parse_refs(ran.out)
+
+
+def find_leading(repo: GitRepository, commits: Sequence[str]) -> dict[str, str]:
+    """The refs in whose history one of these commits lies; those that are gone are passed over.
+
+    A stash counts wherever it is in the stack. Raises: Unavailable, Denied.
+    """
+    names = [each.name for each in repo.read_objects(commits) if each is not None]
+    if not names:
+        return {}
+    asked = [f"--contains={name}" for name in names]
+    ran = repo.git.run(["for-each-ref", "--format=%(objectname) %(refname)", *asked])
+    leading = _parse_refs(ran.out)
+    if _STASH not in leading:
+        ran = repo.git.run(["rev-list", "--walk-reflogs", _STASH, "--"], statuses=(0, 128))
+        stashed = ran.out.decode("ascii", "replace").split() if ran.status == 0 else []
+        if any(repo.is_ancestor(name, each) for each in stashed for name in names):
+            leading[_STASH] = stashed[0]
+    return leading
 
 
 def update_refs(repo: GitRepository, moves: Sequence[RefUpdate], *, why: str) -> None:
@@ -84,6 +103,11 @@ def find_reset(repo: GitRepository, branch: str, commit: str) -> str:
         if old == commit:
             return new if _BACK.fullmatch(why) and new != old else ""
     return ""
+
+
+def _parse_refs(out: bytes) -> dict[str, str]:
+    lines = out.decode("utf-8", "surrogateescape").splitlines()
+    return {ref: name for name, _, ref in (line.partition(" ") for line in lines)}
 
 
 def _render(move: RefUpdate) -> str:

@@ -1,4 +1,4 @@
-"""Owns how an entry leaves a notebook's history for good: every branch is made anew without it.
+"""Owns how an entry leaves a notebook's history for good: every branch is built again without it.
 
 Never changes what a person has edited and not committed, and never reaches a remote.
 """
@@ -6,32 +6,41 @@ Never changes what a person has edited and not committed, and never reaches a re
 from __future__ import annotations
 
 import contextlib
+import os
+import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.files import replace_file
-from commonplace.journals.git.refs import RefUpdate, list_refs, update_refs
+from commonplace.core.text import well_formed
+from commonplace.journals.git.refs import RefUpdate, find_leading, list_refs, update_refs
 from commonplace.journals.git.repo import is_repository
-from commonplace.journals.git.rewriting import MADE, drop_unreachable, rewrite_branches
+from commonplace.journals.git.rewriting import REBUILT, drop_unreachable, rewrite_branches
 from commonplace.journals.git.trees import compare_trees
 from commonplace.journals.notebook.conflicts import Clashes
 from commonplace.journals.notebook.format import parse_message
 from commonplace.journals.notebook.names import parse_address
-from commonplace.journals.notebook.sync_checks import FORGOTTEN, read_forgotten, refuse_shallow
+from commonplace.journals.notebook.sync_checks import (
+    BACKUPS,
+    FORGOTTEN,
+    find_followers,
+    read_forgotten,
+    refuse_edits,
+    refuse_shallow,
+)
 from commonplace.journals.notebook.work_tree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.journals.git.repo import GitRepository
+    from commonplace.journals.git.rewriting import RewrittenBranches
     from commonplace.journals.notebook.journal import Notebook
-
-BACKUPS = "refs/commonplace/before-forgetting"
-"""Below it the former branches are kept, each under the second since 1970 when it goes."""
 
 _MESSAGE = b"An entry was forgotten.\n\nCommonplace: forgotten\n"
 _WHY = "commonplace forget"
+_BRANCHES = "refs/heads/"
 
 
 class NotebookHistory:
@@ -43,20 +52,22 @@ class NotebookHistory:
     def forget(
         self, refs: Sequence[str], cut: Callable[[bytes], bytes], *, keep_until: datetime | None
     ) -> tuple[str, ...]:
-        """Make every branch anew without some entries, and with other contents of files.
+        """Build every branch again without some entries, and with other contents of files.
 
-        Killed at any moment, it is asked again: the branches move in one step.
+        Killed at any moment, it can be asked again: the branches move in one step.
 
         Args:
             refs: Of the entries; those that are there no more, and overviews, are passed over.
             cut: Gives a file's content without what is to be forgotten.
-            keep_until: Until when the former branches are kept, to take it back; None for not.
+            keep_until: Until when the former branches are kept, to take it back; None for not,
+                and then those that an earlier call kept go as well.
 
         Returns:
             Sentences on what is left to do, and on what was left as it was.
 
         Raises:
-            Conflict: Something of the notebook waits to be settled, finished or committed.
+            Conflict: Something of the notebook waits to be settled, finished or committed, or
+                another work tree is on a branch that would change.
             Unavailable, Denied.
         """
         notebook = self._notebook
@@ -70,43 +81,40 @@ class NotebookHistory:
 
         def message_of(name: str, message: bytes) -> bytes:
             said = parse_message(message.decode("utf-8", "replace"))
-            if name in hashes or said.entry_id in ids:
-                gone.add(name)
-                return _MESSAGE
-            return message
+            return _MESSAGE if name in hashes or said.entry_id in ids else message
 
-        gone: set[str] = set()
         with notebook.repo.locked() as repo:
             head = repo.writable_head()
-            former = list_refs(repo, "refs/heads/")
-            made = rewrite_branches(repo, cut, message_of)
-            moves = [RefUpdate(ref, made[ref], old) for ref, old in former.items()]
-            moves += self._backups(former, keep_until)
-            # What else leads to the former history: where remotes were, and what a sync kept.
-            for place in (MADE, "refs/remotes", "refs/commonplace/synced", "refs/commonplace/sync"):
-                moves += [RefUpdate(ref, "") for ref in list_refs(repo, place)]
-            changes = compare_trees(repo, head.commit, made[head.branch])
-            # Before the branches move: from then on nobody may bring it back.
-            self._note_forgotten(repo, gone)
             tree = WorkTree(repo)
-            with tree.following(head, changes, edits="refused") as notes:
-                update_refs(repo, moves, why=_WHY)
-            tree.forget_last_move()  # to take it back is a reset
-            drop_unreachable(repo)
+            tree.refresh()  # what a process left that was killed after it had moved the branch
+            former = list_refs(repo, _BRANCHES)
+            made = rewrite_branches(repo, cut, message_of)
+            leading = find_leading(repo, made.first_changed)
+            notes: list[str] = []
+            if made.first_changed:
+                self._refuse_work_trees(repo, made)
+                changes = compare_trees(repo, head.commit, made.branches[head.branch])
+                refuse_edits(repo, head.commit, changes, act="forget")
+                moves = self._moves(former, made.branches, leading, keep_until)
+                # Before the branches move: from then on no sync may bring it back.
+                self._note_forgotten(repo, former, made.first_changed)
+                with tree.following(head, changes, edits="refused") as notes:
+                    update_refs(repo, moves, why=_WHY)
+            notes += self._settle(repo, tree, leading if made.first_changed else None)
         self._remake_ledger()
-        return (*notes, *self._left(former))
+        return tuple(notes)
 
-    def finish(self) -> None:
+    def finish(self) -> tuple[str, ...]:
         """Go on where the branches had moved: the folder follows, and what nothing leads to goes.
 
-        Raises: Unavailable, Denied.
+        Sentences on what is left to do. Raises: Unavailable, Denied.
         """
         with self._notebook.repo.locked() as repo:
             tree = WorkTree(repo)
             tree.refresh()
-            tree.forget_last_move()
-            drop_unreachable(repo)
+            notes = self._settle(repo, tree)
         self._remake_ledger()
+        return notes
 
     def list_ends(self) -> list[datetime]:
         """When the former branches go that are kept, the next first."""
@@ -136,18 +144,57 @@ class NotebookHistory:
                     hashes.add(line.hash)
         return ids, hashes
 
-    def _backups(self, former: dict[str, str], keep_until: datetime | None) -> list[RefUpdate]:
-        if keep_until is None:
-            return []
-        end = int(keep_until.timestamp())
-        return [
-            RefUpdate(f"{BACKUPS}/{end}/{ref.removeprefix('refs/heads/')}", old)
-            for ref, old in former.items()
+    def _moves(
+        self,
+        former: Mapping[str, str],
+        made: Mapping[str, str],
+        leading: Mapping[str, str],
+        keep_until: datetime | None,
+    ) -> list[RefUpdate]:
+        """Of the branches, and of what else of ours leads to the former history."""
+        moves = [
+            RefUpdate(ref, made[ref], old) for ref, old in former.items() if made.get(ref) != old
         ]
+        gone = {*find_followers(leading), *list_refs(self._notebook.repo, REBUILT)}
+        if keep_until is None:
+            gone.update(list_refs(self._notebook.repo, BACKUPS))
+        else:
+            end = int(keep_until.timestamp())
+            moves += [
+                RefUpdate(f"{BACKUPS}/{end}/{ref.removeprefix(_BRANCHES)}", old)
+                for ref, old in former.items()
+            ]
+        return [*moves, *(RefUpdate(ref, "") for ref in sorted(gone))]
 
-    def _note_forgotten(self, repo: GitRepository, gone: set[str]) -> None:
-        known = dict.fromkeys([*read_forgotten(repo), *sorted(gone)])
-        replace_file(repo.common_dir / FORGOTTEN, "".join(f"{x}\n" for x in known).encode())
+    def _note_forgotten(
+        self, repo: GitRepository, former: Mapping[str, str], changed: Sequence[str]
+    ) -> None:
+        """Keep by what a remote is known that would bring it back; what was taken back is not."""
+        known = [
+            each
+            for each in read_forgotten(repo)
+            if not any(repo.is_ancestor(each, tip) for tip in former.values())
+        ]
+        lines = dict.fromkeys([*known, *changed])
+        replace_file(repo.common_dir / FORGOTTEN, "".join(f"{x}\n" for x in lines).encode())
+
+    def _refuse_work_trees(self, repo: GitRepository, made: RewrittenBranches) -> None:
+        """Refuse to move what another work tree is on: its next commit would bring all back."""
+        ran = repo.git.run(["worktree", "list", "--porcelain", "-z"])
+        for each in ran.out.decode("utf-8", "surrogateescape").split("\0\0"):
+            facts = dict(line.partition(" ")[::2] for line in each.split("\0"))
+            path, branch = facts.get("worktree", ""), facts.get("branch", "")
+            if not path or "bare" in facts or os.path.realpath(path) == str(repo.folder):
+                continue
+            at = facts.get("HEAD", "")
+            if made.branches.get(branch, at) != at or (
+                not branch and any(repo.is_ancestor(x, at) for x in made.first_changed)
+            ):
+                shown, git = shlex.quote(well_formed(path)), repo.shell_command
+                raise Conflict(
+                    f"The work tree {shown} is on a commit that would change.",
+                    hint=f"Commit what is there, then remove it: {git} worktree remove {shown}",
+                )
 
     def _remake_ledger(self) -> None:
         """Its file holds the first line of every entry."""
@@ -156,24 +203,57 @@ class NotebookHistory:
         ledger.erase()
         ledger.clear_others()
 
-    def _left(self, former: dict[str, str]) -> list[str]:
-        """What only a person can do."""
-        repo = self._notebook.repo
-        git, said = repo.shell_command, []
-        for remote in repo.git.run(["remote"]).out.decode("utf-8", "replace").split():
-            branches = " ".join(ref.removeprefix("refs/heads/") for ref in former)
-            said.append(
-                f"The remote {remote} still has it: {git} push --force {remote} {branches}; then"
-                " `commonplace notebook sync --accept-loss` in every other clone."
-            )
-        others = [
-            ref
-            for ref in list_refs(repo, "refs/")
-            if not ref.startswith(("refs/heads/", "refs/commonplace/"))
-        ]
-        if others:
-            said.append(f"What else leads to the former history is yours: {', '.join(others)}.")
-        return said
+    def _settle(
+        self, repo: GitRepository, tree: WorkTree, leading: Mapping[str, str] | None = None
+    ) -> tuple[str, ...]:
+        """Drop what nothing leads to once the branches have moved; what only a person can do.
+
+        leading: the refs that led to the former history before; None where they are not known.
+        """
+        tree.forget_last_move()  # to take it back is a reset
+        still = find_leading(repo, read_forgotten(repo))
+        drop_unreachable(repo)
+        remotes = repo.git.run(["remote"]).out.decode("utf-8", "surrogateescape").split()
+        notes = [note for x in remotes if (note := self._remote_note(repo, x, leading))]
+        theirs = [x for x in still if not x.startswith((_BRANCHES, "refs/commonplace/"))]
+        if theirs:
+            notes.append(f"What else leads to the former history is yours: {', '.join(theirs)}.")
+        return tuple(notes)
+
+    def _remote_note(
+        self, repo: GitRepository, remote: str, leading: Mapping[str, str] | None
+    ) -> str:
+        """How one remote is given the new history; empty where it never had the former one."""
+        git, name = repo.shell_command, shlex.quote(remote)
+        head = repo.head().branch.removeprefix(_BRANCHES)
+        had, has = {head}, "may still have it"
+        if leading is not None:
+            begins = (f"refs/remotes/{remote}/", f"refs/commonplace/synced/{remote}@")
+            had = {_branch_of(ref, remote) for ref in leading if ref.startswith(begins)}
+            if had:
+                has = "still has it"
+            elif self._is_known(repo, remote):
+                return ""
+        here = {ref.removeprefix(_BRANCHES) for ref in list_refs(repo, _BRANCHES)}
+        pushed = " ".join(shlex.quote(x) for x in sorted((had & here) or {head}))
+        others = ", ".join(sorted(had - here))
+        return (
+            f"The remote {remote} {has}: {git} push --force {name} {pushed}; then"
+            " `commonplace notebook sync --accept-loss` in every other clone."
+            + (f" Remove the branches there that are not here: {others}." if others else "")
+        )
+
+    def _is_known(self, repo: GitRepository, remote: str) -> bool:
+        """Whether anything says what a remote has: after an earlier forgetting nothing may."""
+        places = (f"refs/remotes/{remote}/", "refs/commonplace/synced/")
+        refs = [ref for place in places for ref in list_refs(repo, place)]
+        return any(ref.startswith((places[0], f"{places[1]}{remote}@")) for ref in refs)
+
+
+def _branch_of(ref: str, remote: str) -> str:
+    """The branch at a remote that a ref here remembers."""
+    short = ref.removeprefix(f"refs/remotes/{remote}/")
+    return short if short != ref else ref.split("/", 4)[-1]
 
 
 def _end_of(ref: str) -> datetime:

@@ -202,7 +202,7 @@ class Sync:
         remote = find_remote(self._repo, self._name, head.branch)
         remove_half_made(self._repo)
         given = self._read_input(head, remote, fetch(self._repo, remote))
-        refuse_forgotten(self._repo, remote, given.theirs)
+        refuse_forgotten(self._repo, remote, ours=head.commit, theirs=given.theirs)
         if not head.commit and not given.theirs:
             return SyncReport(remote=remote.name, branch=remote.branch, address=remote.address)
         try:

@@ -1,6 +1,6 @@
 """Owns what a sync must not do unasked: lose entries, mix strangers, overwrite a person's files.
 
-Never moves a ref; reads the histories of both sides, and raises or counts.
+Moves no branch; reads the histories of both sides, and raises or counts.
 """
 
 from __future__ import annotations
@@ -11,22 +11,29 @@ from commonplace.core.errors import Conflict
 from commonplace.core.files import translated
 from commonplace.core.text import opening
 from commonplace.journals.git.history import heads_before_rebase, read_history
+from commonplace.journals.git.refs import RefUpdate, find_leading, update_refs
+from commonplace.journals.git.rewriting import drop_unreachable
 from commonplace.journals.git.trees import compare_trees, list_tree
 from commonplace.journals.notebook.format import entries_of, parse_message
 from commonplace.journals.notebook.names import find_section
 from commonplace.journals.notebook.work_tree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from commonplace.journals.git.history import Commit
     from commonplace.journals.git.remote import Remote
     from commonplace.journals.git.repo import GitRepository
+    from commonplace.journals.git.trees import TreeChange
     from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.ledger import Ledger
 
 FORGOTTEN = "commonplace-forgotten"
-"""A file beside git's own: the hashes of commits that `forget` took out of the history."""
+"""A file beside git's own: commits of the former history, to one of which all leads that `forget`
+took out."""
+
+BACKUPS = "refs/commonplace/before-forgetting"
+"""Below it former branches are kept, each under the second since 1970 when it goes."""
 
 _TENTH = 10
 _NAMED = 10
@@ -54,7 +61,7 @@ def refuse_shallow(repo: GitRepository) -> None:
 
 
 def read_forgotten(repo: GitRepository) -> list[str]:
-    """The hashes of commits that were taken out of the history for good. Raises: Denied."""
+    """The commits of former histories that no remote may bring back. Raises: Denied."""
     path = repo.common_dir / FORGOTTEN
     with translated(path):
         try:
@@ -63,16 +70,38 @@ def read_forgotten(repo: GitRepository) -> list[str]:
             return []
 
 
-def refuse_forgotten(repo: GitRepository, remote: Remote, theirs: str) -> None:
-    """Refuse a remote that would bring back what was forgotten here. Raises: Conflict."""
-    if theirs and any(repo.is_ancestor(each, theirs) for each in read_forgotten(repo)):
+def refuse_forgotten(repo: GitRepository, remote: Remote, *, ours: str, theirs: str) -> None:
+    """Refuse a remote that would bring back what was forgotten here, and not taken back since.
+
+    What was fetched of it goes again. Raises: Conflict, Unavailable, Denied.
+    """
+    gone = [
+        each
+        for each in read_forgotten(repo)
+        if theirs and repo.is_ancestor(each, theirs) and not (ours and repo.is_ancestor(each, ours))
+    ]
+    if gone:
+        with repo.locked() as writable:
+            followers = find_followers(find_leading(writable, gone))
+            moves = [RefUpdate(ref, "") for ref in followers]
+            update_refs(writable, moves, why="commonplace sync: refused")
+            drop_unreachable(writable)
         branch = remote.branch.removeprefix("refs/heads/")
         raise Conflict(
-            f"The remote {remote.name} still has an entry that was forgotten here.",
+            f"The remote {remote.name} still has what was forgotten here.",
             hint=f"Put this history in the place of its own: {repo.shell_command} push --force"
             f" {remote.name} HEAD:{branch}; then `commonplace notebook sync --accept-loss` in"
             " every other clone.",
         )
+
+
+def find_followers(leading: Iterable[str]) -> list[str]:
+    """Of the refs that lead to a former history those that are ours to remove.
+
+    Where remotes were, and what a sync kept; not what is kept to take it back.
+    """
+    ours = [ref for ref in leading if ref.startswith(("refs/remotes/", "refs/commonplace/"))]
+    return [ref for ref in ours if not ref.startswith(BACKUPS)]
 
 
 def refuse_stranger(repo: GitRepository, remote: Remote, theirs: str) -> None:
@@ -165,12 +194,28 @@ def refuse_dirt(repo: GitRepository, ours: str, to: str) -> None:
     with repo.locked() as writable:
         # What a process left that was killed after it had moved the branch.
         WorkTree(writable).refresh()
-    dirty = WorkTree(repo).dirty(ours, compare_trees(repo, ours, to))
-    if dirty:
+    refuse_edits(repo, ours, compare_trees(repo, ours, to), act="sync")
+
+
+def refuse_edits(
+    repo: GitRepository, ours: str, changes: Mapping[str, TreeChange], *, act: str
+) -> None:
+    """Refuse to change a file that a person has changed in the folder.
+
+    Args:
+        repo: The notebook's, as it is brought up to date.
+        ours: The commit of our branch, empty for none.
+        changes: Of its files.
+        act: What would change them, as a verb.
+
+    Raises:
+        Conflict, Unavailable, Denied.
+    """
+    if dirty := WorkTree(repo).dirty(ours, changes):
         git = repo.shell_command
         names = opening(", ".join(dirty), 200)
         raise Conflict(
-            f"Changed in the folder and not committed: {names}; the sync would change them too.",
+            f"Changed in the folder and not committed: {names}; to {act} would change them too.",
             hint=f"Commit it: {git} add -- FILE, then {git} commit; or undo it: {git} restore"
-            " --staged --worktree -- FILE. Then sync again.",
+            f" --staged --worktree -- FILE. Then {act} again.",
         )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from commonplace.core.clock import micros
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.expiring import FORMER_HISTORY
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
 from commonplace.core.values import NOTHING_KNOWN, Put
@@ -47,16 +47,16 @@ _NOTEBOOK = "notebook:"
 
 
 class RewritesHistory(Protocol):
-    """A notebook whose commits can be made anew without what is forgotten."""
+    """A notebook whose commits can be built again without what is forgotten."""
 
     def forget(
         self, refs: Sequence[str], cut: Callable[[bytes], bytes], *, keep_until: datetime | None
     ) -> tuple[str, ...]:
-        """Make every branch anew; see `journals.notebook.forget`."""
+        """Build every branch again; see `journals.notebook.forget`."""
         ...
 
-    def finish(self) -> None:
-        """Remove what a killed process left. Raises: Unavailable."""
+    def finish(self) -> Sequence[str]:
+        """Remove what a killed process left; what is left to do. Raises: Unavailable."""
         ...
 
     def drop_expired(self, now: datetime) -> int:
@@ -230,8 +230,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         rewrites = kept_days is not None
         ours = [each.ref for each in named if each.ref.startswith(_NOTEBOOK)]
         stays = [] if rewrites else [_stays(ref) for ref in ours]
-        if ours and kept_days:
-            stays.append(f"The notebook's former history is kept for {kept_days} days.")
+        if ours and kept_days is not None:
+            stays += self._kept_history(kept_days)
         entries = [
             PlannedDeletion(
                 ref=each.ref,
@@ -269,6 +269,16 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             kept_days=kept_days,
         )
 
+    def _kept_history(self, days: int) -> Iterator[str]:
+        """What is kept of the notebook's former history, and of what an earlier forgetting kept."""
+        ends = self.history().list_ends()
+        earlier = f"one of an earlier forgetting, kept until {ends[-1]:%Y-%m-%d}," if ends else ""
+        if days:
+            more = f"; {earlier} holds it too" if ends else ""
+            yield f"The notebook's former history is kept for {days} days{more}."
+        elif ends:
+            yield f"Nothing of the notebook's former history is kept: {earlier} goes too."
+
     def carry_out(self, plan: ForgettingPlan) -> ForgettingProof:
         """Delete what the plan says, and search for anything left. Raises: as `delete`."""
         return self._prove(plan, self.delete(plan))
@@ -284,6 +294,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             make_folder(self.pending.parent)
             with locked(self.pending.parent):
                 notes += self._finish_noted()
+                self._refuse_changed(plan)
                 wanted = [(each.ref, each.version, plan.kept_days) for each in plan.entries]
                 self._keep_replaced(plan.entries)
                 replace_file(self.pending, json.dumps(wanted).encode())
@@ -291,6 +302,19 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         for path in plan.drafts:
             remove_file(path)
         return tuple(notes)
+
+    def _refuse_changed(self, plan: ForgettingPlan) -> None:
+        """Refuse where an overview changed that is to leave the history. Raises: Conflict.
+
+        Of all else its journal sees to that, when it is deleted.
+        """
+        for each in plan.entries if plan.kept_days is not None else ():
+            if each.ref.startswith(_NOTEBOOK) and not _is_commit(each.ref):
+                with suppress(NotFound):
+                    if self.amend.read_text(each.ref).version != each.version:
+                        raise Conflict(
+                            f"{each.ref} has changed since it was read.", hint="Read it again."
+                        )
 
     def _keep_replaced(self, entries: Sequence[PlannedDeletion]) -> None:
         """Note what the entries replaced: it does not hold again once they are gone."""
@@ -365,7 +389,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             if ends := self.history().list_ends():
                 self.book.keep(FORMER_HISTORY, micros(ends[0]) / 1e6)
         else:
-            self.history().finish()  # the branches had moved already
+            notes += self.history().finish()  # the branches had moved already
         self.filed([ref for ref, _ in wanted if _is_commit(ref)])
         return notes
 
