@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from click.testing import CliRunner
@@ -240,12 +240,12 @@ def tool_text(tool: Tool) -> str:
 def argument_row(tool: Tool, name: str) -> str:
     """One argument: name, default and range as the signature has them."""
     schema = tool.schema["properties"][name]
-    _, arg = get_args(get_type_hints(tool.run, include_extras=True)[name])
-    bounds = "" if arg.least is None else f" ({arg.least} to {arg.most})"
+    low = schema.get("minimum")
+    bounds = "" if low is None else f" ({low} to {schema['maximum']})"
     choices = f" ({', '.join(schema['enum'])})" if "enum" in schema else ""
     needed = name in tool.schema.get("required", ())
     default = "required" if needed else f"`{schema['default']!r}`" if "default" in schema else ""
-    return f"| `{name}` | {default} | {arg.text}{bounds}{choices} |\n"
+    return f"| `{name}` | {default} | {schema['description']}{bounds}{choices} |\n"
 
 
 def settings_table() -> str:

@@ -203,3 +203,18 @@ def test_a_time_to_expire_must_be_in_the_future(library: Library[Any]) -> None:
     with pytest.raises(NotFound):
         library.expire(f"{ref}x", NOON + timedelta(hours=1))
     assert library.get(ref).ref == ref
+
+
+def test_what_is_saved_may_expire(library: Library[Any]) -> None:
+    """In the same call; a time that is past saves nothing."""
+    clock = library._shared._clock
+    assert isinstance(clock, FrozenClock)
+    kept = library.save_message("user", "the harbour is quiet")
+    end = NOON + timedelta(hours=1)
+    gone = library.save_message("user", "the blue door has a code", expires=end)
+    with pytest.raises(Invalid, match="is past"):
+        library.save_message("user", "never said", expires=NOON)
+    said = {entry.ref for entry in library.list() if "rollup" not in entry.ref}
+    assert said == {kept, gone}
+    clock.at = end
+    assert {entry.ref for entry in library.list() if "rollup" not in entry.ref} == {kept}

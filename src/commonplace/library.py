@@ -19,7 +19,7 @@ from commonplace.core.owner_folders import parse_owner
 from commonplace.core.values import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from commonplace.app import App
@@ -146,6 +146,7 @@ class Library(ABC, Generic[_Service]):
         at: datetime | None = None,
         idempotency_key: str = "",
         supersedes: str = "",
+        expires: datetime | None = None,
     ) -> str:
         """Keep what a user or an assistant said; its ref.
 
@@ -155,6 +156,7 @@ class Library(ABC, Generic[_Service]):
             at: When, aware; None for now.
             idempotency_key: The same key twice is one message.
             supersedes: The ref of the entry whose place it takes; that stays, and names it.
+            expires: When it is to be deleted, an aware instant to come; None for never.
 
         Raises:
             Conflict: Another entry has taken that place.
@@ -276,6 +278,14 @@ class Library(ABC, Generic[_Service]):
                 self._service = self._open(self._shared.app)
             self._sweep(self._service)
             return self._service
+
+    def _expiring_then(self, expires: datetime | None, save: Callable[[], str]) -> str:
+        """What `save` keeps, and when it expires; its ref. Nothing is kept where that is past."""
+        end = None if expires is None else self._time_to_come(expires)
+        ref = save()
+        if end is not None:
+            self._expiring.keep(ref, end)
+        return ref
 
     def _time_to_come(self, at: datetime) -> float:
         if at.tzinfo is None:

@@ -57,9 +57,11 @@ class Memory(Library[MemoryService]):
         at: datetime | None = None,
         idempotency_key: str = "",
         supersedes: str = "",
+        expires: datetime | None = None,
     ) -> str:
         """Keep what a user or an assistant said; see `Library.save_message`."""
-        return self._save("message", at, idempotency_key, supersedes, role=role, text=text)
+        how = {"at": at, "key": idempotency_key, "supersedes": supersedes}
+        return self._save("message", how, expires, role=role, text=text)
 
     def save_journal(
         self,
@@ -70,10 +72,11 @@ class Memory(Library[MemoryService]):
         at: datetime | None = None,
         idempotency_key: str = "",
         supersedes: str = "",
+        expires: datetime | None = None,
     ) -> str:
         """Keep a journal entry; its ref. A draft is not found. Raises: Invalid, Unavailable."""
-        fields = {"title": title, "body": body, "is_draft": is_draft}
-        return self._save("journal", at, idempotency_key, supersedes, **fields)
+        how = {"at": at, "key": idempotency_key, "supersedes": supersedes}
+        return self._save("journal", how, expires, title=title, body=body, is_draft=is_draft)
 
     def save_todo(
         self,
@@ -83,9 +86,11 @@ class Memory(Library[MemoryService]):
         at: datetime | None = None,
         idempotency_key: str = "",
         supersedes: str = "",
+        expires: datetime | None = None,
     ) -> str:
         """Keep something to do; its ref. Raises: Invalid, Unavailable."""
-        return self._save("todo", at, idempotency_key, supersedes, title=title, done=done)
+        how = {"at": at, "key": idempotency_key, "supersedes": supersedes}
+        return self._save("todo", how, expires, title=title, done=done)
 
     def save_gratitude(
         self,
@@ -94,9 +99,11 @@ class Memory(Library[MemoryService]):
         at: datetime | None = None,
         idempotency_key: str = "",
         supersedes: str = "",
+        expires: datetime | None = None,
     ) -> str:
         """Keep what the user is grateful for; its ref. Raises: Invalid, Unavailable."""
-        return self._save("gratitude", at, idempotency_key, supersedes, text=text)
+        how = {"at": at, "key": idempotency_key, "supersedes": supersedes}
+        return self._save("gratitude", how, expires, text=text)
 
     def save_preferences(
         self,
@@ -106,7 +113,7 @@ class Memory(Library[MemoryService]):
         flags: Mapping[str, Any] | None = None,
     ) -> Preferences:
         """Keep preferences; what is None stays, a flag that is None goes. Raises: Invalid."""
-        self._save("preference", None, "", "", language=language, religion=religion, flags=flags)
+        self._save("preference", {}, None, language=language, religion=religion, flags=flags)
         found = self.preferences()
         assert found is not None
         return found
@@ -250,10 +257,12 @@ class Memory(Library[MemoryService]):
         return MemoryAmender(service)
 
     def _save(
-        self, kind: Kind, at: datetime | None, key: str, supersedes: str, **fields: Any
+        self, kind: Kind, how: Mapping[str, Any], expires: datetime | None, **fields: Any
     ) -> str:
-        draft = RecordDraft(kind=kind, fields=fields, at=at, key=key, supersedes=supersedes)
-        return ref_of(kind, self.service.save(draft).saved.ref_id)
+        draft = RecordDraft(kind=kind, fields=fields, **how)
+        return self._expiring_then(
+            expires, lambda: ref_of(kind, self.service.save(draft).saved.ref_id)
+        )
 
     def _edit(self, kind: Kind, ref: str, **fields: Any) -> Record:
         ref_id = parse_id(kind, ref)

@@ -6,6 +6,7 @@ Never mixes owners: each has a folder, a file and an index of their own, and an 
 from __future__ import annotations
 
 import logging
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +54,11 @@ class Timeline(Library[TimelineService]):
         at: datetime | None = None,
         idempotency_key: str = "",
         supersedes: str = "",
+        expires: datetime | None = None,
     ) -> str:
         """Keep what happened; its ref. Raises: Invalid, Unavailable."""
-        return self._save(RAW, text, metadata, at, idempotency_key, supersedes=supersedes)
+        save = partial(self._save, RAW, text, metadata, at, idempotency_key, supersedes=supersedes)
+        return self._expiring_then(expires, save)
 
     def save_profile(
         self,
@@ -65,9 +68,13 @@ class Timeline(Library[TimelineService]):
         at: datetime | None = None,
         idempotency_key: str = "",
         supersedes: str = "",
+        expires: datetime | None = None,
     ) -> str:
         """Keep who the owner is now, its ref; earlier ones stay. Raises: Invalid, Unavailable."""
-        return self._save(PROFILE, text, metadata, at, idempotency_key, supersedes=supersedes)
+        save = partial(
+            self._save, PROFILE, text, metadata, at, idempotency_key, supersedes=supersedes
+        )
+        return self._expiring_then(expires, save)
 
     def save_message(
         self,
@@ -77,6 +84,7 @@ class Timeline(Library[TimelineService]):
         at: datetime | None = None,
         idempotency_key: str = "",
         supersedes: str = "",
+        expires: datetime | None = None,
     ) -> str:
         """Keep what a user or an assistant said; see `Library.save_message`.
 
@@ -85,7 +93,8 @@ class Timeline(Library[TimelineService]):
         role = parse_role(role)
         metadata = {"source": f"{role}_message", "role": role, "message_id": idempotency_key}
         key = f"message {idempotency_key}" if idempotency_key.strip() else ""
-        return self._save(RAW, text, metadata, at, key, supersedes=supersedes)
+        save = partial(self._save, RAW, text, metadata, at, key, supersedes=supersedes)
+        return self._expiring_then(expires, save)
 
     def edit_entry(
         self,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
+    from commonplace.core.values import Answer
     from commonplace.services.backup.copies import Copies
     from commonplace.services.export.service import ExportService
     from commonplace.services.forgetting.expiry import ExpiryService
@@ -108,7 +109,8 @@ class App(OwnerContext):
 
     def toolset(self, name: str) -> Toolset:
         """The toolset of a name in the table, whether or not the settings ask for it."""
-        return self._made(name).screened(self.shared.screen).preceded(self.sweep_expired)
+        made = self._made(name).screened(self.shared.screen)
+        return made.preceded(self.sweep_expired).ending(self.write_expiring)
 
     def _made(self, name: str) -> Toolset:
         made = dict(self.recall.toolsets())
@@ -179,6 +181,20 @@ class App(OwnerContext):
             clock=self.clock,
             zone=self.settings.timezone,
         )
+
+    def write_expiring(self, phrase: str, write: Callable[[], Answer]) -> Answer:
+        """What a tool writes, to be forgotten at a time to come; its answer says when.
+
+        Raises: as `write`; Invalid where the phrase names no such time, and nothing is written.
+        """
+        from commonplace.core.clock import render_instant
+        from commonplace.tools.answers import add_notes, written_refs
+
+        at = self.expiring.read_time(phrase)
+        answer = write()
+        for ref in written_refs(answer):
+            self.expiring.expire(ref, at)
+        return add_notes(answer, [f"It expires {render_instant(at, self.settings.timezone)}."])
 
     @locked_cached_property
     def _expiry_book(self) -> ExpiryBook:

@@ -47,8 +47,7 @@ class AmendTools:
         """Any journal: correct an entry by its ref, however old it is.
 
         Use it when what was written is wrong (text), held once and no more (text, supersede), or
-        must go (delete: only if the user asks). Not for news: write a new entry. Returns the ref
-        that holds now.
+        must go (delete: only if the user asks). Not for news: write a new entry. Returns its ref.
         """
         if delete == bool(text.strip()):
             what = "text and delete were both given" if delete else "neither text nor delete"

@@ -50,6 +50,12 @@ def add_notes(answer: Answer, notes: Sequence[str]) -> Answer:
     return Answer(text=text, facts={**answer.facts, "notes": [*before, *notes]})
 
 
+def written_refs(answer: Answer) -> list[str]:
+    """The refs of what a tool wrote."""
+    facts = answer.facts
+    return list(facts.get("refs") or [facts.get("ref") or facts["entry"]["ref"]])
+
+
 def tokens_of(answer: Answer) -> int:
     """What an answer costs the model that reads its text."""
     return tokens_in(answer.text)

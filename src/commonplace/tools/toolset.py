@@ -9,7 +9,7 @@ import inspect
 import json
 import math
 import re
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -37,12 +37,19 @@ SAMPLER = "sampler"
 """The parameter in which a door hands in the client's own model."""
 
 
+EXPIRES = "expires"
+"""The argument that says when what a tool writes is to be forgotten."""
+
+
 class Arg(Struct, frozen=True):
     """What an argument means to a model, and the range it must lie in (both ends included)."""
 
     text: str
     least: float | None = None
     most: float | None = None
+
+
+_EXPIRES = Annotated[str, Arg("Forget it then: 'in 30 days'.")]
 
 
 class Effects(Struct, frozen=True, kw_only=True):
@@ -58,7 +65,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
 
     Every parameter is `Annotated[type, Arg(...)]` and has a default unless it is required; where
     the default is a setting's, the type is `type | None` and the default None. A parameter named
-    `sampler` is no argument: a door hands in the client's own model there, where it has one.
+    `sampler` is no argument: a door hands in the client's own model there, where it has one. Of a
+    tool that `may_expire` the argument `expires` is no parameter: `expiring` is called with it.
 
     Attributes:
         run: What is called.
@@ -73,6 +81,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         screen: Hides secrets in its answers.
         before: Called before each run.
         view: The address of the page that shows its result in a chat; empty for none.
+        may_expire: Whether what it writes may be given an end.
+        expiring: Runs a write whose result is to be forgotten at a time, given in words.
     """
 
     run: Callable[..., Answer]
@@ -86,6 +96,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     screen: Screen | None = None
     before: Callable[[], object] | None = None
     view: str = ""
+    may_expire: bool = False
+    expiring: Callable[[str, Callable[[], Answer]], Answer] | None = None
 
     @property
     def name(self) -> str:
@@ -144,9 +156,10 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
             self.before()
         shown = self.screen and self.screen.shown
         with noting_secrets() as left_out, screening(shown):
-            answer = self.run(
-                **self._checked(given), **({SAMPLER: sampler} if self.samples else {})
-            )
+            checked = self._checked(given)
+            expires = checked.pop(EXPIRES, "")
+            run = partial(self.run, **checked, **({SAMPLER: sampler} if self.samples else {}))
+            answer = self.expiring(expires, run) if self.expiring and expires.strip() else run()
         if self.screen is not None:
             facts = self.screen.shown_values(dict(answer.facts))
             answer = replace(answer, text=self.screen.shown(answer.text), facts=facts)
@@ -158,8 +171,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         What is of a plain type needs no pydantic, whose import and models take longer than
         a command that lists does otherwise.
         """
-        signature = inspect.signature(self.run).parameters
-        defaults = {name: signature[name].default for name in self._parameters}
+        defaults = {name: self._default_of(name) for name in self._parameters}
         if all(
             _fits(self._parameters[name], given[name])
             if name in given
@@ -179,16 +191,20 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     def _parameters(self) -> dict[str, Any]:
         hints = get_type_hints(self.run, include_extras=True)
         named = inspect.signature(self.run).parameters
-        return {name: hints[name] for name in named if name != SAMPLER}
+        found = {name: hints[name] for name in named if name != SAMPLER}
+        return found | ({EXPIRES: _EXPIRES} if self.may_expire and self.expiring else {})
+
+    def _default_of(self, name: str) -> Any:
+        named = inspect.signature(self.run).parameters
+        return named[name].default if name in named else ""
 
     @cached_property
     def _model(self) -> type[BaseModel]:
         from pydantic import BeforeValidator, Field, create_model
 
         fields: dict[str, Any] = {}
-        signature = inspect.signature(self.run).parameters
         for name, hint in self._parameters.items():
-            parameter = signature[name]
+            default = self._default_of(name)
             kind, arg = _annotated(hint)
             if get_origin(kind) is list:
                 # Some hosts send every list as JSON text.
@@ -197,9 +213,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
                 kind = Annotated[kind, BeforeValidator(_object)]
             if kind is int or kind is float:
                 kind = Annotated[kind, BeforeValidator(_number)]
-            required = parameter.default is inspect.Parameter.empty
             field = Field(
-                default=... if required else parameter.default,
+                default=... if default is inspect.Parameter.empty else default,
                 description=arg.text,
                 ge=arg.least,
                 le=arg.most,
@@ -350,6 +365,10 @@ class Toolset(Struct, frozen=True, kw_only=True):
                 replace(each, read=_after(before, each.read)) for each in self.resources
             ),
         )
+
+    def ending(self, expiring: Callable[[str, Callable[[], Answer]], Answer]) -> Toolset:
+        """The same, and what its tools write may be given an end; see `Tool.expiring`."""
+        return replace(self, tools=tuple(replace(x, expiring=expiring) for x in self.tools))
 
     def read_only(self) -> Toolset:
         """The same without the tools that write, and without a word on them."""

@@ -72,33 +72,21 @@ def call_tool(
         if after is not None:
             after(app)
         tool = app.toolset(toolset).tool(name)
-        return written(app, lambda: tool.call(arguments), journal=toolset)
+        return written(app, lambda: tool.call(arguments))
 
 
-def written(app: App, write: Callable[[], Answer], *, journal: str) -> Answer:
+def written(app: App, write: Callable[[], Answer]) -> Answer:
     """Write entries, and let them expire at the time that `--expires` names.
 
     Args:
         app: Of this call.
         write: Writes the entries; its answer has their refs.
-        journal: The journal of the answer's ids, where it has ids in place of refs.
 
     Raises:
         Invalid: The time cannot be read, or is past; then nothing is written.
     """
     phrase = expires_at()
-    if phrase is None:
-        return write()
-    from commonplace.core.clock import render_instant
-    from commonplace.doors.cli.json_output import shaped
-    from commonplace.tools.answers import add_notes
-
-    at = app.expiring.read_time(phrase)
-    answer = write()
-    facts = shaped(answer.facts, journal=journal)
-    for ref in facts.get("refs") or [facts["ref"]]:
-        app.expiring.expire(ref, at)
-    return add_notes(answer, [f"It expires {render_instant(at, app.settings.timezone)}."])
+    return write() if phrase is None else app.write_expiring(phrase, write)
 
 
 def load_encoder(app: App) -> None:

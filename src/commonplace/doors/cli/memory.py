@@ -153,7 +153,7 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
 
         def save_to(ref: str | None) -> Answer:
             call = {"kind": kind, **given, "ref": ref}
-            return written(app, lambda: tool.call(call), journal="memory")
+            return written(app, lambda: tool.call(call))
 
         named = given["ref"]
         if named is None:

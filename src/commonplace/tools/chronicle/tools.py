@@ -85,7 +85,9 @@ class ChronicleTools:
             guide=_GUIDE,
             writing_guide=_WRITING_GUIDE,
             tools=(
-                Tool(run=self.add_entry, title="Log what was done", effects=writing),
+                Tool(
+                    run=self.add_entry, title="Log what was done", effects=writing, may_expire=True
+                ),
                 Tool(
                     run=self.list_entries, title="List the log", twin_of="list_by_time", quotes=True
                 ),
@@ -95,6 +97,7 @@ class ChronicleTools:
                     title="Remember an accomplishment",
                     effects=Effects(writes=True),
                     twin_of="add_entry",
+                    may_expire=True,
                 ),
                 Tool(
                     run=self.what_was_i_doing,
@@ -112,17 +115,15 @@ class ChronicleTools:
         self,
         *,
         message: Annotated[str, Arg("What was done, in a line.")],
-        tags: Annotated[list[str], Arg("Tags of your choice.")] = [],
+        tags: Annotated[list[str], Arg("Of your choice.")] = [],
         at: Annotated[str, Arg("When, if not now: 'yesterday 9am'.")] = "",
-        asked: Annotated[
-            bool, Arg("False: unasked. Tags are suggested, a repeat is left out.")
-        ] = True,
+        asked: Annotated[bool, Arg("False: tags are suggested, a repeat is left out.")] = True,
         idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
         supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
     ) -> Answer:
         """Chronicle: log what was done, decided or finished.
 
-        Use it when the user asks to log, track or note something; and unasked, with asked false,
+        Use it when the user asks to log or note something; and unasked, with asked false,
         when they finish, fix, deploy or decide something.
         """
         service = self._service()
@@ -240,7 +241,7 @@ class ChronicleTools:
         """Chronicle: find when the user did something.
 
         Use it for 'when did I deploy X', 'when did I last', 'how many times did I'; for what
-        and why, use recall. Returns the best matches, when each was and how long ago.
+        and why, use recall. Returns the best matches and when each was.
         """
         service = self._service()
         found = service.find_when(what)

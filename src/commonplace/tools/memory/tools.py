@@ -65,6 +65,7 @@ class MemoryTools:
             tools=(
                 Tool(
                     run=self.memory_save,
+                    may_expire=True,
                     title="Save to the user's memory",
                     effects=Effects(writes=True, repeatable=False),
                 ),

@@ -67,6 +67,7 @@ class PrivateTools:
             tools=(
                 Tool(
                     run=self.process_thoughts,
+                    may_expire=True,
                     title="Write in the private journal",
                     effects=Effects(writes=True, repeatable=False),
                 ),
@@ -87,8 +88,8 @@ class PrivateTools:
         *,
         feelings: Annotated[str, Arg("What you feel about the work.")] = "",
         reflections: Annotated[str, Arg("How things went.")] = "",
-        observations: Annotated[str, Arg("What you noticed, plainly.")] = "",
-        project_notes: Annotated[str, Arg("What to remember of this project: design, traps.")] = "",
+        observations: Annotated[str, Arg("What you noticed.")] = "",
+        project_notes: Annotated[str, Arg("About this project: design, traps.")] = "",
         user_context: Annotated[str, Arg("What the user prefers and knows.")] = "",
         technical_insights: Annotated[str, Arg("What holds in other projects too.")] = "",
         world_knowledge: Annotated[str, Arg("Anything else.")] = "",
@@ -99,8 +100,8 @@ class PrivateTools:
         """Private journal: write down what you learn, think and feel.
 
         Use it often and unasked: after solving or failing at something, when you understand why,
-        when you learn what the user likes. Not to log what was done: that is chronicle's. Project
-        notes stay with the project, all else follows the user everywhere. Returns the refs.
+        when you learn what the user likes. What was done is chronicle's. Project notes stay with
+        the project, all else follows the user. Returns refs.
         """
         service = self._service()
         done = service.write(

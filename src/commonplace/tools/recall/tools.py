@@ -136,7 +136,7 @@ class RecallTools:
     def list_by_time(
         self,
         *,
-        when: Annotated[str, Arg("The time: 'yesterday', 'last week'; else any.")] = "",
+        when: Annotated[str, Arg("'yesterday', 'last week'; else any.")] = "",
         as_of: Annotated[str, Arg("As in recall.")] = "",
         journals: Annotated[list[str], Arg("As in recall.")] = [],
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
@@ -171,11 +171,11 @@ class RecallTools:
     def open_ref(
         self,
         *,
-        ref: Annotated[str, Arg("As shown: 'chronicle:<id>', 'private:user/…'; or a path.")],
+        ref: Annotated[str, Arg("As shown: 'chronicle:<id>', or a path.")],
     ) -> Answer:
         """Any journal: open one entry whole, with its neighbours.
 
-        Use it on a ref or a path that another tool has shown.
+        Use it on a ref or path that a tool has shown.
         """
         service = self._service()
         return _renderer(service).page(service.open_ref(ref))

@@ -76,6 +76,7 @@ class TimelineTools:
             tools=(
                 Tool(
                     run=self.timeline_add,
+                    may_expire=True,
                     title="Record in the timeline",
                     effects=Effects(writes=True, repeatable=False),
                 ),

@@ -1,0 +1,62 @@
+"""What is written for a while: every writing tool takes its end, and nothing shows it after that."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from tests.app.test_app import opened  # noqa: F401  a fixture
+
+from commonplace.core.errors import Invalid
+from commonplace.tools.toolset import EXPIRES
+
+TEXT = "The door code of the kestrel house is four seven one one."
+WRITES = {
+    "private": ("private", "process_thoughts", {"feelings": TEXT, "project_notes": TEXT}),
+    "chronicle": ("chronicle", "add_entry", {"message": TEXT}),
+    "unasked": ("chronicle", "add_entry", {"message": TEXT, "asked": False}),
+    "activity": ("chronicle", "remember_this", {"activity": TEXT}),
+    "timeline": ("timeline", "timeline_add", {"content": TEXT}),
+    "message": ("memory-write", "memory_save", {"kind": "message", "role": "user", "text": TEXT}),
+    "todo": ("memory-write", "memory_save", {"kind": "todo", "title": TEXT}),
+    "default": ("default", "process_thoughts", {"feelings": TEXT}),
+}
+
+
+def holders(folder):
+    """The files below a folder that hold the text."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in files if TEXT.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_tool_writes_what_expires(opened, tmp_path, write):  # noqa: F811
+    """The answer says when; after that it is in no file, whoever is asked first."""
+    toolset, name, arguments = WRITES[write]
+    app = opened()
+    answer = app.toolset(toolset).tool(name).call({**arguments, EXPIRES: "in 30 days"})
+    ends = {at.astimezone(UTC).date() for _, at in app.expiring.list_expiring()}
+    (day,) = ends
+    assert f"It expires {day.isoformat()}" in answer.text
+    assert holders(tmp_path)
+    known = [ref for ref, _ in app.expiring.list_expiring()]
+    app.expiring.book.keep_all(dict.fromkeys(known, datetime(2020, 1, 1, tzinfo=UTC).timestamp()))
+    app.toolset("recall").tool("recall").call({"query": "kestrel"})
+    assert holders(tmp_path) == []
+
+
+@pytest.mark.parametrize("phrase", ["yesterday", "soonish", "2020-01-01"])
+def test_a_tool_writes_nothing_where_its_end_cannot_be_meant(opened, tmp_path, phrase):  # noqa: F811
+    """It is past, or no time at all: the error is that of the argument."""
+    add = opened().toolset("chronicle").tool("add_entry")
+    with pytest.raises(Invalid, match="expires"):
+        add.call({"message": TEXT, EXPIRES: phrase})
+    assert holders(tmp_path) == []
+
+
+def test_what_cannot_expire_takes_no_end(opened):  # noqa: F811
+    """An entry of the notebook is a commit."""
+    write = opened().toolset("notebook").tool("journal_write")
+    assert EXPIRES not in write.schema["properties"]
+    with pytest.raises(Invalid, match="Unknown argument"):
+        write.call({"path": "a", "entry": TEXT, EXPIRES: "tomorrow"})
