@@ -325,3 +325,42 @@ def test_a_secret_that_is_glued_to_a_word_is_found(word):
     """By an underscore or a hyphen; a short beginning inside a word is not a secret's."""
     assert left_of(f"in {word}{TOKEN}.") == f"in {word}."
     assert find(f"{word}sk-team-of-many-people-of-1999") == [] or word.endswith("_")
+
+
+PASSWORD, CODE = "s3cr3t" + "Passw0rd", "abcdef0123456789" + "abcdef"
+WRITTEN = {
+    "an option": ("docker login --password {} -u ada", PASSWORD),
+    "an option for a token": ("deploy --api-token {} --now", CODE),
+    "curl's user": ("curl -s -u ada:{} https://example.org", PASSWORD),
+    "curl's user, quoted": ("curl https://example.org --user 'ada:{}'", PASSWORD),
+    "an element": ("<server><password>{}</password></server>", PASSWORD),
+    "an element for a token": ("<api.token>{}</api.token>", CODE),
+    "netrc": ("machine example.org\n  login ada\n  password {}\n", PASSWORD),
+    "docker's file": ('{{"auths": {{"x": {{"auth": "{}"}}}}}}', "YWRhOmh1" + "bnRlcjI="),
+    "npm's file": ("//example.org/:_auth={}\n", "YWRhOmh1" + "bnRlcjI="),
+    "a query": ("https://example.org/x?access_token={}&page=2", CODE),
+}
+
+
+@pytest.mark.parametrize("where", WRITTEN)
+def test_a_secret_that_programs_write_is_found(where):
+    """In their options and files; it goes and nothing else does."""
+    form, secret = WRITTEN[where]
+    assert left_of(form.format(secret)) == form.format("")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker login --password-stdin -u ada",
+        "tool --password $PASSWORD --token $(cat file1)",
+        "the non-token part1 of it, and --token example",
+        "curl -u ada:$PASS https://example.org:8080/a1",
+        "<password>string</password> <token>hidden</token>",
+        "machine learning is a login of no password",
+        "self._auth = HTTPBasicAuthHandlerForSomethingLong(self)",
+    ],
+)
+def test_what_only_looks_like_it_is_left(text):
+    """Names of variables, placeholders, and words."""
+    assert find(text) == []

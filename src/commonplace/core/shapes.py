@@ -58,6 +58,9 @@ _KEYS = "|".join(
     f"(?<={name})|(?<={name}[_ -])"
     for name in "api access private account auth client signing master secret encryption".split()
 )
+_OPTIONS = "|".join(
+    f"(?<=--{name})" for name in ("", *(f"{x}-" for x in "api auth access client secret".split()))
+)
 
 SHAPES: tuple[Shape, ...] = (
     Shape(
@@ -405,6 +408,58 @@ SHAPES: tuple[Shape, ...] = (
         named=True,
     ),
     Shape(
+        "password",
+        "options of commands, such as docker login",
+        ("--pass", "--pwd"),
+        r"--(?:pass(?:word|wd|phrase|code)?|pwd)[ \t]{1,4}" + _VALUE,
+        named=True,
+    ),
+    Shape(
+        "password",
+        "curl.se, man page: --user",
+        ("curl ",),
+        r"curl [^\r\n]{0,120}?(?<=\s)(?:-u|--user)[ =]{0,2}[\"']?[^\s:\"'$]{1,100}:"
+        r"(?P<s>[^\s\"'$]{3,200})",
+        named=True,
+    ),
+    Shape(
+        "password",
+        "maven.apache.org, settings.xml",
+        ("passwor", "passwd", "passphrase"),
+        r"(?:passwor[dt]|passwd|passphrase)>(?P<d>[^<>\s]{3,200})</",
+        named=True,
+    ),
+    Shape(
+        "password",
+        "gnu.org, inetutils: the .netrc file",
+        ("machine ",),
+        r"machine[ \t]{1,9}\S{1,200}\s{1,9}login\s{1,9}\S{1,200}\s{1,9}password\s{1,9}"
+        r"(?P<s>\S{3,200})",
+        named=True,
+    ),
+    Shape(
+        "token",
+        "docs.docker.com, config.json; docs.npmjs.com, .npmrc",
+        ('auth"', "_auth"),
+        r"_?auth\"?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?P<s>[A-Za-z0-9+/]{10,400}={1,2}"
+        r"|(?=[A-Za-z+/]{0,400}\d)[A-Za-z0-9+/]{24,400})(?![\w=+/])",
+        named=True,
+    ),
+    Shape(
+        "token",
+        "options of commands",
+        ("token ", "secret ", "key "),
+        rf"(?:{_OPTIONS})(?:token|secret|key)[ \t]{{1,4}}{_VALUE}",
+        named=True,
+    ),
+    Shape(
+        "token",
+        "maven.apache.org, settings.xml",
+        ("secret", "token"),
+        r"(?:secret|token)>(?P<d>[^<>\s]{8,400})</",
+        named=True,
+    ),
+    Shape(
         "token",
         "gitleaks, generic-api-key; detect-secrets, keyword detector",
         ("secret", "token", "credential", "key"),
@@ -432,6 +487,8 @@ _PROGRAM = re.compile(
     r"|\$[{(\w]|0x[0-9A-Fa-f]+$"
     r"|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|https?:|/|\.\.|[\d.,:]+\.?$"
 )
+_LONGEST_NAME = 60
+_QUERY = re.compile(r"[?&][\w.%-]*$")
 _AFTER_SCHEME = re.compile(r"(?i)(?:bearer|basic|token)[ \t]+[\w-]{6,}\.[\w.-]{6,}$")
 _WORDS = re.compile(r"[A-Za-z]+\d{0,2}(?:[_.:/-][A-Za-z]*\d{0,2})*[.:)]*")
 _PLACEHOLDER = re.compile(
@@ -559,6 +616,8 @@ def _span_of(shape: Shape, match: re.Match[str]) -> Span | None:
         is_name = shape.named and _is_program(value) and not _AFTER_SCHEME.search(match[0])
         return None if is_name else Span(start, end, shape.kind)
     if name == "s":
+        if _QUERY.search(match.string, max(match.start() - _LONGEST_NAME, 0), match.start()):
+            value = value.partition("&")[0]
         bare = value.rstrip(".:!?)}")
         value, end = bare or value, start + len(bare or value)
     judge = _is_password if shape.kind == "password" else _is_token
