@@ -7,8 +7,10 @@ import pytest
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
+from commonplace.core.errors import NotFound
 from commonplace.journals.memory.records import RecordDraft
 from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace.tools.answers import written_refs
 
 
 @pytest.fixture
@@ -60,3 +62,45 @@ def test_the_other_journals_answer_while_the_database_is_away(app, database):
     answer = app.recall.tools.recall(query="harbour gate").facts
     assert [hit["journal"] for hit in answer["results"]] == ["chronicle"]
     assert any("Not everything can be found yet" in note for note in answer["notes"])
+
+
+SAID = "The blue door behind the bakery opens with four seven one one, Ann said so to me."
+
+
+def test_what_is_forgotten_is_in_no_row(app, database):
+    """Of a memory in Postgres; a log line in the same words is named, and the server's files are."""
+    saved = app.memory.journal.save(RecordDraft(kind="gratitude", fields={"text": SAID}))
+    (log,) = written_refs(app.chronicle.tools.toolset.tool("add_entry").call({"message": SAID}))
+    ref = f"memory:gratitude/{saved.ref_id}"
+    service = app.forgetting()
+    plan = service.plan([ref])
+    assert plan.same_words == (log,)
+    assert any("Postgres" in each for each in plan.unreached)
+    service.carry_out(plan)
+    assert rows_with(database, "bakery") == []
+    with pytest.raises(NotFound):
+        app.amend.service().read_text(ref)
+    assert service.carry_out(service.plan([log])).is_clean
+
+
+def test_a_memory_in_postgres_expires(app, database):
+    """Whatever is asked next forgets it first."""
+    save = app.toolset("memory-write").tool("memory_save")
+    save.call({"kind": "todo", "title": SAID, "expires": "tomorrow"})
+    assert rows_with(database, "bakery")
+    ((ref, _),) = app.expiring.list_expiring()
+    app.expiring.book.keep(ref, 1.0)
+    app.toolset("recall").tool("recall").call({"query": "blue door"})
+    assert rows_with(database, "bakery") == []
+
+
+def rows_with(database, word):
+    """The tables of which a row holds a word."""
+    found = []
+    with psycopg.connect(database.admin_url, autocommit=True) as conn:
+        asked = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+        for (name,) in conn.execute(asked).fetchall():
+            query = f'SELECT count(*) FROM "{name}" AS row WHERE row::text ILIKE %s'
+            (count,) = conn.execute(query, [f"%{word}%"]).fetchone()
+            found += [name] * bool(count)
+    return found
