@@ -310,3 +310,32 @@ def test_doctor_names_a_text_of_an_editor_that_holds_a_secret(opened):  # noqa: 
     assert part == "drafts"
     assert problem.what == f"{drafts / '20261121T231945.md'} holds GitHub token."
     assert not problem.repairable
+
+
+def test_doctor_finds_what_git_alone_keeps(opened):  # noqa: F811
+    """In what a merge settled, in a stash, and in the message of a tag."""
+    app = opened()
+    app.toolset("notebook").tool("journal_write").call({"path": "a", "entry": "The kestrel."})
+    repo = app.notebook.journal.repo
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+
+    def found():
+        return [each.what for part, each in find_secrets(app).problems if part == "notebook"]
+
+    repo.git.run([*who, "tag", "-a", "v1", "-m", f"with {SECRET}"])
+    assert found() == ["The message of the tag v1 holds GitHub token."]
+    repo.git.run(["tag", "-d", "v1"])
+    (repo.folder / "a.md").write_text(SECRET, "utf-8")
+    repo.git.run([*who, "stash", "--quiet"])
+    assert any("1 commits of the history" in each for each in found())
+
+
+def test_doctor_says_how_an_entry_of_the_notebook_goes(opened):  # noqa: F811
+    """An edit would leave it in the history; an overview is edited."""
+    app = opened(secrets_at_write="keep")
+    write = app.toolset("notebook").tool("journal_write")
+    said = write.call({"path": "a", "entry": TEXT, "overview": TEXT}).text
+    ref = said.removeprefix("Entry written: ").partition(",")[0]
+    hints = {x.what.split()[0]: x.hint for _, x in find_secrets(app).problems}
+    assert f"commonplace forget {ref} --rewrite-history" in hints[ref]
+    assert "commonplace edit notebook:a" in hints["notebook:a"]

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
     from commonplace.app import App
+    from commonplace.journals.git.repo import GitRepository
 
 _SHOWN = 20
 _CHUNK = 1 << 16
-_STEPS = {"notebook": "Rewrite it: commonplace edit {ref}"}
+_REWRITE = "Write it again: commonplace edit {ref}"
+_TAKE_OUT = "Take it out of the history: commonplace forget {ref} --rewrite-history"
 REPAIRED = ("private", "chronicle", "timeline", "memory", "transcripts")
 """The journals in which a secret can be replaced: no one else has a copy of their history."""
 _REPAIR = "--repair replaces it."
@@ -71,9 +73,12 @@ class Holding(NamedTuple):
             return _MOVE
         if self.fixed:
             return _FORGET.format(ref=self.ref)
-        return (
-            _REPAIR if self.is_repairable else _STEPS.get(self.journal, _EDIT).format(ref=self.ref)
-        )
+        if self.is_repairable:
+            return _REPAIR
+        if self.journal == "notebook":
+            is_overview = not set("#@") & set(self.ref)
+            return (_REWRITE if is_overview else _TAKE_OUT).format(ref=self.ref)
+        return _EDIT.format(ref=self.ref)
 
 
 def find_secrets(app: App) -> HealthReport:
@@ -160,7 +165,9 @@ def _in_history(app: App) -> Iterator[Problem]:
     hashes: list[str] = []
     try:
         repo = app.notebook.journal.repo
-        log = ["log", "--all", "-p", "--no-color", "--no-ext-diff", "--no-textconv"]
+        yield from _in_tags(app, repo)
+        # Of a merge, as a stash is one too, what it has of its own.
+        log = ["log", "--all", "-p", "--cc", "--no-color", "--no-ext-diff", "--no-textconv"]
         with repo.git.stream([*log, "--format=%x00%h%n%B"]) as out:
             for each in _commits(out):
                 if kinds := _kinds(app, each):
@@ -173,7 +180,7 @@ def _in_history(app: App) -> Iterator[Problem]:
         named = ", ".join(hashes[:5]) + (" and more" if len(hashes) > 5 else "")  # noqa: PLR2004
         yield Problem(
             what=f"{len(hashes):,} commits of the history hold secrets ({kinds_found}): {named}.",
-            hint="An edit leaves them there: docs/secrets.md says how the history is rewritten.",
+            hint="An edit leaves them there. docs/secrets.md says how the history is rewritten.",
         )
 
 
@@ -189,6 +196,20 @@ def _in_drafts(app: App) -> Iterator[Problem]:
                     )
     except CommonplaceError as exc:
         yield Problem(what=exc.located, hint=exc.located_hint)
+
+
+def _in_tags(app: App, repo: GitRepository) -> Iterator[Problem]:
+    listed = repo.git.run(
+        ["for-each-ref", "--format=%(refname:short)%00%(contents)%00", "refs/tags"]
+    )
+    parts = listed.out.decode("utf-8", "replace").split("\0")
+    for name, message in zip(parts[::2], parts[1::2], strict=False):
+        tag = name.strip()
+        if kinds := _kinds(app, f"{tag}\n{message}"):
+            yield Problem(
+                what=app.shared.screen.shown(f"The message of the tag {tag} holds {kinds}."),
+                hint=app.shared.screen.shown(f"Tags are yours: {repo.shell_command} tag -d {tag}"),
+            )
 
 
 def _commits(out: IO[bytes]) -> Iterator[str]:
