@@ -9,7 +9,7 @@ import tracemalloc
 import pytest
 from tests.app.test_app import opened  # noqa: F401  a fixture
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.doors.doctor.secret_repair import repair_secrets
 from commonplace.doors.doctor.secrets import find_secrets
 from commonplace.journals.transcripts.message import Message
@@ -339,3 +339,22 @@ def test_doctor_says_how_an_entry_of_the_notebook_goes(opened):  # noqa: F811
     hints = {x.what.split()[0]: x.hint for _, x in find_secrets(app).problems}
     assert f"commonplace forget {ref} --rewrite-history" in hints[ref]
     assert "commonplace edit notebook:a" in hints["notebook:a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("add_entry", {"message": "x", "at": SECRET}),
+        ("add_entry", {"message": "x", SECRET: "x"}),
+        ("open_ref", {"ref": SECRET}),
+        ("recall", {"query": "x", "journals": [SECRET]}),
+        ("process_thoughts", {"feelings": "x", "supersedes": SECRET}),
+    ],
+)
+def test_no_error_shows_a_secret(opened, name, arguments):  # noqa: F811
+    """It repeats what it was given, which clients log and sessions keep."""
+    with pytest.raises(CommonplaceError) as raised:
+        opened().toolset("default").tool(name).call(arguments)
+    assert SECRET not in f"{raised.value} {raised.value.facts}"
+    assert "[secret: GitHub token" in str(raised.value)
+    assert raised.value.__context__ is None or raised.value.__suppress_context__

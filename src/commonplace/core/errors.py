@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
 _E = TypeVar("_E", bound="CommonplaceError")
@@ -85,6 +86,17 @@ class CommonplaceError(Exception):
         before, step = self._located
         more._set_texts(f"{before} {message}".strip(), f"{step} {hint}".strip())  # noqa: SLF001  its own
         return more
+
+    def screened(self, shown: Callable[[str], str]) -> Self:
+        """The error with its sentences as they may be shown; itself where they may be already."""
+        message, step = self._located
+        if shown(message) == message and shown(step) == step:
+            return self
+        from copy import copy
+
+        other = copy(self)
+        other._set_texts(shown(message), shown(step))  # noqa: SLF001  its own
+        return other
 
     def as_kind(
         self, kind: type[_E], *, prefix: str = "", hint: str | None = None, error_code: str = ""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.redact import noting_secrets
 from commonplace.core.text import screening
 from commonplace.tools.answers import add_notes, either, unknown_name
@@ -132,7 +132,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         return schema
 
     def call(self, arguments: Mapping[str, Any], *, sampler: Language | None = None) -> Answer:
-        """Check raw arguments against the signature, then run.
+        """Check raw arguments against the signature, then run; no secret is in answer or error.
 
         Null is an absent argument; a list or an object that arrives as JSON text is read as one.
 
@@ -141,11 +141,22 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
             sampler: The client's own model, for a tool that samples.
 
         Returns:
-            The answer, without secrets; with a note on those that a write left out.
+            The answer, with a note on the secrets that a write left out.
 
         Raises:
             Invalid: Names the argument, its value and what fits.
         """
+        if self.screen is None:
+            return self._called(arguments, sampler)
+        try:
+            return self._called(arguments, sampler)
+        except CommonplaceError as exc:
+            hidden = exc.screened(self.screen.shown)
+            if hidden is exc:
+                raise
+            raise hidden from None
+
+    def _called(self, arguments: Mapping[str, Any], sampler: Language | None) -> Answer:
         given = {name: value for name, value in arguments.items() if value is not None}
         for name in given:
             if name not in self._parameters:
