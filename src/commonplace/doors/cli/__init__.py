@@ -46,7 +46,8 @@ COMMANDS = {
         "Copy all journals into one new FILE, while other programs write.",
     ),
     "restore": Lazy(
-        "commonplace.doors.cli.backup:restore", "Give back what `commonplace backup` put into FILE."
+        "commonplace.doors.cli.backup:restore",
+        "Restore everything that `commonplace backup` put into FILE.",
     ),
     "rollup": Lazy(
         "commonplace.doors.cli.rollup:rollup",

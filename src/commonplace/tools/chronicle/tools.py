@@ -123,7 +123,7 @@ class ChronicleTools:
     ) -> Answer:
         """Chronicle: log what was done, decided or finished.
 
-        Use it when the user asks to log or note something; and unasked, with asked false,
+        Use it when the user asks to log, track or note something; and unasked, with asked false,
         when they finish, fix, deploy or decide something.
         """
         service = self._service()
@@ -139,7 +139,7 @@ class ChronicleTools:
     def list_entries(
         self,
         *,
-        limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 10,
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 10,
         cursor: Annotated[str, Arg("From an earlier answer, for the next page.")] = "",
     ) -> Answer:
         """Chronicle: list what was done lately, newest first.
@@ -157,9 +157,9 @@ class ChronicleTools:
         since: Annotated[str, _SINCE_ARG] = "",
         until: Annotated[str, Arg("Only to the end of this time.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
-        limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
         cursor: Annotated[str, Arg("From an earlier answer, for the next page.")] = "",
-        explain: Annotated[bool, Arg("With how each score came about.")] = False,
+        explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
         """Chronicle: search what was done by words and meaning, tags and time.
 

@@ -86,14 +86,14 @@ class MemoryTools:
             list[str], Arg("Only these: message, journal, todo, preference, gratitude.")
         ] = [],
         filters: Annotated[dict[str, Any], Arg('The same as {"kinds": […]}.')] = {},
-        top_k: Annotated[int | None, Arg("How many at the most; else 8.", 1, 100)] = None,
+        top_k: Annotated[int | None, Arg("How many at most; else 8.", 1, 100)] = None,
         when: Annotated[str, Arg("Only this time: 'last week', '2026-10'.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         intent: Annotated[
             IntentAsked, Arg("planning prefers to-dos, journaling journals; auto: by the words.")
         ] = "auto",
         diverse: Annotated[bool, Arg("At most 5 of one kind.")] = False,
-        explain: Annotated[bool, Arg("With how each score came about.")] = False,
+        explain: Annotated[bool, Arg("Explain each score.")] = False,
         debug: Annotated[bool, Arg("With a diagnostic card, where that is allowed.")] = False,
     ) -> Answer:
         """Memory: find what is known of this user, by meaning and by words.
@@ -136,7 +136,7 @@ class MemoryTools:
         language: Annotated[str, Arg("A preference.")] = "",
         religion: Annotated[str, Arg("A preference.")] = "",
         flags: Annotated[dict[str, Any], Arg("Other preferences by name; null removes one.")] = {},
-        ref: Annotated[str, Arg("Ref of the record to change; leave out to add one.")] = "",
+        ref: Annotated[str, Arg("Ref of the record to change; none adds one.")] = "",
         at: Annotated[str, Arg("When it was, if not now.")] = "",
         idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
         supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
@@ -172,7 +172,7 @@ class MemoryTools:
         self,
         *,
         kind: Annotated[KindAsked, Arg("What it is.")],
-        ref: Annotated[str, Arg("Its ref, as a search or a list has shown it.")],
+        ref: Annotated[str, Arg("Its ref, as shown.")],
     ) -> Answer:
         """Memory: delete something of this user for good.
 
@@ -188,8 +188,8 @@ class MemoryTools:
         self,
         *,
         kind: Annotated[KindAsked, Arg("What to list.")],
-        limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
-        cursor: Annotated[str, Arg("From an earlier answer, for the next page.")] = "",
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
+        cursor: Annotated[str, Arg("From the answer before.")] = "",
     ) -> Answer:
         """Memory: list what is kept of this user, newest first, with refs.
 

@@ -168,7 +168,7 @@ class NotebookTools:
         *,
         path: Annotated[str, Arg("The section.")],
         start: Annotated[int, Arg("How many of the newest to pass over.", 0, 10_000_000)] = 0,
-        length: Annotated[int, Arg("How many at the most.", 1, 1000)] = 10,
+        length: Annotated[int, Arg("How many at most.", 1, 1000)] = 10,
     ) -> Answer:
         """Notebook: list the entries of a section, newest first.
 
@@ -222,8 +222,8 @@ class NotebookTools:
         ] = None,
         when: Annotated[str, Arg("Only this time: 'last week', '2026-11'.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
-        limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
-        explain: Annotated[bool, Arg("With how each score came about.")] = False,
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
+        explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
         """Notebook: find entries and overviews by the work they came from and by what they say.
 

@@ -151,7 +151,7 @@ class PrivateTools:
         floor: Annotated[
             float, Arg("Least similarity of a hit that shares no word with the query.", -1, 1)
         ] = 0.1,
-        explain: Annotated[bool, Arg("With how each score came about.")] = False,
+        explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
         """Private journal: find earlier entries by meaning and by words.
 

@@ -125,9 +125,7 @@ class TimelineTools:
     def timeline_search(
         self,
         *,
-        query: Annotated[
-            str, Arg("What you look for; a time in it is read. Leave it out to list.")
-        ] = "",
+        query: Annotated[str, Arg("What you look for; a time in it is read. None: list.")] = "",
         when: Annotated[str, Arg("Only this time: 'last week', '2026-10'.")] = "",
         since: Annotated[str, Arg("Only from its start on.")] = "",
         until: Annotated[str, Arg("Only to its end.")] = "",
@@ -135,8 +133,8 @@ class TimelineTools:
         entry_types: Annotated[
             list[str], Arg("Only these: raw, hourly_rollup … yearly_rollup, profile_snapshot.")
         ] = [],
-        limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 10,
-        explain: Annotated[bool, Arg("With how each score came about.")] = False,
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 10,
+        explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
         """Timeline: find entries and summaries by words and meaning.
 
@@ -178,8 +176,8 @@ class TimelineTools:
         start: Annotated[str, Arg("Or from the start of this.")] = "",
         end: Annotated[str, Arg("To the end of this.")] = "",
         level: Annotated[RangeLevel, Arg("Entries as written, or one kind of summary.")] = "all",
-        limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
-        cursor: Annotated[str, Arg("From an earlier answer, for the next page.")] = "",
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
+        cursor: Annotated[str, Arg("From the answer before.")] = "",
     ) -> Answer:
         """Timeline: list what lies in a time, newest first.
 
@@ -258,7 +256,7 @@ class TimelineTools:
         *,
         query: Annotated[str, Arg("What it is about; a time in it is read. None: lately.")] = "",
         budget_tokens: Annotated[
-            int, Arg("Most tokens in the answer, 4 bytes each.", _FEWEST_TOKENS, 100_000)
+            int, Arg("Most tokens in the answer.", _FEWEST_TOKENS, 100_000)
         ] = 1200,
     ) -> Answer:
         """Timeline: gather what to know before you answer, within a budget.

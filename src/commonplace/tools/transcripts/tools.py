@@ -65,7 +65,7 @@ class TranscriptTools:
         when: Annotated[str, Arg("Only this time: 'yesterday', 'May 2026'.")] = "",
         project: Annotated[str, Arg("Only those in this folder, by its path or name.")] = "",
         client: Annotated[str, Arg("Only those held in this client: claude-code, codex …")] = "",
-        limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
         start: Annotated[int, Arg("How many of the newest to skip.", 0, 10_000)] = 0,
     ) -> Answer:
         """Transcripts: list earlier sessions, the one that went on last first.
