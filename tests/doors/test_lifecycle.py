@@ -147,14 +147,12 @@ def test_a_megabyte_without_an_end_does_not_end_the_session(server):
     assert server.call("search_journal", REFUSED["arguments"])["isError"] is True
 
 
-STARTS = 200
-
-
-def test_starts_killed_at_random_leave_nothing(tmp_path):
+@pytest.mark.parametrize("starts", [50, pytest.param(200, marks=pytest.mark.long)])
+def test_starts_killed_at_random_leave_nothing(tmp_path, starts):
     """Each killed or terminated at any age, the first ones while the snapshot is made."""
     moments = random.Random(8)
     servers = []
-    for number in range(STARTS):
+    for number in range(starts):
         server = RawServer(cwd=tmp_path, env=ALONE if number % 2 else {})
         servers.append(server)
         server.send_raw(on_the_wire([handshake(), INITIALIZED, ask(1, "tools/list")]))

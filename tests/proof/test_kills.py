@@ -97,7 +97,7 @@ def test_a_death_at_each_step_of_filing_what_a_command_wrote(world, faults, coun
     counted("a process killed at each step of filing", nth)
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])
 def test_death_at_random_moments_loses_no_acknowledged_write(world, counted, kills):
     """Servers are killed while they write: every acknowledged entry is there, none twice."""
     moments = random.Random(2)

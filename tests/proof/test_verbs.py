@@ -110,12 +110,15 @@ def lives(tmp_path):
         each.verbs.close()
 
 
-@pytest.mark.parametrize("passes", [1, pytest.param(15, marks=pytest.mark.long)])
-def test_a_kill_in_any_verb_loses_nothing_and_leaves_nothing(lives, passes, counted):
+PASSES = 15
+
+
+@pytest.mark.long
+def test_a_kill_in_any_verb_loses_nothing_and_leaves_nothing(lives, counted):
     """Killed at random moments, and the start after it as well: all or nothing, once, no byte."""
     home = lives(16)
     home.prepare()
-    for _ in range(passes):
+    for _ in range(PASSES):
         names = [*VERBS]
         home.rng.shuffle(names)
         while names:
@@ -127,7 +130,7 @@ def test_a_kill_in_any_verb_loses_nothing_and_leaves_nothing(lives, passes, coun
             home.start()
             assert home.traces() == set()
     for name in VERBS:
-        counted(f"{name.replace('_', ' ')}, killed at a random moment", passes)
+        counted(f"{name.replace('_', ' ')}, killed at a random moment", PASSES)
 
 
 ERASING = ("sqlite COMMIT", "sqlite VACUUM", "sqlite PRAGMA")
