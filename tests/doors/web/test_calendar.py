@@ -181,3 +181,11 @@ def test_the_first_page_of_one_journal(filled):
 def test_the_first_page_of_an_empty_home(browser):
     """Says how to begin."""
     assert "Nothing has been written yet." in words_of(browser.get("/"))
+
+
+@pytest.mark.parametrize("path", ["/", "/calendar/2026", "/calendar/2026-04-10"])
+def test_a_journal_that_there_is_not_is_refused(filled, path):
+    """In words, where an empty page would say that nothing was written."""
+    answer = filled.browser().get(path, params={"journal": "nope"})
+    assert answer.status_code == 400
+    assert "Unknown journal: 'nope'." in words_of(answer)

@@ -115,6 +115,16 @@ class Visit(Struct, frozen=True, kw_only=True):
         """Every value of a name in the query that is not empty."""
         return tuple(each for each in self.query.get(name, ()) if each.strip())
 
+    def journals(self) -> tuple[str, ...]:
+        """The journals that the query names; empty for all. Raises: Invalid for an unknown one."""
+        named, known = self.values("journal"), [each.name for each in self.app.journals]
+        for name in named:
+            if name not in known:
+                raise Invalid(
+                    f"Unknown journal: {opening(name, 60)!r}.", hint=f"Use {', '.join(known)}."
+                )
+        return named
+
 
 class WebPage(Struct, frozen=True, kw_only=True):
     """A page of HTML.

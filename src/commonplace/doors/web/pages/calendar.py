@@ -83,7 +83,7 @@ def period(visit: Visit) -> WebPage:
     assert interval.start is not None
     assert interval.end is not None
     key = period_key(interval.start, level, zone)
-    journals = visit.values("journal")
+    journals = visit.journals()
     service = visit.app.recall.service()
     within = service.written(Filter(journals=journals))
     cells = _cells(visit, level, interval, within)

@@ -26,7 +26,7 @@ WEEKS = 53
 
 def home(visit: Visit) -> WebPage:
     """The first page."""
-    journals = visit.values("journal")
+    journals = visit.journals()
     service = visit.app.recall.service()
     within = service.written(Filter(journals=journals))
     listed = service.list_in(None, within=within, limit=LAST)

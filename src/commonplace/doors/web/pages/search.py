@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.clock import render_interval, to_local
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import ListsScopes
 from commonplace.core.text import EXCERPT_STEP, excerpt, excerpt_start, opening
 from commonplace.core.values import Filter
@@ -93,16 +93,10 @@ def search(visit: Visit) -> WebPage:
     """The search page; with a question, its answer."""
     form = _read(visit)
     service = visit.app.recall.service()
-    names = [each.name for each in visit.app.journals]
-    for name in form.journals:
-        if name not in names:
-            raise Invalid(
-                f"Unknown journal: {opening(name, 60)!r}.", hint=f"Use {', '.join(names)}."
-            )
     values = {
         "current": "search",
         "form": form,
-        "journals": names,
+        "journals": [each.name for each in visit.app.journals],
         "kinds": sorted({kind for each in service.journals.values() for kind in each.kinds}),
         "limits": LIMITS,
         "projects": sorted({name for name, _ in _projects(visit, service)}, key=str.casefold),
@@ -120,7 +114,7 @@ def _read(visit: Visit) -> _Form:
         when=visit.value("when"),
         since=visit.value("since"),
         until=visit.value("until"),
-        journals=visit.values("journal"),
+        journals=visit.journals(),
         kinds=visit.values("kind"),
         tags=visit.values("tag"),
         scopes=visit.values("scope"),
