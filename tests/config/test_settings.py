@@ -365,6 +365,7 @@ def test_booleans_in_the_environment(home, project, text, value):
         ("COMMONPLACE_TIMEZONE", "America", "Unknown time zone"),
         ("COMMONPLACE_TOOLSETS", "private,recal", "Did you mean recall"),
         ("COMMONPLACE_TOOLSETS", "all,private", "toolset 'all'"),
+        ("COMMONPLACE_TOOLSETS", "recall,all", "Use `all` alone"),
         ("COMMONPLACE_TOOLSETS", ",", "names no toolset"),
         ("COMMONPLACE_OWNER", "a\nb", "control character"),
         ("COMMONPLACE_LOG", "a\tb", "control character"),

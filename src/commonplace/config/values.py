@@ -252,8 +252,12 @@ def parse_toolsets(value: object, place: Place) -> tuple[str, ...]:
         for part in parts
         if not isinstance(part, str) or part.strip()
     ]
-    if names == ["all"]:
+    if set(names) == {"all"}:
         return tuple(name for name in place.toolsets if name != CLASSIC)
+    if "all" in names:
+        raise Invalid(
+            f"The toolset 'all' ({place.name}) includes every other one.", hint="Use `all` alone."
+        )
     for name in names:
         if name not in place.toolsets:
             named = f"the toolset {name!r} ({place.name})"
