@@ -51,12 +51,14 @@ def test_it_stays_replaced_and_says_so(world, app, journal, way):
     old, new = lost(world, app, journal, way)
     answer = ask(app, "recall", query="quokka API port 8000")
     assert new not in refs(answer)
-    assert "Holds no more: replaced by an entry of 24 November 2026, which is gone." in answer.text
+    assert (
+        "No longer holds: replaced by an entry of 24 November 2026, which is gone." in answer.text
+    )
     (hit,) = [x for x in answer.facts["results"] if x["ref"] == old]
     assert hit["replaced_by"]["ref"] == ""
     assert hit["replaced_by"]["at"].startswith("2026-11-24")
     page = opened(app, old)
-    assert "It holds no more: what took its place on 24 November 2026 is gone." in page.text
+    assert "No longer holds: what took its place on 24 November 2026 is gone." in page.text
     listed = {x["ref"]: x for x in ask(app, "list_by_time").facts["results"]}
     assert listed[old]["replaced_by"]["ref"] == ""
 
@@ -77,7 +79,7 @@ def test_before_it_was_replaced_it_held(world, app):
     old, _ = lost(world, app, "chronicle", "expired")
     answer = ask(app, "recall", query="quokka API port", as_of="2026-11-22")
     assert refs(answer) == [old]
-    assert "Holds no more" not in answer.text
+    assert "No longer holds" not in answer.text
 
 
 def test_what_holds_stands_above_it(world, app):

@@ -58,7 +58,7 @@ def test_recall_shows_what_holds_first(world, app, journal, query):
     if "8000" in query:
         assert shown[0] == new
     assert f"Replaces {old} of 21 November 2026." in answer.text
-    assert f"Holds no more: replaced by {new} of 24 November 2026." in answer.text
+    assert f"No longer holds: replaced by {new} of 24 November 2026." in answer.text
 
 
 @pytest.mark.parametrize("journal", EVERY)
@@ -111,7 +111,7 @@ def test_of_a_chain_of_any_length_the_newest_is_named(world, app):
     assert set(named.values()) == {last.ref}
     assert first.ref in named
     found = ask(app, "find_when_i", what="first quokka API port 0")
-    assert f"Holds no more: replaced by {last.ref}" in found.text
+    assert f"No longer holds: replaced by {last.ref}" in found.text
 
 
 def test_of_a_circle_that_another_program_made_the_newest_holds(world, app):
@@ -130,7 +130,7 @@ def test_of_a_circle_that_another_program_made_the_newest_holds(world, app):
 
 
 def test_a_filter_that_leaves_out_what_holds_is_kept_to(world, app):
-    """What was asked for of one day is of that day, and says that it holds no more."""
+    """What was asked for of one day is of that day, and says that it no longer holds."""
     old, new = moved(world, app, "chronicle")
     answer = ask(app, "recall", query="quokka API", when="2026-11-21")
     assert refs(answer) == [old]

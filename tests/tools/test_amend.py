@@ -39,7 +39,7 @@ def test_an_entry_that_held_once_stays_beside_the_one_that_holds(app, ref):
     new = answer.facts["ref"]
     assert answer.text == f"Wrote {new}. It takes the place of {ref}, which stays and names it."
     lines = ask(app, "open_ref", ref=ref).text.splitlines()
-    assert lines[1] == f"It holds no more: {new} took its place."
+    assert lines[1] == f"No longer holds: {new} took its place."
     assert f"It took the place of {ref}." in ask(app, "open_ref", ref=new).text
 
 

@@ -184,7 +184,7 @@ class AmendsRefs(Protocol):
         An entry is superseded once: the same text again is the entry that took its place.
 
         Args:
-            ref: Of the entry that holds no more.
+            ref: Of the entry that no longer holds.
             text: Of the new entry.
 
         Raises:

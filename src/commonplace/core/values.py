@@ -439,7 +439,7 @@ class ChainLink(Struct, frozen=True, kw_only=True):
 
 
 class Replacement(Struct, frozen=True, kw_only=True):
-    """An entry that holds no more, and the one that holds in its place."""
+    """An entry that no longer holds, and the one that holds in its place."""
 
     former: ChainLink
     successor: ChainLink

@@ -1,6 +1,6 @@
 """Owns the sentence on what was replaced since a text was written that sums up entries.
 
-Never alters such a text: its reader is told what of it holds no more.
+Never alters such a text: its reader is told what in it no longer holds.
 """
 
 from __future__ import annotations

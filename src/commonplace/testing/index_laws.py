@@ -384,7 +384,7 @@ class IndexContract:
             assert set(found) == {doc.ref for doc in docs if span.holds(doc.at)}
 
     def test_what_was_written_later_does_not_count(self, index: Index) -> None:
-        """Asked as of an instant, every figure is that of an index that holds no more by then.
+        """Asked as of an instant, every figure is that of an index that has nothing written later.
 
         The time that an entry is of decides nothing: it may be logged later, or ahead.
         """

@@ -97,8 +97,23 @@ class Chained(Protocol):
 
 def chain_lines(hit: Chained, zone: tzinfo) -> list[str]:
     """What a hit replaced, and what holds in its place, a line each."""
-    ends = (("Holds no more: replaced by", hit.replaced_by), ("Replaces", hit.replaces))
+    ends = (("No longer holds: replaced by", hit.replaced_by), ("Replaces", hit.replaces))
     return [f"{said} {_end_of(link, zone)}." for said, link in ends if link is not None]
+
+
+def place_lines(
+    zone: tzinfo, *, superseded_by: str, replaced: datetime | None, supersedes: str
+) -> list[str]:
+    """Of an opened entry what took its place and whose it took, a line each; see `Page`."""
+    lines = []
+    if superseded_by:
+        lines.append(f"No longer holds: {visible_line(superseded_by)} took its place.")
+    if replaced:
+        when = render_date(local_date(replaced, zone))
+        lines.append(f"No longer holds: what took its place on {when} is gone.")
+    if supersedes:
+        lines.append(f"It took the place of {visible_line(supersedes)}.")
+    return lines
 
 
 def chain_facts(hit: Chained) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.clock import local_date, render_date, render_instant
+from commonplace.core.clock import render_instant
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import excerpt, query_terms
 from commonplace.core.tokens import TOKEN_BYTES
@@ -25,6 +25,7 @@ from commonplace.tools.answers import (
     explanation_facts,
     explanation_of,
     first_refs,
+    place_lines,
     replaced_since_facts,
     tokens_of,
 )
@@ -179,13 +180,12 @@ class Renderer(Struct, frozen=True, kw_only=True):
             lines.append(visible_line(f"Tags: {', '.join(page.tags)}"))
         if page.origin:
             lines.append(visible_line(f"Imported from {page.origin}."))
-        if page.superseded_by:
-            lines.append(visible_line(f"It holds no more: {page.superseded_by} took its place."))
-        if page.replaced:
-            when = render_date(local_date(page.replaced, self.zone))
-            lines.append(f"It holds no more: what took its place on {when} is gone.")
-        if page.supersedes:
-            lines.append(visible_line(f"It took the place of {page.supersedes}."))
+        lines += place_lines(
+            self.zone,
+            superseded_by=page.superseded_by,
+            replaced=page.replaced,
+            supersedes=page.supersedes,
+        )
         lines += replaced_since_lines(page.replaced_since, self.zone)
         lines += [CAUTION, fenced(page.text, page.ref)]
         near = [

@@ -337,7 +337,7 @@ def test_a_stranger_corrects_and_forgets(serve, chromium):
         page.get_by_label("Text").fill("part seven was torn down")
         page.get_by_role("button", name="Save").click()
         page.get_by_role("link", name="an earlier entry").click()
-        expect(page.locator(".warning")).to_contain_text("This no longer holds")
+        expect(page.locator(".warning")).to_contain_text("No longer holds")
         page.get_by_role("link", name="a newer entry").click()
         page.get_by_role("link", name="Forget …").click()
         page.get_by_role("button", name="Forget it for good").click()

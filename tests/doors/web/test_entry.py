@@ -151,7 +151,7 @@ def test_an_entry_is_superseded(browser, ref):
     assert "It took the place of an earlier entry." in words_of(
         browser.get(saved.headers["location"])
     )
-    assert "This no longer holds" in words_of(browser.get("/entry", params={"ref": ref}))
+    assert "No longer holds" in words_of(browser.get("/entry", params={"ref": ref}))
 
 
 def test_a_summary_offers_nothing_that_is_refused(world, browser):

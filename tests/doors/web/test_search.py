@@ -110,7 +110,7 @@ def test_what_was_replaced_by_an_entry_that_is_gone_says_so(world):
     service = world.app.forgetting()
     service.carry_out(service.plan([new]))
     page = search(world, q="api port")
-    said = "Holds no more: replaced by an entry of Mon 23 Nov 2026, which is gone."
+    said = "No longer holds: replaced by an entry of Mon 23 Nov 2026, which is gone."
     assert said in words_of(page)
     assert not re.search(r'href="[^"]*ref=["&]', page.text)
 

@@ -20,7 +20,7 @@ from commonplace.core.text import asked_spans
 from commonplace.core.values import Interval
 from commonplace.doors.cli.terminal_width import cells, cut, terminal_size
 from commonplace.journals.table import JOURNALS
-from commonplace.tools.answers import entries, when_of
+from commonplace.tools.answers import entries, place_lines, when_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -90,13 +90,13 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
     lines = ["  ".join(filter(None, head)), _dim(visible(shaped["ref"]))]
     if shaped.get("origin"):
         lines.append(visible(f"Imported from {shaped['origin']}."))
-    if shaped.get("superseded_by"):
-        lines.append(visible(f"It holds no more: {shaped['superseded_by']} took its place."))
-    if shaped.get("replaced"):
-        gone = to_local(datetime.fromisoformat(shaped["replaced"]), look.zone).date()
-        lines.append(f"It holds no more: what took its place on {gone} is gone.")
-    if shaped.get("supersedes"):
-        lines.append(visible(f"It took the place of {shaped['supersedes']}."))
+    replaced = shaped.get("replaced")
+    lines += place_lines(
+        look.zone,
+        superseded_by=shaped.get("superseded_by", ""),
+        replaced=datetime.fromisoformat(replaced) if replaced else None,
+        supersedes=shaped.get("supersedes", ""),
+    )
     lines.append("")
     lines += [visible(line) for line in shaped["text"].splitlines()]
     near = [

@@ -400,7 +400,7 @@ class Chronicle:
         one entry at once, one does.
 
         Args:
-            ref: Of the entry that holds no more.
+            ref: Of the entry that no longer holds.
             message: Of the new one.
             tags: Empty for those of the former.
             at: Aware; None for the time and the folder of the former, which it corrects.

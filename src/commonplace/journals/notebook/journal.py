@@ -189,7 +189,7 @@ class Notebook(NotebookReader):
         """Add an entry in the place of another; both stay in the history.
 
         Args:
-            address: Of the entry that holds no more: `path#<entry id>` or `path#hash`.
+            address: Of the entry that no longer holds: `path#<entry id>` or `path#hash`.
             text: Of the new one.
             section: Empty for that of the former.
             overview: As for `write`.

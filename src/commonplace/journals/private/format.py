@@ -168,7 +168,7 @@ def render_successor(
         text: What stands below the frontmatter.
         at: The time that it is of.
         zone: The owner's.
-        supersedes: The ref of the entry that holds no more.
+        supersedes: The ref of the entry that no longer holds.
         written: As for `render_entry`.
     """
     more = f"{SUPERSEDES}: {supersedes}\n{written_line(written)}"

@@ -348,7 +348,7 @@ class PrivateJournal:
         """Write thoughts in the place of an entry, beside it; see `supersede`.
 
         Args:
-            ref: Of the entry that holds no more, or its path.
+            ref: Of the entry that no longer holds, or its path.
             thoughts: As for `write`; those that belong elsewhere are refused.
             at: As for `write`.
 
@@ -368,7 +368,7 @@ class PrivateJournal:
         both, and the same call again finds the new one.
 
         Args:
-            ref: Of the entry that holds no more, or its path.
+            ref: Of the entry that no longer holds, or its path.
             content: Of the new one; a frontmatter in it is left out.
             at: Aware, default now.
 

@@ -312,7 +312,7 @@ class TimelineJournal:
         """Record an entry in the place of another, of the same type; both stay.
 
         Args:
-            entry_id: Of the entry that holds no more.
+            entry_id: Of the entry that no longer holds.
             content: Of the new one.
             at: None for the time of the former, which it corrects.
             metadata: None for that of the former.

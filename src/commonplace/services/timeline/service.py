@@ -212,7 +212,7 @@ class TimelineService:
         """Record an entry in the place of another, then file it; see `TimelineJournal.supersede`.
 
         Args:
-            entry_id: Of the entry that holds no more.
+            entry_id: Of the entry that no longer holds.
             content: Of the new one.
             at: None for the time of the former.
             metadata: None for that of the former.
