@@ -31,7 +31,6 @@ FIRST_S = 0.3
 PAGE_MS = 100.0
 """Beside what encoding a question takes, which the pages listed here have none of."""
 
-
 _PAGES = {
     "home": "/",
     "a year": "/calendar/2026",

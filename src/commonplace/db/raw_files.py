@@ -25,7 +25,7 @@ class RawFiles:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: dict[tuple[int, int], FileIO] = {}
-        self._files: list[FileIO] = []
+        """The databases that stay open, by device and inode."""
 
     @contextlib.contextmanager
     def opened(self, path: str) -> Iterator[FileIO]:
@@ -43,23 +43,20 @@ class RawFiles:
                 file.seek(0)
                 if is_database and os.name != "nt" and key not in self._kept:
                     self._kept[key] = file
-                    self._files.append(file)
                 yield file
             finally:
-                if file not in self._files:
+                if self._kept.get(key) is not file:
                     file.close()
 
     def close(self) -> None:
         """Close what was kept open; may be called twice."""
         with self._lock:
-            self._kept.clear()
-            while self._files:
-                self._files.pop().close()
+            while self._kept:
+                self._kept.popitem()[1].close()
 
     def _close_removed(self) -> None:
         """Close files that have no name any more, so that the system can free their room."""
         for key, file in list(self._kept.items()):
             if not os.fstat(file.fileno()).st_nlink:
                 del self._kept[key]
-                self._files.remove(file)
                 file.close()

@@ -264,9 +264,8 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 def is_database(path: Path) -> bool:
     """Whether a file is an SQLite database, damaged or not. Raises: OSError, Unavailable.
 
-    SQLite itself looks: the system drops all locks of a process on a file when the process closes
-    any descriptor of it, so to open and close a database that is in use here would let another
-    process take itself for the last, and remove the journal file that is still written to.
+    SQLite itself looks, since a database that is in use here must not be opened and closed by
+    anything else (`db.raw_files` says why).
     """
     size = os.stat(path).st_size
     if not size or (size % _SMALLEST_PAGE and path.suffix != ".db"):

@@ -182,14 +182,13 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         What is of a plain type needs no pydantic, whose import and models take longer than
         a command that lists does otherwise.
         """
-        defaults = {name: self._default_of(name) for name in self._parameters}
         if all(
             _fits(self._parameters[name], given[name])
             if name in given
             else default is not inspect.Parameter.empty
-            for name, default in defaults.items()
+            for name, default in self._defaults.items()
         ):
-            return {**defaults, **given}
+            return {**self._defaults, **given}
         from pydantic import ValidationError
 
         try:
@@ -205,9 +204,10 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         found = {name: hints[name] for name in named if name != SAMPLER}
         return found | ({EXPIRES: _EXPIRES} if self.may_expire and self.expiring else {})
 
-    def _default_of(self, name: str) -> Any:
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
         named = inspect.signature(self.run).parameters
-        return named[name].default if name in named else ""
+        return {x: named[x].default if x in named else "" for x in self._parameters}
 
     @cached_property
     def _model(self) -> type[BaseModel]:
@@ -215,7 +215,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
 
         fields: dict[str, Any] = {}
         for name, hint in self._parameters.items():
-            default = self._default_of(name)
+            default = self._defaults[name]
             kind, arg = _annotated(hint)
             if get_origin(kind) is list:
                 # Some hosts send every list as JSON text.

@@ -30,7 +30,6 @@ _BEGINS = re.compile(
     r"(?P<name>(?:-|[^:\n]{1,64}:)[ \t]+)(?:(?P<block>[|>])[-+0-9]{0,2}|(?P<quote>[\"']?).+)"
 )
 """A line that may go on in the next: a key or a sign of an item, and what is there of its value."""
-_ESCAPE = re.compile(r'[:-] ".*(?<!\\)(?:\\\\)*\\\Z', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _ESCAPED = dict(zip("0abtnvfreN_LP", "\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
 """What stands for a sign behind a backslash, as YAML 1.2 lists them (section 5.7)."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _NOWHERE = {"", "unknown", os.sep}
 
-
 LONGEST_SHOWN = 4000
 """Characters of a message that a text shows; the facts hold it whole."""
 
