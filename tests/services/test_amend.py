@@ -267,7 +267,7 @@ def test_an_entry_of_the_notebook_stays_in_its_history(app):
     assert (done.act, done.former) == ("superseded", ref)
     assert "is a commit and stays" in done.notes[0]
     assert opened(app, ref).facts["superseded_by"] == done.ref
-    with pytest.raises(Denied, match="history is never rewritten"):
+    with pytest.raises(Denied, match="stays in its history"):
         amend.delete(ref)
 
 

@@ -71,8 +71,9 @@ class NotebookAmender(Struct, frozen=True):
         before = self.read_text(ref)
         if address.entry:
             raise Denied(
-                f"{before.ref} is a commit of the notebook, and its history is never rewritten.",
-                hint="Supersede it with a text that says what holds.",
+                f"{before.ref} is a commit of the notebook, and stays in its history.",
+                hint="Supersede it with a text that says what holds. Only a person can remove it:"
+                f" `commonplace forget {before.ref} --rewrite-history`.",
             )
         return self._put_overview(address, "", expected or before.version)
 
