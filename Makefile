@@ -148,23 +148,17 @@ test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(IMPORTED)
 proof: $(READY) $(WEIGHTS)
 	$(BIN)/python -m pytest tests/proof -m "long or not long" --write-reliability
 
-# Without what their servers import only for search by meaning, for clouds and for other commands: 250 MB.
-UNUSED_BY_BASIC_MEMORY := agent-detector aiofile aiohappyeyeballs aiohttp aiosignal authlib caio cyclopts detect-installer \
-	docstring-parser fastapi-cli fastapi-cloud-cli fastar fastembed fastuuid filelock flatbuffers frozenlist fsspec hf-xet httptools \
-	huggingface-hub iniconfig jaraco-classes jaraco-context jaraco-functools jeepney jinja2 jiter jsonref jsonschema-path keyring litellm \
-	mdformat mdformat-frontmatter mdformat-gfm mdit-py-plugins mmh3 more-itertools multidict nodeenv numpy onnxruntime openai \
-	openapi-pydantic pathable pluggy propcache psycopg py-rust-stemmers pyperclip pyright pytest pytest-aio pytest-asyncio rich-rst \
-	rich-toolkit rignore ruamel-yaml secretstorage sentry-sdk sqlite-vec tiktoken tokenizers tqdm uvloop wcwidth websockets yarl
-UNUSED_BY_MEMORY_SERVICE := aiosqlite apscheduler build ifaddr joserfc authlib pypdf pyproject-hooks zeroconf
+# What two of the programs import for search by meaning, for clouds and for other commands (250 MB) is not installed.
+without = $(addprefix --no-emit-package ,$(shell cat requirements/$(1).unused))
 PINNED := --universal --generate-hashes --no-header --no-annotate --upgrade
 
 lock:
 	uv pip compile pyproject.toml --extra dev $(PINNED) --no-emit-package commonplace-memory --python-version 3.11 -o requirements/dev.txt
 	echo jrnl | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/jrnl.txt
-	echo basic-memory | uv pip compile - $(PINNED) --python-version 3.12 $(addprefix --no-emit-package ,$(UNUSED_BY_BASIC_MEMORY)) -o requirements/basic-memory.txt
+	echo basic-memory | uv pip compile - $(PINNED) --python-version 3.12 $(call without,basic-memory) -o requirements/basic-memory.txt
 	@# A sqlite3 that may load extensions, which that of many Pythons may not.
 	printf '%s\n' mcp-memory-service 'pysqlite3-binary; sys_platform == "linux" and platform_machine == "x86_64"' | \
-		uv pip compile - $(PINNED) --python-version 3.11 $(addprefix --no-emit-package ,$(UNUSED_BY_MEMORY_SERVICE)) -o requirements/mcp-memory-service.txt
+		uv pip compile - $(PINNED) --python-version 3.11 $(call without,mcp-memory-service) -o requirements/mcp-memory-service.txt
 
 clean:
 	rm -rf $(VENV) .tools build dist
