@@ -156,7 +156,7 @@ class Library(ABC, Generic[_Service]):
             at: When, aware; None for now.
             idempotency_key: The same key twice is one message.
             supersedes: The ref of the entry whose place it takes; that stays, and names it.
-            expires: When it is to be deleted, an aware instant to come; None for never.
+            expires: When it is to be deleted, aware and in the future; None for never.
 
         Raises:
             Conflict: Another entry has taken that place.
@@ -279,8 +279,8 @@ class Library(ABC, Generic[_Service]):
             self._sweep(self._service)
             return self._service
 
-    def _expiring_then(self, expires: datetime | None, save: Callable[[], str]) -> str:
-        """What `save` keeps, and when it expires; its ref. Nothing is kept where that is past."""
+    def _save_expiring(self, expires: datetime | None, save: Callable[[], str]) -> str:
+        """Save an entry and note when it expires; its ref. Where that is past nothing is saved."""
         end = None if expires is None else self._time_to_come(expires)
         ref = save()
         if end is not None:
@@ -291,7 +291,7 @@ class Library(ABC, Generic[_Service]):
         if at.tzinfo is None:
             raise Invalid(f"Invalid expires: {at} has no zone.", hint="Give an aware time.")
         if at <= self._shared.app.clock():
-            raise Invalid(f"Invalid expires: {at} is past.", hint="Give a time to come.")
+            raise Invalid(f"Invalid expires: {at} is past.", hint="Give a future time.")
         return at.timestamp()
 
     @cached_property

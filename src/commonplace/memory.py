@@ -260,7 +260,7 @@ class Memory(Library[MemoryService]):
         self, kind: Kind, how: Mapping[str, Any], expires: datetime | None, **fields: Any
     ) -> str:
         draft = RecordDraft(kind=kind, fields=fields, **how)
-        return self._expiring_then(
+        return self._save_expiring(
             expires, lambda: ref_of(kind, self.service.save(draft).saved.ref_id)
         )
 

@@ -58,7 +58,7 @@ class Timeline(Library[TimelineService]):
     ) -> str:
         """Keep what happened; its ref. Raises: Invalid, Unavailable."""
         save = partial(self._save, RAW, text, metadata, at, idempotency_key, supersedes=supersedes)
-        return self._expiring_then(expires, save)
+        return self._save_expiring(expires, save)
 
     def save_profile(
         self,
@@ -74,7 +74,7 @@ class Timeline(Library[TimelineService]):
         save = partial(
             self._save, PROFILE, text, metadata, at, idempotency_key, supersedes=supersedes
         )
-        return self._expiring_then(expires, save)
+        return self._save_expiring(expires, save)
 
     def save_message(
         self,
@@ -94,7 +94,7 @@ class Timeline(Library[TimelineService]):
         metadata = {"source": f"{role}_message", "role": role, "message_id": idempotency_key}
         key = f"message {idempotency_key}" if idempotency_key.strip() else ""
         save = partial(self._save, RAW, text, metadata, at, key, supersedes=supersedes)
-        return self._expiring_then(expires, save)
+        return self._save_expiring(expires, save)
 
     def edit_entry(
         self,

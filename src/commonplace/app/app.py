@@ -110,7 +110,7 @@ class App(OwnerContext):
     def toolset(self, name: str) -> Toolset:
         """The toolset of a name in the table, whether or not the settings ask for it."""
         made = self._made(name).screened(self.shared.screen)
-        return made.preceded(self.sweep_expired).ending(self.write_expiring)
+        return made.preceded(self.sweep_expired).expiring(self.write_expiring)
 
     def _made(self, name: str) -> Toolset:
         made = dict(self.recall.toolsets())
@@ -183,9 +183,9 @@ class App(OwnerContext):
         )
 
     def write_expiring(self, phrase: str, write: Callable[[], Answer]) -> Answer:
-        """What a tool writes, to be forgotten at a time to come; its answer says when.
+        """Run a tool's write, and note when what it wrote expires; its answer says when.
 
-        Raises: as `write`; Invalid where the phrase names no such time, and nothing is written.
+        Raises: as `write`; Invalid where the phrase names no future time, and nothing is written.
         """
         from commonplace.core.clock import render_instant
         from commonplace.tools.answers import add_notes, written_refs
@@ -305,7 +305,7 @@ class App(OwnerContext):
             self.filing.finish(wait_s)
 
     def close(self) -> None:
-        """Stop the background work and let go of every file; may be called twice."""
+        """Stop the background work and close every file; may be called twice."""
         with self.wiring:
             if self.is_filing:
                 self.filing.close()
@@ -315,7 +315,8 @@ class App(OwnerContext):
                 self.shared.close()
             else:
                 self.shared.close_idle(self.settings.owner)
-            self.raw_files.close()
+            if "raw_files" in self.__dict__:
+                self.raw_files.close()
 
     def _other_sources(self) -> Sequence[Source]:
         return self.private.other_sources()

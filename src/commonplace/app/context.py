@@ -17,7 +17,6 @@ from commonplace.app.process import ProcessContext, holder
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import make_folder
 from commonplace.core.owner_folders import make_owner_folder
-from commonplace.db.raw_files import RawFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from commonplace.core.replaced import ReplacedBook
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Finding
+    from commonplace.db.raw_files import RawFiles
     from commonplace.search.filing.filing import Filing
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
@@ -148,7 +148,6 @@ class OwnerContext(ABC):
         self.clock = clock
         self.shared = shared
         self.defers_filing = defers_filing
-        self.raw_files = RawFiles()
         self.wiring = threading.RLock()
         """Held while something is made, so that it is made once."""
 
@@ -215,6 +214,13 @@ class OwnerContext(ABC):
         from commonplace.core.replaced import ReplacedBook
 
         return ReplacedBook(self.folder)
+
+    @locked_cached_property
+    def raw_files(self) -> RawFiles:
+        """Opens files whose bytes are read; those of databases stay open until the end."""
+        from commonplace.db.raw_files import RawFiles
+
+        return RawFiles()
 
     @property
     def service_filing(self) -> Filing:

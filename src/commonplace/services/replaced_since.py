@@ -43,7 +43,7 @@ def replaced_since_lines(
 
 
 def written_over_notes(replaced: Sequence[Replacement], zone: tzinfo) -> tuple[str, ...]:
-    """What to say to the writer of a new text; what was replaced since the one before it."""
+    """The note for the writer of a new text: what was replaced since the one before it."""
     lines = replaced_since_lines(replaced, zone, text=_FORMER)
     return tuple(f"{line} {_CHECK}" for line in lines)
 

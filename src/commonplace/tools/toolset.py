@@ -81,8 +81,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         screen: Hides secrets in its answers.
         before: Called before each run.
         view: The address of the page that shows its result in a chat; empty for none.
-        may_expire: Whether what it writes may be given an end.
-        expiring: Runs a write whose result is to be forgotten at a time, given in words.
+        may_expire: Whether what it writes may be given a time at which it is forgotten.
+        expiring: Runs a write, given the time in words at which its result is forgotten.
     """
 
     run: Callable[..., Answer]
@@ -377,9 +377,9 @@ class Toolset(Struct, frozen=True, kw_only=True):
             ),
         )
 
-    def ending(self, expiring: Callable[[str, Callable[[], Answer]], Answer]) -> Toolset:
-        """The same, and what its tools write may be given an end; see `Tool.expiring`."""
-        return replace(self, tools=tuple(replace(x, expiring=expiring) for x in self.tools))
+    def expiring(self, run: Callable[[str, Callable[[], Answer]], Answer]) -> Toolset:
+        """The same toolset, with a function that runs the writes that expire; see `Tool`."""
+        return replace(self, tools=tuple(replace(x, expiring=run) for x in self.tools))
 
     def read_only(self) -> Toolset:
         """The same without the tools that write, and without a word on them."""

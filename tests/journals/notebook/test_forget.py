@@ -123,7 +123,7 @@ def test_stashes_stay(team):
         (team.place(0) / "lamp.md").write_text(text)
         team.git(0, "stash", "-q")
     notes = forget(team, 0, entry)
-    assert "What else leads to the former history is yours: refs/stash." in notes
+    assert "These lead to the former history too, and are yours to remove: refs/stash." in notes
     for text in ("two", "one"):
         team.git(0, "checkout", "-q", "--", ".")
         team.git(0, "stash", "pop", "-q")

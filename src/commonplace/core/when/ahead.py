@@ -34,7 +34,7 @@ _IN = re.compile(
     r"(?:in )?(?P<count>an?|\d{1,6}) (?P<unit>minute|min|hour|day|week|month|quarter|year)s?"
 )
 _NEXT = {"tomorrow": "day", "next week": "week", "next month": "month", "next year": "year"}
-_HINT = "Use a time to come such as in 30 days, tomorrow, in 2 hours or 2027-01-01."
+_HINT = "Use a future time such as in 30 days, tomorrow, in 2 hours or 2027-01-01."
 
 
 def parse_ahead(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from commonplace.core.text import asked_spans
 from commonplace.doors.web.charts import shares
 from commonplace.doors.web.markdown import to_html, to_words
+from commonplace.services.replaced_since import MOST_NAMED
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -43,6 +44,7 @@ def environment() -> Environment:
     made.filters["day"] = day_of
     made.filters["marked"] = marked
     made.globals["shares"] = shares
+    made.globals["most_named"] = MOST_NAMED
     made.globals["static_version"] = _static_version()
     return made
 

@@ -171,7 +171,7 @@ class _Rewriting:
         yield b"reset %s\nfrom %s\n\n" % (_aside(ref), mark)
 
     def _read_head(self) -> tuple[list[bytes], bytes, bytes, bytes]:
-        """What stands before a content or message: its lines, mark and name, and then itself."""
+        """The other lines before a content or message, its mark, its name, and itself."""
         head: list[bytes] = []
         mark = name = b""
         for line in self._stream:
@@ -187,7 +187,7 @@ class _Rewriting:
                 name = rest
             else:
                 head.append(line)
-        raise Corrupted("git's stream of the history broke off.", hint="Try again.")
+        raise Corrupted("git's export of the history broke off.", hint="Try again.")
 
     def _read_lines(self) -> list[bytes]:
         """The lines up to a blank one."""

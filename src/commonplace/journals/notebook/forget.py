@@ -151,7 +151,7 @@ class NotebookHistory:
         leading: Mapping[str, str],
         keep_until: datetime | None,
     ) -> list[RefUpdate]:
-        """Of the branches, and of what else of ours leads to the former history."""
+        """The moves of the branches, and of other refs of ours that lead to the former history."""
         moves = [
             RefUpdate(ref, made[ref], old) for ref, old in former.items() if made.get(ref) != old
         ]
@@ -169,7 +169,7 @@ class NotebookHistory:
     def _note_forgotten(
         self, repo: GitRepository, former: Mapping[str, str], changed: Sequence[str]
     ) -> None:
-        """Keep by what a remote is known that would bring it back; what was taken back is not."""
+        """Note the commits by which a remote is refused, less those that were taken back since."""
         known = [
             each
             for each in read_forgotten(repo)
@@ -217,7 +217,10 @@ class NotebookHistory:
         notes = [note for x in remotes if (note := self._remote_note(repo, x, leading))]
         theirs = [x for x in still if not x.startswith((_BRANCHES, "refs/commonplace/"))]
         if theirs:
-            notes.append(f"What else leads to the former history is yours: {', '.join(theirs)}.")
+            notes.append(
+                "These lead to the former history too, and are yours to remove:"
+                f" {', '.join(theirs)}."
+            )
         return tuple(notes)
 
     def _remote_note(
@@ -244,7 +247,7 @@ class NotebookHistory:
         )
 
     def _is_known(self, repo: GitRepository, remote: str) -> bool:
-        """Whether anything says what a remote has: after an earlier forgetting nothing may."""
+        """Whether a ref here says what a remote has; an earlier forgetting may have left none."""
         places = (f"refs/remotes/{remote}/", "refs/commonplace/synced/")
         refs = [ref for place in places for ref in list_refs(repo, place)]
         return any(ref.startswith((places[0], f"{places[1]}{remote}@")) for ref in refs)

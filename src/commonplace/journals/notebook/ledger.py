@@ -60,7 +60,7 @@ class ReplacedEntry(Struct, frozen=True, kw_only=True):
     """An entry and the one that took its place.
 
     Attributes:
-        is_on_one_line: Whether nothing was merged since: all that came later knew of it.
+        is_on_one_line: Whether nothing was merged since, so that every later commit follows it.
     """
 
     former: EntryLine
@@ -256,7 +256,7 @@ class Ledger:
         return next(iter(_lines(self._ask("successors", id=entry_id))), None)
 
     def list_replaced(self, section: str) -> list[ReplacedEntry]:
-        """Entries of a section whose places others took, with those; the newest of those first."""
+        """The replaced entries of a section with their successors, newest successors first."""
         rows = self._ask("replaced", section=section)
         olds, news = _lines(row[:5] for row in rows), _lines(row[5:10] for row in rows)
         return [

@@ -28,11 +28,11 @@ _MORE = 16
 def replaced_since_overview(
     repo: GitRepository, ledger: Ledger, section: str, *, before: datetime | None = None
 ) -> tuple[Replacement, ...]:
-    """Entries that a section's overview may tell as true, with what took their place since.
+    """Entries that a section's overview may state as true, with what took their place since.
 
-    Newest first. An entry that was written after the overview is none of them, and neither is one
-    whose successor lay before the writer of the overview. Where nothing of the section was ever
-    replaced this is one look into the ledger, without git.
+    Newest first. Entries written after the overview are left out, and so are those whose successor
+    the writer of the overview could read. Where nothing of the section was ever replaced this is
+    one query of the ledger, without git.
 
     Args:
         repo: The notebook's.
@@ -63,10 +63,10 @@ def replaced_since_overview(
 def _unknown_to_writer(
     replaced: Sequence[ReplacedEntry], overviews: _Overviews
 ) -> Iterator[ReplacedEntry]:
-    """Those whose successor came after the overview, and who were there before it.
+    """The entries that were there before the overview, and whose successors came after it.
 
-    Where the overview stood right before a successor as it stands now, it is the older one. Where
-    it did not, it is the newer one, unless it comes from a line of the history that was merged.
+    An overview that right before a successor read as it does now is older than that one; any other
+    is newer, unless it comes from a line of the history that was merged.
     """
     commits = [line.hash for each in replaced for line in (each.former, each.successor)]
     overviews.read([f"{commit}^" for commit in commits])
@@ -107,7 +107,7 @@ class _Overviews:
         return not self._texts[self.head]
 
     def read(self, commits: Sequence[str]) -> None:
-        """Look at the overview of each commit, and at first of the head."""
+        """Read the overview at each commit, and first at the head."""
         commits = list(dict.fromkeys([*([] if self._texts else [self.head]), *commits]))
         width = len(self.paths)
         for start in range(0, len(commits), _AT_ONCE):
@@ -122,7 +122,7 @@ class _Overviews:
 
 
 def _later(overviews: _Overviews, commits: Sequence[str]) -> frozenset[str]:
-    """What these commits hold, themselves among it, and the writer of the overview did not have."""
+    """These commits and their ancestors, less those that the overview's writer had."""
     writing = (f"^{commit}" for commit in _commits_that_wrote(overviews))
     ran = overviews.repo.git.run(
         ["rev-list", "--stdin"],

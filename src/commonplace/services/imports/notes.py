@@ -29,10 +29,10 @@ _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)", re.DOTALL)
 _BEGINS = re.compile(
     r"(?P<name>(?:-|[^:\n]{1,64}:)[ \t]+)(?:(?P<block>[|>])[-+0-9]{0,2}|(?P<quote>[\"']?).+)"
 )
-"""A line that may go on in the next: a key or a sign of an item, and what is there of its value."""
+"""A line that may go on in the next: a key or the dash of an item, then its value."""
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _ESCAPED = dict(zip("0abtnvfreN_LP", "\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
-"""What stands for a sign behind a backslash, as YAML 1.2 lists them (section 5.7)."""
+"""The characters that letters after a backslash stand for, as YAML 1.2 lists them (section 5.7)."""
 
 
 class Note(Struct, frozen=True, kw_only=True):
@@ -142,7 +142,7 @@ def _unfolded(front: str) -> Iterator[str]:
 
 
 def _backslashes(text: str) -> int:
-    """How many end a text."""
+    """How many backslashes a text ends with."""
     return len(text) - len(text.rstrip("\\"))
 
 
