@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.tools.recall_world import RecallWorld, ask, refs
+from tests.tools.recall_world import ALL, RecallWorld, ask, refs
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
 from commonplace.core.values import Interval
@@ -18,19 +18,6 @@ from commonplace.search.chains import newest_of
 
 EXPORT = """{"version": "1.0", "tool": "chronicle", "entries": [{"message": "met NAME",
 "id": "0fNAME-4d4e-4f4a-8b4b-000000000000", "timestamp": "2026-03-01T10:00:00Z"}]}"""
-ALL = "private,chronicle,notebook,timeline,memory,memory-write,recall"
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def app(world):
-    return world.open(COMMONPLACE_TOOLSETS=ALL)
 
 
 def write(app, journal, text="the quokka sleeps"):

@@ -7,8 +7,8 @@ import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.services.test_amend import ALL, EVERY, EXPORT, superseding, write
-from tests.tools.recall_world import RecallWorld, ask, refs
+from tests.services.test_amend import EVERY, EXPORT, superseding, write
+from tests.tools.recall_world import ALL, ask, refs
 
 from commonplace.core.errors import Invalid
 from commonplace.journals.transcripts.message import Message, time_of
@@ -19,13 +19,6 @@ WORDS = (
     *("deploy", "rollback", "cache", "queue", "token", "letter"),
 )
 DAY = 86_400
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import time
 from datetime import timedelta
 
 import pytest
-from tests.services.test_amend import ALL, EDITED, opened, superseding, write
-from tests.tools.recall_world import RecallWorld, ask, refs
+from tests.services.test_amend import EDITED, opened, superseding, write
+from tests.tools.recall_world import ask, refs
 
 from commonplace.core.replaced import ReplacedBook
 from commonplace.core.values import Interval
@@ -15,18 +15,6 @@ from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.retention import parse_retention
 
 DAY = 86_400
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def app(world):
-    return world.open(COMMONPLACE_TOOLSETS=ALL)
 
 
 def lost(world, app, journal, way):

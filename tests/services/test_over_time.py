@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.services.test_amend import ALL, EVERY, superseding, write
-from tests.tools.recall_world import RecallWorld, ask, refs
+from tests.services.test_amend import EVERY, superseding, write
+from tests.tools.recall_world import ask, refs
 
 LEVELS = ("hourly", "daily")
 SEARCHES = {
@@ -14,18 +14,6 @@ SEARCHES = {
     "timeline": ("timeline_search", "query"),
     "memory": ("memory_search", "query"),
 }
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def app(world):
-    return world.open(COMMONPLACE_TOOLSETS=ALL)
 
 
 def moved(world, app, journal):

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.tools.recall_world import RecallWorld, ask
+from tests.tools.recall_world import ask
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.values import Filter
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 NOW = datetime.fromisoformat("2026-11-21 15:19:45-08:00")
 """A Saturday, in Los Angeles."""
 
+ALL = "private,chronicle,notebook,timeline,memory,memory-write,recall"
+"""The toolsets of every journal but transcripts."""
+
 
 class RecallWorld:
     """One user with a home and projects; each app is a process of its own."""

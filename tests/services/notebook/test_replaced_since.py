@@ -7,26 +7,13 @@ import random
 
 import pytest
 from tests.journals.notebook.team import Team
-from tests.services.test_amend import ALL
-from tests.tools.recall_world import RecallWorld, ask
+from tests.tools.recall_world import ask
 
 from commonplace.core.errors import Conflict
 from commonplace.journals.notebook.format import version_of
 
 SECTION = "zoo/night"
 OVERVIEW = "The quokka API listens on port 8000."
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def app(world):
-    return world.open(COMMONPLACE_TOOLSETS=ALL)
 
 
 def entry(world, app, text, *, path=SECTION, **more):
