@@ -1,7 +1,7 @@
 """The spool: which originals a hook saw go on, until what is new of them was copied whole.
 
-Holds paths, no word of a session. Never loses a line that was added, whoever is killed meanwhile: a
-line goes only once its original was copied. Imports next to nothing: a hook adds to it.
+Holds paths, no word of a session. Never loses a line that was added, even when a process is
+killed: a line goes only once its original was copied. Imports next to nothing: a hook adds to it.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Spool:
     def _replace(self, length: int, left: bytes) -> None:
         """Put what is left in the place of the first bytes of the file.
 
-        Written from the start and cut after: whoever is killed in between leaves lines twice.
+        Written from the start, then cut: a process killed in between leaves some lines twice.
         """
         descriptor = os.open(self._path, os.O_RDWR | _FLAGS)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:

@@ -50,7 +50,7 @@ class ByteScan(Struct, kw_only=True):
         Args:
             places: Folders and files; those that are not there are passed over.
             pieces: What is looked for.
-            skip: A folder that is left out: weights hold nothing of anybody's.
+            skip: A folder to leave out: that of the weights, which hold no entry.
         """
         seen: set[str] = set()
         for place in places:

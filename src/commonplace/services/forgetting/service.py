@@ -97,7 +97,7 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
         remade: Refs of summaries that quote it, and are made again without it.
         same_words: Refs of other entries that say the same words; they stay.
         stays: What will hold the text all the same, each as a sentence.
-        unreached: What nobody can look into from here, each as a sentence.
+        unreached: What cannot be reached from here, each as a sentence.
         pieces: By which the text is known.
         kept_days: For how many days the notebook's former history is kept once it is rewritten;
             None where it is not rewritten.

@@ -108,8 +108,8 @@ class RecallService(Struct, frozen=True, kw_only=True):
         lost: The journals that cannot even be opened, and why.
         shows_paths: Whether the caller can use a path of this machine.
         project: The project that work is done in, for `status`; answers None where there is none.
-        sessions: How the sessions of this machine's clients stand, for `status`; answers None
-            where that is nobody's to know.
+        sessions: How many sessions of this machine's clients are safe, for `status`; answers None
+            where the owner may not know.
         imported: How much was ever imported from other programs, for `status`.
         last_backup: The newest backup, for `status`; None where none was noted.
         left_out: What project files asked for and did not get, for `status`.
@@ -182,7 +182,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
     def find_strong(self, query: str, *, within: Filter, limit: int) -> Found:
         """What fits a text that is not a question to us; no hits where the match is weak.
 
-        Other than `recall` it never lists what is newest or to be done, since nobody asked.
+        Unlike `recall` it never lists the newest entries or open to-dos, for which no one asked.
 
         Args:
             query: The text.

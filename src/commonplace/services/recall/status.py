@@ -54,8 +54,8 @@ class RecallStatus(Struct, frozen=True, kw_only=True):
     Attributes:
         index_bytes: None where the index cannot be read.
         index_trouble: Why it cannot; empty where it can.
-        project: None where there is none, or its private journal cannot be told.
-        sessions: None where they cannot be looked at, or are nobody's to know.
+        project: None where there is none, or its private journal is not known.
+        sessions: None where they cannot be read, or the owner may not know.
         imported: How much was ever imported from other programs.
         last_backup: None where none was noted, or the owner may not see paths.
         left_out: What project files asked for and did not get.

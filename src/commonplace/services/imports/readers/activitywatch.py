@@ -1,6 +1,6 @@
 """ActivityWatch's export: the time at each program and window, summed up by day and machine.
 
-A window counts while somebody was at the machine, where that was recorded as well. An export has
+A window counts while a person was at the machine, where that was recorded as well. An export has
 millions of events: it is read twice, first for that, and only sums are held.
 """
 
