@@ -81,6 +81,16 @@ def test_no_object_holds_it(no_weights):
     assert git("fsck", "--strict", "--no-dangling") == ""
 
 
+def test_what_it_replaced_stays_replaced(no_weights):
+    """What was replaced does not hold again because its successor left the history."""
+    old = facts("notebook", "write", "api", "The API listens on port 8000.")["ref"]
+    new = facts("notebook", "write", "api", SECRET, "--supersedes", old)["ref"]
+    facts("forget", new, *AT_ONCE)
+    assert facts("open", old)["replaced"]
+    (found,) = facts("recall", "port 8000")["items"]
+    assert found["replaced_by"]["ref"] == ""
+
+
 def test_the_history_before_is_kept_for_a_while(no_weights):
     """So that it can be taken back; a command after that time removes it for good."""
     _, ref, _ = fill()

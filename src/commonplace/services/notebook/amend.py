@@ -42,8 +42,14 @@ class NotebookAmender(Struct, frozen=True):
                 verbs=("edit", "delete"),
             )
         entry = notebook.read_entry(address)
+        former = notebook.ledger.by_id(entry.supersedes) if entry.supersedes else []
         return EditableText(
-            ref=entry.ref, text=entry.text, version=text_hash(entry.text), verbs=("supersede",)
+            ref=entry.ref,
+            text=entry.text,
+            version=text_hash(entry.text),
+            verbs=("supersede",),
+            supersedes=former[0].ref if former else "",
+            written=entry.written or entry.at,
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
