@@ -290,6 +290,19 @@ def test_edit_is_found_anew():
     assert facts("chronicle", "edit", whole, input="piped")["text"] == "piped"
 
 
+def test_new_tags_leave_it_superseding():
+    """Tags are replaced, taken away and added; which entry it replaced is none of them."""
+    old = facts("log", "the kayak is red", "-t", "paint")["ref"]
+    new = facts("log", "the kayak is blue", "--supersedes", old)["ref"]
+    for tags in (("boat",), ("",), ("+sea",), ("-sea",)):
+        words = [part for tag in tags for part in ("--tag", tag)]
+        assert run("chronicle", "edit", new, *words).exit_code == 0
+        assert facts("open", old)["superseded_by"] == new
+    shown = ("list",), ("chronicle", "list"), ("chronicle", "search", "kayak"), ("when", "kayak")
+    for command in shown:
+        assert "supersedes:" not in run(*command).stdout
+
+
 def test_edits_that_are_refused():
     """An entry that is not there, and a message that is blank."""
     assert run("chronicle", "edit", "no-such", "x").exit_code == 3

@@ -389,6 +389,11 @@ def test_every_write_supersedes(no_weights, words, old, new):
     assert [*found] == [second, first]
     assert found[first]["replaced_by"]["ref"] == second
     assert found[second]["replaces"]["ref"] == first
+    listed = {item["ref"]: item for item in facts("list")["items"]}
+    assert listed[first]["replaced_by"]["ref"] == second
+    assert listed[second]["replaces"]["ref"] == first
+    assert not listed[second]["tags"]
+    assert "[replaced " in run("list").stdout
     again = run(*words, "another", "--supersedes", first)
     assert again.exit_code == 4
     assert second in again.stderr

@@ -34,7 +34,7 @@ from commonplace.tools.recall.tools import RecallTools
 
 if TYPE_CHECKING:
     from commonplace.app import App
-    from commonplace.core.values import Amendment, Doc
+    from commonplace.core.values import Amendment, Hit
 
 
 @click.command(name="list")
@@ -142,7 +142,7 @@ def _newest(
         "interval": interval_facts(listed.interval),
         **as_of_facts(before),
         "count": len(shown),
-        "entries": [_facts(hit.doc) for hit in shown],
+        "entries": [_facts(hit) for hit in shown],
         "next_start": end if len(listed.hits) > end else None,
         "notes": list(listed.notes),
     }
@@ -162,7 +162,10 @@ def _newest(
     return Answer(text=said, facts=facts)
 
 
-def _facts(doc: Doc) -> dict[str, Any]:
+def _facts(hit: Hit) -> dict[str, Any]:
+    from commonplace.tools.answers import chain_facts, replaced_since_facts
+
+    doc = hit.doc
     return {
         "ref": doc.ref,
         "at": doc.at.isoformat(),
@@ -170,6 +173,8 @@ def _facts(doc: Doc) -> dict[str, Any]:
         "journal": doc.journal,
         "kind": doc.kind,
         "tags": list(doc.own_tags),
+        **chain_facts(hit),
+        **replaced_since_facts(hit.replaced_since),
     }
 
 

@@ -77,6 +77,11 @@ class Event(Struct, frozen=True, kw_only=True):
         return frozenset(fold_tag(x) for x in self.tags)
 
     @property
+    def own_tags(self) -> list[str]:
+        """The tags less the one that names the entry which it superseded."""
+        return own_tags(self.tags)
+
+    @property
     def supersedes(self) -> str:
         """The ref of the entry whose place it took; empty for none."""
         return next(
@@ -374,7 +379,7 @@ def doc_of(event: Event, zone: tzinfo) -> Doc:
         text=event.message,
         stamp=event.stamp,
         tags=(
-            *dict.fromkeys(fold_tag(x) for x in event.tags),
+            *dict.fromkeys(fold_tag(x) for x in event.own_tags),
             *superseding_tags(event.supersedes),
         ),
         dated=render_date(local_date(event.at, zone)),

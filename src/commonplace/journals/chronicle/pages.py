@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.text import first_words
 from commonplace.core.values import Glimpse, Page
-from commonplace.journals.chronicle.event import JOURNAL, KIND, UNKNOWN, own_tags
+from commonplace.journals.chronicle.event import JOURNAL, KIND, UNKNOWN
 
 if TYPE_CHECKING:
     from commonplace.journals.chronicle.event import Event
@@ -47,7 +47,7 @@ class ChroniclePages:
             at=event.at,
             text=event.message,
             author=event.username if event.username != UNKNOWN else "",
-            tags=tuple(own_tags(event.tags)),
+            tags=tuple(event.own_tags),
             before=_glimpse(before),
             after=_glimpse(after),
             supersedes=event.supersedes,

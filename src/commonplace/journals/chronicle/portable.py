@@ -17,7 +17,6 @@ from commonplace.journals.chronicle.event import (
     SUPERSEDES,
     Event,
     EventDraft,
-    own_tags,
     parse_event_id,
     storable,
 )
@@ -107,7 +106,7 @@ def _item_of(event: Event) -> PortableEvent:
         written=event.written,
         message=event.message,
         supersedes=event.supersedes,
-        tags=tuple(own_tags(event.tags)),
+        tags=tuple(event.own_tags),
         hostname=event.hostname,
         username=event.username,
         directory=event.directory,

@@ -404,13 +404,17 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
 
 
 def changed_tags(tags: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
-    """The tags after `+tag` is added and `-tag` taken away; plain ones replace what was there."""
-    from commonplace.journals.chronicle.event import fold_tag
+    """The tags after `+tag` is added and `-tag` taken away; plain ones replace what was there.
+
+    The tag that names a superseded entry is only taken away by its name.
+    """
+    from commonplace.journals.chronicle.event import fold_tag, own_tags
 
     plain = [tag for tag in asked if tag.strip()[:1] not in {"+", "-"}]
     added = [tag.strip()[1:] for tag in asked if tag.strip()[:1] == "+"]
     gone = {fold_tag(tag.strip()[1:]) for tag in asked if tag.strip()[:1] == "-"}
-    kept = (tag for tag in (plain or tags) if fold_tag(tag) not in gone)
+    links = set(tags).difference(own_tags(tags))
+    kept = (tag for tag in ([*plain, *links] if plain else tags) if fold_tag(tag) not in gone)
     return (*kept, *added)
 
 

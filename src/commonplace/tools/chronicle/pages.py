@@ -106,7 +106,7 @@ def today_summary(service: ChronicleService) -> str:
         return f"# {day}\n\nNothing was logged yet.\n"
     groups: dict[str, list[Event]] = {}
     for event in sorted(events, key=lambda event: event.instant):
-        groups.setdefault(event.tags[0] if event.tags else "untagged", []).append(event)
+        groups.setdefault(next(iter(event.own_tags), "untagged"), []).append(event)
     parts = [f"# {day}", *(_group(tag, group, service) for tag, group in groups.items())]
     return "\n\n".join(parts) + "\n"
 

@@ -35,7 +35,7 @@ def event_facts(event: Event) -> dict[str, Any]:
         "ref": event.ref,
         "at": event.at.isoformat(),
         "message": event.message,
-        "tags": list(event.tags),
+        "tags": event.own_tags,
         "directory": event.directory,
         "hostname": event.hostname,
         "username": event.username,
@@ -61,7 +61,7 @@ def message_of(event: Event, *, indent: int) -> str:
 
 
 def _tags_of(event: Event) -> str:
-    return f" [{one_line(', '.join(event.tags))}]" if event.tags else ""
+    return f" [{one_line(', '.join(event.own_tags))}]" if event.own_tags else ""
 
 
 def count_line(same: SameEvents) -> str:
@@ -129,7 +129,7 @@ def topic_of(event: Event) -> str:
     """The project's folder an entry was logged in, else its first tag, else `other`."""
     if event.directory not in _NOWHERE:
         return os.path.basename(event.directory.rstrip("/\\")) or event.directory
-    return event.tags[0] if event.tags else "other"
+    return next(iter(event.own_tags), "other")
 
 
 def _extent(events: Sequence[Event], zone: tzinfo) -> str:

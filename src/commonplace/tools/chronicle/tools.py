@@ -277,8 +277,8 @@ class ChronicleTools:
         event = logged.event
         done = "This was already logged" if logged.repeated else "Entry created"
         lines = [f"{done}: {event.ref} at {when_of(event.at, self._service().zone)}"]
-        if event.tags:
-            lines.append(f"Tags: {one_line(', '.join(event.tags))}")
+        if event.own_tags:
+            lines.append(f"Tags: {one_line(', '.join(event.own_tags))}")
         facts = {**event_facts(event), "repeated": logged.repeated}
         return answer_of(lines, facts, logged.notes)
 

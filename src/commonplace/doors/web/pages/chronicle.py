@@ -10,7 +10,6 @@ from commonplace.core.clock import period_key, render_interval
 from commonplace.core.text import opening
 from commonplace.doors.web.charts import Bar, Dot, bars, line
 from commonplace.doors.web.visit import WebPage
-from commonplace.journals.chronicle.event import own_tags
 from commonplace.services.chronicle.figures import figure_over_time
 from commonplace.services.times import read_span
 from commonplace.tools.answers import ago
@@ -125,7 +124,7 @@ def _line(visit: Visit, event: Event, *, how_long: str = "") -> LoggedLine:
     return LoggedLine(
         event=event,
         text=visit.glimpse(event.message, _SHOWN),
-        tags=[each for each in own_tags(event.tags) if each],
+        tags=[each for each in event.own_tags if each],
         place=visit.place("chronicle", event.directory) if event.directory else "",
         ago=how_long,
     )
