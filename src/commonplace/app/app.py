@@ -178,6 +178,8 @@ class App(OwnerContext):
         return ExpiryService(
             book=self._expiry_book,
             forgetting=self.forgetting,
+            is_away=self.private.is_away,
+            unfile=self.filing.forget,
             clock=self.clock,
             zone=self.settings.timezone,
         )

@@ -113,6 +113,36 @@ def test_a_time_can_be_given_later_and_taken_back(no_weights):
     assert "Nothing expires." in run("expire").stdout
 
 
+@pytest.mark.parametrize("verb", ["forget", "delete"])
+def test_what_is_gone_expires_no_more(no_weights, verb):
+    """Neither the list nor doctor counts it."""
+    ref = facts("log", SECRET, "--expires", "tomorrow")["ref"]
+    assert run(verb, ref, "--yes").exit_code == 0
+    assert "Nothing expires." in run("expire").stdout
+    assert "with a time to expire" not in run("doctor").stdout
+
+
+def test_a_folder_that_is_away_keeps_its_entry_until_it_is_back(no_weights, tmp_path):
+    """As on a disk that was taken out: no answer shows the entry, and it goes once it is there."""
+    folder, away = tmp_path / "work", tmp_path / "away"
+    (folder / ".git").mkdir(parents=True)
+    words = ("--project-notes", SECRET, "--project", str(folder))
+    assert run("private", "write", *words, "--expires", "tomorrow").exit_code == 0
+    assert facts("recall", "bakery door")["items"]
+    folder.rename(away)
+    (ref,) = let_expire()
+    assert facts("recall", "bakery door")["items"] == []
+    assert [item["ref"] for item in facts("expire")["items"]] == [ref]
+    assert f"{ref} has expired; it is forgotten when its folder is back." in " ".join(
+        run("doctor").stdout.split()
+    )
+    away.rename(folder)
+    assert facts("recall", "bakery door", "--project", str(folder))["items"] == []
+    assert holders() == []
+    assert [x for x in folder.rglob("*.md") if SECRET in x.read_text("utf-8")] == []
+    assert json.loads(book().read_text("utf-8")) == {}
+
+
 def test_a_bad_time_writes_nothing(no_weights):
     """It is read before the entry is written."""
     done = run("log", SECRET, "--expires", "yesterday")

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
-    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
+    from commonplace.core.ports import AmendsRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.private.journal import PrivateJournal
+    from commonplace.journals.private.pages import PrivatePages
     from commonplace.services.private.service import PrivateService
     from commonplace.tools.private.tools import PrivateTools
     from commonplace.tools.toolset import Toolset
@@ -122,11 +123,15 @@ class PrivateWiring:
         """Always: it is made at the first write."""
         return True
 
-    def pages(self) -> OpensRefs:
+    def pages(self) -> PrivatePages:
         """What opens its refs."""
         from commonplace.journals.private.pages import PrivatePages
 
         return PrivatePages(self.journal)
+
+    def is_away(self, ref: str) -> bool:
+        """Whether an entry is private, and the folder it lies in is not there."""
+        return ref.startswith(f"{self.name}:") and self.pages().is_away(ref)
 
     def amender(self) -> AmendsRefs:
         """What corrects its entries."""

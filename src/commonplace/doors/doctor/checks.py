@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from commonplace.config.settings import user_file
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.expiring import read_expiring
 from commonplace.core.files import may_exist, translated
 from commonplace.core.ports import Erasing, Repairable
 from commonplace.core.values import NOTHING_KNOWN, HealthRepairs, HealthReport, Problem
@@ -163,9 +162,12 @@ class Doctor:
 
     def _check_expiring(self) -> Iterator[Finding]:
         try:
-            known = read_expiring(self._app.folder)
-            now = self._app.clock().timestamp()
+            known = dict(self._app.expiring.list_expiring())
+            now = self._app.clock()
             for ref in sorted(ref for ref, at in known.items() if at <= now):
+                if self._app.expiring.is_away(ref):
+                    yield f"{ref} has expired; it is forgotten when its folder is back."
+                    continue
                 yield Problem(
                     what=f"{ref} has expired and was not forgotten.",
                     hint=f"`commonplace list` says why; `commonplace expire {ref} --never` lets it"

@@ -63,6 +63,11 @@ class PrivatePages:
             return scope
         return str(root.path.parent if root.path.name == FOLDER else root.path)
 
+    def is_away(self, ref: str) -> bool:
+        """Whether the folder that a ref of this journal leads to is not there."""
+        root = self._find_root(ref.removeprefix(_SCHEME).partition("/")[0])
+        return root is None or not os.path.isdir(root.path)
+
     def read_ref(self, ref: str) -> Page:
         """The entry under a ref, its whole file, and its neighbours in the same root; see the port.
 

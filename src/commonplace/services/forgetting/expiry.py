@@ -36,12 +36,16 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
     Attributes:
         book: The times, by ref.
         forgetting: Opens the service that forgets; called only where an entry is due.
+        is_away: Whether the folder that an entry lies in is not there, as of a disk taken out.
+        unfile: Takes refs out of the index.
         clock: The present.
         zone: The owner's, for phrases.
     """
 
     book: ExpiryBook
     forgetting: Callable[[], ForgettingService]
+    is_away: Callable[[str], bool]
+    unfile: Callable[[Sequence[str]], object]
     clock: Clock
     zone: tzinfo
 
@@ -72,14 +76,23 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         return was
 
     def list_expiring(self) -> list[tuple[str, datetime]]:
-        """The ref of each entry that expires, and when, the next first. Raises: Unavailable."""
+        """The ref of each entry that expires, and when, the next first. Raises: Unavailable.
+
+        What was deleted in another way is left out.
+        """
+        service = self.forgetting()
         found = sorted(self.book.read().items(), key=lambda each: (each[1], each[0]))
-        return [(ref, datetime.fromtimestamp(at, UTC)) for ref, at in found]
+        return [
+            (ref, datetime.fromtimestamp(at, UTC))
+            for ref, at in found
+            if ref == FORMER_HISTORY or self.is_away(ref) or self._is_there(service, ref)
+        ]
 
     def sweep(self) -> tuple[str, ...]:
         """Forget what is due and what a killed process was forgetting; returns notes on it.
 
-        Where nothing is due, it looks at two files.
+        Where nothing is due, it looks at two files. An entry whose folder is away leaves the index,
+        and is forgotten when that is back.
 
         Raises:
             Unavailable: An entry that is due cannot be forgotten, so nothing may be answered; all
@@ -94,6 +107,9 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         if FORMER_HISTORY in due:
             due.remove(FORMER_HISTORY)
             self._drop_history(service.history())
+        if away := [ref for ref in due if self.is_away(ref)]:
+            self.unfile(away)
+            due = [ref for ref in due if ref not in away]
         try:
             self._forget(service, due)
         except CommonplaceError:
