@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.doors.terminal import SHAPE, facts, on_terminal, run, write
+from tests.doors.terminal import SHAPE, facts, on_screen, on_terminal, run, write
 
 needs_terminal = pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
 
@@ -397,6 +397,22 @@ def test_every_write_supersedes(no_weights, words, old, new):
     again = run(*words, "another", "--supersedes", first)
     assert again.exit_code == 4
     assert second in again.stderr
+
+
+def test_a_secret_that_is_kept_is_shown_in_no_list(no_weights, monkeypatch):
+    """In none of its forms."""
+    monkeypatch.setenv("COMMONPLACE_SECRETS_AT_WRITE", "keep")
+    secret = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
+    run("log", f"the kestrel has {secret}")
+    run("memory", "save", "todo", f"renew {secret} of the kestrel")
+    for words in (["list"], ["last", "2"], ["memory", "list", "todo"]):
+        for form in ([], ["--plain"], ["--oneline"], ["--jsonl"], ["--json"], ["--model"]):
+            said = run(*words, *form).output
+            assert "kestrel" in said, (words, form)
+            assert secret not in said, (words, form)
+    if os.name != "nt":  # a terminal is made with pty
+        for words in (["list"], ["last"]):
+            assert "[secret: GitHub token" in on_screen(*words)
 
 
 def _ref_of(*words):

@@ -243,13 +243,14 @@ def show_list(
         explain: Whether --explain was given: the tool says it best.
         whole: Whether the text of each entry is shown whole, unless another form was asked for.
     """
+    from commonplace.core.redact import mapped_texts
     from commonplace.doors.cli.json_output import VERSION, shaped
 
     form = list_form()
     if as_json:
         show(answer, as_json, journal=journal)
         return
-    facts = shaped(answer.facts, journal=journal)
+    facts = shaped(mapped_texts(answer.facts, shown_now), journal=journal)
     if form == "jsonl":
         for item in facts["items"]:
             _write(sys.stdout, json.dumps({"schema_version": VERSION, **item}, ensure_ascii=False))
@@ -289,12 +290,13 @@ def show_page(answer: Answer, as_json: bool) -> None:
     if as_json or list_form() == "model" or not sys.stdout.isatty():
         show(answer, as_json)
         return
+    from commonplace.core.redact import mapped_texts
     from commonplace.doors.cli.json_output import shaped
     from commonplace.doors.cli.people import ListLook, print_list, render_page
     from commonplace.doors.cli.terminal_width import terminal_size
 
     look = ListLook(zone=settings().timezone, width=terminal_size().columns)
-    print_list(render_page(shaped(answer.facts), look))
+    print_list(render_page(shaped(mapped_texts(answer.facts, shown_now)), look))
 
 
 def _write(stream: TextIO, line: str) -> None:
