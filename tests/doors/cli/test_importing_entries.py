@@ -71,6 +71,22 @@ def test_what_changed_in_the_original_is_updated(diary, into):
 
 
 @pytest.mark.parametrize("into", ["private", "timeline"])
+def test_an_update_leaves_it_replaced(diary, into):
+    """What took its place here still does, and doctor finds nothing to repair."""
+    run("import", "jrnl", str(diary), "--into", into)
+    old = ref_of("herring")
+    write = {"private": ("private", "write"), "timeline": ("timeline", "add")}[into]
+    run(*write, "The boats left for good.", "--supersedes", old)
+    new = facts("open", old)["superseded_by"]
+    assert new
+    diary.write_text(diary.read_text().replace("boats were in", "boats were out"))
+    assert facts("import", "jrnl", str(diary), "--into", into)["updated"] == 1
+    assert "boats were out" in facts("open", old)["text"]
+    assert facts("open", old)["superseded_by"] == new
+    assert "does not name" not in run("doctor").stdout
+
+
+@pytest.mark.parametrize("into", ["private", "timeline"])
 def test_what_was_changed_here_stays(diary, into):
     """It is named, and left as it is here; so is what was deleted."""
     run("import", "jrnl", str(diary), "--into", into)

@@ -242,11 +242,17 @@ class PrivateJournal:
             return "deleted here"
 
     def update_copy(self, there: PrivateEntry, copy: Copy) -> PrivateEntry:
-        """Put what another program says now in the place of what it said; its time stays.
+        """Put what another program says now in the place of what it said.
+
+        Its time stays, and so does what it replaced here and what replaced it.
 
         Raises: Denied, NotFound, Unavailable; Conflict where it was changed at this moment.
         """
         text = copy.render(there.at, self.zone, written=there.written)
+        if there.supersedes:
+            text = mark_superseding(text, there.supersedes)
+        if there.superseded_by:
+            text = mark_superseded(text, there.superseded_by)
         return self.edit(there.ref, text, expected=there.version)
 
     def read_entry(self, path_or_ref: str) -> PrivateEntry:
