@@ -163,6 +163,17 @@ def test_what_is_never_forgotten_cannot_expire(no_weights):
     assert "stays in its history" in done.stderr
 
 
+def test_a_summary_cannot_expire(no_weights):
+    """Nothing could forget it, and then no command would answer."""
+    run("timeline", "add", "a quiet harbour", "--at", "2026-03-02 10:00")
+    run("rollup", "--due")
+    ref = facts("timeline", "show", "2026-03-02")["ref"]
+    done = run("expire", ref, "tomorrow")
+    assert done.exit_code == 1
+    assert "it is a summary" in done.stderr
+    assert "Nothing expires." in run("expire").stdout
+
+
 def test_a_damaged_file_shows_nothing(no_weights):
     """Nobody knows then what has expired: the error names the file, and what to do."""
     run("log", SECRET, "--expires", "tomorrow")

@@ -59,11 +59,17 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
 
         Raises: as `AmendService.read_text`; Denied for an entry that cannot be forgotten.
         """
-        whole = self.forgetting().amend.read_text(ref).ref
+        found = self.forgetting().amend.read_text(ref)
+        whole = found.ref
         if why := _NEVER.get(whole.partition(":")[0]):
             raise Denied(
                 f"{whole} cannot expire: {why}.",
                 hint="Write what is not to last into another journal.",
+            )
+        if "delete" not in found.verbs:
+            raise Denied(
+                f"{whole} cannot expire: it is a summary, which follows what it is made from.",
+                hint="Let the entries expire that it is made from.",
             )
         self.book.keep(whole, micros(at) / 1e6)
         return whole
