@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,41 @@ def test_what_it_replaced_stays_replaced(no_weights):
     assert facts("open", old)["replaced"]
     (found,) = facts("recall", "port 8000")["items"]
     assert found["replaced_by"]["ref"] == ""
+
+
+@pytest.mark.parametrize("gone", [(1,), (2,), (1, 2), (2, 1)], ids=str)
+def test_what_followed_it_takes_the_place_of_what_it_had_replaced(no_weights, gone):
+    """The rest of a chain closes up, in the list, the index and the history."""
+    refs = [facts("notebook", "write", "api", "The API listens on port 8000.")["ref"]]
+    texts = (SECRET, f"Again: {SECRET}", "The API listens on port 9000.")
+    for text in texts:
+        refs.append(facts("notebook", "write", "api", text, "--supersedes", refs[-1])["ref"])
+    run("recall", "port")
+    facts("forget", *(refs[which] for which in gone), *AT_ONCE)
+    left = [ref for number, ref in enumerate(refs) if number not in gone]
+    for former, successor in pairwise(left):
+        assert facts("open", former)["superseded_by"] == successor
+        assert facts("open", successor)["supersedes"] == former
+    assert facts("open", left[-1])["superseded_by"] == ""
+    found = {each["ref"]: each for each in facts("recall", "port 8000")["items"]}
+    assert found[refs[0]]["replaced_by"]["ref"] == refs[-1]
+    said = git("log", "--format=%B")
+    assert all(refs[which].rpartition("#")[2] not in said for which in gone)
+
+
+def test_what_followed_the_first_of_a_chain_replaces_nothing(no_weights):
+    """Its commit names no entry that is gone; trailers of other programs stay."""
+    old = facts("notebook", "write", "api", SECRET)["ref"]
+    new = facts("notebook", "write", "api", "The API is back.", "--supersedes", old)["ref"]
+    ann = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
+    reviewed = ("--trailer", "Reviewed-by: Ann <ann@example.org>")
+    git(*ann, "commit", "-q", "--amend", "--no-edit", *reviewed)
+    facts("forget", old, *AT_ONCE)
+    shown = facts("open", new)
+    assert (shown["supersedes"], shown["text"]) == ("", "The API is back.")
+    said = git("log", "-1", "--format=%B")
+    assert "Supersedes" not in said
+    assert "Reviewed-by: Ann <ann@example.org>" in said
 
 
 def test_the_history_before_is_kept_for_a_while(no_weights):

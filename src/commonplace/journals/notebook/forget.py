@@ -19,7 +19,7 @@ from commonplace.journals.git.repo import is_repository
 from commonplace.journals.git.rewriting import REBUILT, drop_unreachable, rewrite_branches
 from commonplace.journals.git.trees import compare_trees
 from commonplace.journals.notebook.conflicts import Clashes
-from commonplace.journals.notebook.format import parse_message
+from commonplace.journals.notebook.format import parse_message, with_supersedes
 from commonplace.journals.notebook.names import parse_address
 from commonplace.journals.notebook.sync_checks import (
     BACKUPS,
@@ -77,11 +77,17 @@ class NotebookHistory:
                 "Overviews of the notebook wait to be settled.",
                 hint="Settle them first: `commonplace notebook conflicts`.",
             )
-        ids, hashes = self._named(refs)
+        formers, hashes = self._named(refs)
 
         def message_of(name: str, message: bytes) -> bytes:
-            said = parse_message(message.decode("utf-8", "replace"))
-            return _MESSAGE if name in hashes or said.entry_id in ids else message
+            text = message.decode("utf-8", "surrogateescape")
+            said = parse_message(text)
+            if name in hashes or said.entry_id in formers:
+                return _MESSAGE
+            if said.supersedes in formers:
+                left = _first_left(said.supersedes, formers)
+                return with_supersedes(text, left).encode("utf-8", "surrogateescape")
+            return message
 
         with notebook.repo.locked() as repo:
             head = repo.writable_head()
@@ -133,16 +139,17 @@ class NotebookHistory:
                 drop_unreachable(repo)
         return len(over)
 
-    def _named(self, refs: Sequence[str]) -> tuple[set[str], set[str]]:
-        """The ids of entries, and the hashes of commits by hand."""
-        ids, hashes = set(), set()
+    def _named(self, refs: Sequence[str]) -> tuple[dict[str, str], set[str]]:
+        """The ids of entries, each with that of the entry it superseded, and their commits."""
+        formers: dict[str, str] = {}
+        hashes: set[str] = set()
         for address in map(parse_address, refs):
             with contextlib.suppress(NotFound):
                 if address.entry:
-                    line = self._notebook.find_line(address)
-                    ids.add(line.id)
-                    hashes.add(line.hash)
-        return ids, hashes
+                    entry = self._notebook.read_entry(address)
+                    formers[entry.id] = entry.supersedes
+                    hashes.add(entry.hash)
+        return formers, hashes
 
     def _moves(
         self,
@@ -251,6 +258,15 @@ class NotebookHistory:
         places = (f"refs/remotes/{remote}/", "refs/commonplace/synced/")
         refs = [ref for place in places for ref in list_refs(repo, place)]
         return any(ref.startswith((places[0], f"{places[1]}{remote}@")) for ref in refs)
+
+
+def _first_left(entry_id: str, formers: Mapping[str, str]) -> str:
+    """The entry that those which go, one after another, had superseded; empty for none."""
+    seen = set[str]()
+    while entry_id in formers and entry_id not in seen:
+        seen.add(entry_id)
+        entry_id = formers[entry_id]
+    return "" if entry_id in seen else entry_id
 
 
 def _branch_of(ref: str, remote: str) -> str:

@@ -228,6 +228,24 @@ def _parse_trailers(paragraph: str) -> dict[str, str]:
     return found
 
 
+def with_supersedes(message: str, former: str) -> str:
+    """A commit message that names another entry as the one whose place it took.
+
+    All else stays as it is, the lines of other programs too.
+
+    Args:
+        message: The whole message, which names one.
+        former: The id of the other; empty for none.
+    """
+    whole = message.rstrip("\n")
+    body, gap, last = whole.rpartition("\n\n")
+    named = [f"Supersedes: {former}"] if former else []
+    lines: list[str] = []
+    for line in last.split("\n"):
+        lines += named if "supersedes" in _parse_trailers(line) else [line]
+    return "".join((body, gap, "\n".join(lines), message[len(whole) :]))
+
+
 def render_message(message: CommitMessage) -> bytes:
     """A commit message: summary, the text as it is, and one paragraph of ours.
 

@@ -173,7 +173,8 @@ def entry_doc(notebook: NotebookReader, entry: NotebookEntry, *, section: str) -
     """What the index holds of an entry: all that was said of it, under the section it is in now."""
     former = notebook.ledger.by_id(entry.supersedes) if entry.supersedes else []
     facts = (entry.at.isoformat(), section, entry.author, entry.work_context, entry.summary)
-    said = "\n".join((*facts, entry.text))
+    tags = superseding_tags(former[0].ref if former else "")
+    said = "\n".join((*facts, *tags, entry.text))
     token = hashlib.sha256(said.encode("utf-8", "replace"))
     return Doc(
         ref=ref_of(section, entry.id),
@@ -184,7 +185,7 @@ def entry_doc(notebook: NotebookReader, entry: NotebookEntry, *, section: str) -
         text=entry_text(entry),
         stamp=token.hexdigest()[:16],
         headings=(entry.work_context,) if entry.work_context else (),
-        tags=superseding_tags(former[0].ref if former else ""),
+        tags=tags,
         author=entry.author_name,
         dated=render_date(local_date(entry.at, notebook.zone)),
         written=entry.written,
