@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Invalid
 from commonplace.core.text import well_formed
 
@@ -29,6 +30,11 @@ def new_id(at: datetime, random_bytes: bytes) -> str:
 def key_id(namespace: uuid.UUID, owner: str, key: str) -> str:
     """The id that an owner's idempotency key stands for in a journal's namespace."""
     return str(uuid.uuid5(namespace, well_formed(f"{len(owner)} {owner} {key}")))
+
+
+def import_key(program: str, entry_id: str) -> str:
+    """The idempotency key of an entry of another program, by its id there."""
+    return f"import {program} {sha256_hex(entry_id.encode('utf-8', 'surrogatepass'))}"
 
 
 def check_key(key: str) -> str:

@@ -209,6 +209,45 @@ def test_what_expires_still_expires(written):
     assert "only for now" in ok("list")
 
 
+@pytest.mark.parametrize("into", ["private", "timeline"])
+def test_what_another_program_had_is_not_imported_twice(tmp_path, into):
+    """Nor after an export: what changed in the diary is updated, what was deleted stays away."""
+    diary = tmp_path / "journal.txt"
+    titles = ("Walked  to the harbour", '"Bread"', "Swam")
+    lines = [
+        f"[2024-05-0{day} 09:30] {title}\nIt was fine.\n" for day, title in enumerate(titles, 1)
+    ]
+    diary.write_text("\n".join(lines))
+    again = ("import", "jrnl", diary, "--into", into, "--json")
+    ok(*again)
+    ok("export", tmp_path / "out")
+    empty_home(tmp_path)
+    ok("import", tmp_path / "out")
+    dry = json.loads(ok(*again, "--dry-run"))
+    assert (dry["new"], dry["there"]) == (0, len(titles))
+    diary.write_text("\n".join([*lines[:2], lines[2].replace("fine", "cold")]))
+    done = json.loads(ok(*again))
+    assert (done["new"], done["there"], done["updated"]) == (0, 2, 1)
+    items = json.loads(ok("list", "--json"))["items"]
+    assert len(items) == len(titles)
+    for item in items:
+        ok("delete", item["ref"], "--yes")
+    assert json.loads(ok(*again))["new"] == 0
+
+
+def test_an_import_that_is_killed_before_a_key_is_noted_notes_it_later(tmp_path):
+    """The file of the entry is there then, and its export is imported again."""
+    diary = tmp_path / "journal.txt"
+    diary.write_text("[2024-05-01 09:30] Swam\nIt was fine.\n")
+    ok("import", "jrnl", diary)
+    ok("export", tmp_path / "out")
+    empty_home(tmp_path)
+    killed("journals.private.write", "save_plan", 1, "import", tmp_path / "out")
+    assert json.loads(ok("list", "--json"))["items"]
+    ok("import", tmp_path / "out")
+    assert json.loads(ok("import", "jrnl", diary, "--json"))["there"] == 1
+
+
 def test_an_export_is_named_by_forget(written):
     """No command reaches into an export, so forgetting names it."""
     ok("export", written / "out")
@@ -476,7 +515,7 @@ def test_a_full_disk_leaves_nothing(written, monkeypatch):
 
 KILLED = """
 import os, signal, sys
-from commonplace.services.export import {module} as module
+from commonplace.{room} import {module} as module
 original = module.{name}
 count = 0
 def killing(*args, **kwargs):
@@ -493,7 +532,8 @@ main(sys.argv[2:])
 
 def killed(module, name, call, *words):
     """Run a command that is killed at one call of a function."""
-    script = KILLED.format(module=module, name=name)
+    room, _, module = module.rpartition(".")
+    script = KILLED.format(room=room, module=module, name=name)
     ran = subprocess.run([sys.executable, "-c", script, str(call), *map(str, words)], check=False)
     assert ran.returncode == -signal.SIGKILL
 
@@ -501,7 +541,7 @@ def killed(module, name, call, *words):
 @pytest.mark.parametrize("call", [1, 4])
 def test_a_killed_export_leaves_nothing(written, call):
     """Nothing is under the name, and the next export removes what was left beside it."""
-    killed("writing", "render_line", call, "export", written / "out")
+    killed("services.export.writing", "render_line", call, "export", written / "out")
     assert not (written / "out").exists()
     assert list(written.glob(".commonplace-export-*"))
     ok("export", written / "out")
@@ -515,7 +555,7 @@ def test_a_killed_import_goes_on(written, call):
     ok("log", "another one")
     ok("export", written / "other")
     empty_home(written)
-    killed("service", "screened_item", call, "import", written / "out")
+    killed("services.export.service", "screened_item", call, "import", written / "out")
     assert run("import", written / "other").exit_code == 4
     ok("import", written / "out")
     ok("export", written / "again")

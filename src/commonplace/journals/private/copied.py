@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.ids import import_key
 from commonplace.core.text import text_hash, well_formed
 from commonplace.journals.private.format import EARLIEST, LATEST, render_file, written_line
 from commonplace.journals.private.markdown import parse_keys, split_frontmatter
@@ -57,7 +58,7 @@ class Copy(Struct, frozen=True, kw_only=True):
         """The lines of its frontmatter that name its origin."""
         keys = {
             FROM: self.program,
-            ID: _one_line(self.id),
+            ID: _quoted(self.id),
             _HASH: self.digest,
             _KIND: _one_line(self.kind),
             _TAGS: self._listed,
@@ -94,8 +95,25 @@ def digest_of_copy(entry: PrivateEntry) -> tuple[str, str]:
     return keys.get(_HASH, ""), _digest(body, keys)
 
 
+def key_of_copy(raw: str) -> str:
+    """The key that an entry was imported with, by its file; empty for one that was not imported."""
+    keys = parse_keys(split_frontmatter(raw)[0])
+    program, its_id = keys.get(FROM), keys.get(ID)
+    return import_key(program, its_id) if program and its_id else ""
+
+
 def _digest(text: str, keys: Mapping[str, str]) -> str:
     return text_hash("\0".join((keys.get(_KIND, ""), keys.get(_TAGS, ""), " ".join(text.split()))))
+
+
+def _quoted(text: str) -> str:
+    """An id in a frontmatter, in quotes where those keep its ends; it is read back as it is."""
+    if not text.isprintable() or len(text) > _LONGEST_KEY:
+        return _one_line(text)
+    if text == text.strip("\"' "):
+        return text
+    quote = '"' if "'" in text else "'"
+    return f"{quote}{text}{quote}"
 
 
 def _one_line(text: str) -> str:

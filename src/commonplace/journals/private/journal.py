@@ -32,6 +32,7 @@ from commonplace.core.files import (
 from commonplace.core.redact import Screen
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
+from commonplace.journals.private.copied import key_of_copy
 from commonplace.journals.private.format import (
     PrivateEntry,
     decode,
@@ -210,26 +211,31 @@ class PrivateJournal:
         return self._writer.write_copy(part, copy.at, key, now=self._clock())
 
     def write_file(
-        self, place: EntryPlace, content: bytes, *, changed: datetime | None = None
+        self, place: EntryPlace, content: bytes, *, at: datetime, changed: datetime | None = None
     ) -> bool:
         """Write the file of an exported entry; False where a file of that name exists.
+
+        One that another program had is known from then on, and is not imported again.
 
         Args:
             place: In a root of this journal.
             content: The whole file.
+            at: Its time.
             changed: The file's time of change; None for now.
 
         Raises:
             Denied, Unavailable.
         """
         place.root.refuse_link()
-        if not self._writer.write_file(place, content):
-            return False
-        if changed is not None:
+        is_new = self._writer.write_file(place, content)
+        # Also where the file is there: an import of this export may have been killed between.
+        if key := key_of_copy(content.decode("utf-8", "replace")):
+            self._writer.note_copy(place.ref, at, key)
+        if is_new and changed is not None:
             at_ns = micros(changed) * 1000
             with translated(place.path), contextlib.suppress(OverflowError):
                 os.utime(place.path, ns=(at_ns, at_ns))
-        return True
+        return is_new
 
     def find_copy(self, key: str) -> PrivateEntry | Literal["never", "deleted here"]:
         """The entry that `write_copy` wrote with a key. Raises: Invalid, Denied, Unavailable."""

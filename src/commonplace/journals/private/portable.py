@@ -82,7 +82,7 @@ class PortablePrivate:
         added = 0
         for item in items:
             place, content = self._content_of(item)
-            added += self._private.write_file(place, content, changed=item.changed)
+            added += self._private.write_file(place, content, at=item.at, changed=item.changed)
         return added
 
     def _content_of(self, item: PortableThoughts) -> tuple[EntryPlace, bytes]:

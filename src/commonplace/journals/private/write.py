@@ -224,6 +224,13 @@ class ThoughtWriter:
         root.refuse_link()
         return self._write_keyed({root: part}, _times(at, now), key)
 
+    def note_copy(self, ref: str, at: datetime, key: str) -> None:
+        """Note that an entry that is there was written with a key. Raises: Denied, Unavailable."""
+        make_folder(self._keys)
+        with locked(self._keys):
+            plan = Plan(refs=(ref,), millis=to_millis(at), done=True)
+            save_plan(key_path(self._keys, key), plan)
+
     def find_planned(self, key: str) -> str:
         """The ref of what a key wrote; empty where it has written nothing whole."""
         plan = find_plan(key_path(self._keys, key))

@@ -5,7 +5,6 @@ Never writes an entry twice, and never over what was changed or deleted here sin
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -13,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
-from commonplace.core.ids import key_id
+from commonplace.core.ids import import_key, key_id
 from commonplace.journals.private.copied import Copy, check_copy, digest_of_copy
 from commonplace.journals.timeline.entry import (
     KEYS,
@@ -68,12 +67,6 @@ class TakesImports(Protocol):
 
         Raises: Denied, Unavailable; what was written before stays.
         """
-
-
-def key_of(program: str, entry_id: str) -> str:
-    """The idempotency key of an entry of another program."""
-    digest = hashlib.sha256(entry_id.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"import {program} {digest}"
 
 
 def screened(entry: ForeignEntry, screen: Screen) -> ForeignEntry | Refused:
@@ -183,7 +176,7 @@ class IntoTimeline:
         except Invalid:
             return Refused(why="its time lies at an end of the calendar")
         return TimelineDraft(
-            content=content, at=at, metadata=metadata, key=key_of(program, given.id)
+            content=content, at=at, metadata=metadata, key=import_key(program, given.id)
         )
 
 
@@ -239,7 +232,7 @@ class IntoPrivate:
         )
         if why := check_copy(copy):
             return Refused(why=why)
-        key = key_of(program, given.id)
+        key = import_key(program, given.id)
         there = self._journal.find_copy(key)
         if there == "never":
             # Another import may have written it since.
