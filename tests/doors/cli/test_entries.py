@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -369,7 +370,7 @@ def test_log_shows_what_was_kept_and_when():
     assert lines[-1] == "2026-03-02 09:30  demo"
 
 
-@pytest.mark.parametrize(
+SUPERSEDING = pytest.mark.parametrize(
     ("words", "old", "new"),
     [
         (("private", "write"), "the light is red", "the light is green"),
@@ -380,6 +381,9 @@ def test_log_shows_what_was_kept_and_when():
         (("memory", "save", "todo", "--title"), "light it red", "light it green"),
     ],
 )
+
+
+@SUPERSEDING
 def test_every_write_supersedes(no_weights, words, old, new):
     """Each by --supersedes; `open` and `search` name the other."""
     first = _ref_of(*words, old)
@@ -397,6 +401,24 @@ def test_every_write_supersedes(no_weights, words, old, new):
     again = run(*words, "another", "--supersedes", first)
     assert again.exit_code == 4
     assert second in again.stderr
+
+
+@SUPERSEDING
+def test_every_write_supersedes_by_the_short_forms_of_a_ref(no_weights, words, old, new):
+    """-1 for the newest of that journal, a number in the last list, the beginning of a ref."""
+    refs = [_ref_of(*words, old)]
+    if words[0] not in {"log", "chronicle"}:  # newer, in another journal
+        run("log", "a cloud passes")
+    refs.append(_ref_of(*words, new, "--supersedes", "-1"))
+    run("list")  # whose numbers hold until the next list
+    number = listed("list").index(refs[-1]) + 1
+    refs.append(_ref_of(*words, f"{new} now", "--supersedes", number))
+    kept = refs[-1][:-2]
+    refs.append(_ref_of(*words, f"{new} again", "--supersedes", kept))
+    for former, latter in itertools.pairwise(refs):
+        assert facts("open", former)["superseded_by"] == latter
+    done = run(*words, "another", "--supersedes", "-99")
+    assert (done.exit_code, "There is no entry -99." in done.stderr) == (3, True)
 
 
 def test_a_secret_that_is_kept_is_shown_in_no_list(no_weights, monkeypatch):

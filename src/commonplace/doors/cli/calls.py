@@ -14,13 +14,15 @@ import click
 from commonplace.app import App
 from commonplace.core.redact import noting_secrets
 from commonplace.core.text import screening
+from commonplace.core.values import Filter
 from commonplace.doors.cli.frame import expires_at, home_folder, settings
+from commonplace.doors.cli.short_refs import find_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from commonplace.core.values import Answer
-    from commonplace.tools.toolset import Arg
+    from commonplace.tools.toolset import Arg, Tool
 
 ENCODER_WAIT_S = 10.0
 """A command waits this long for the encoder, since it ends before a background could help."""
@@ -58,6 +60,7 @@ def call_tool(
     *,
     after: Callable[[App], None] | None = None,
     defers_filing: bool = False,
+    within: Filter | None = None,
 ) -> Answer:
     """Call a tool of a toolset as a model would.
 
@@ -67,26 +70,40 @@ def call_tool(
         arguments: As a model would give them.
         after: What is done first, as a server has done it by then.
         defers_filing: Whether new entries are left to the next search or server to file.
+        within: The entries that `--supersedes` can mean (default: those of the journal that is
+            named as the toolset is).
     """
     with opened(defers_filing=defers_filing) as app:
         if after is not None:
             after(app)
         tool = app.toolset(toolset).tool(name)
-        return written(app, lambda: tool.call(arguments))
+        return written(app, tool, arguments, within=within or Filter(journals=(toolset,)))
 
 
-def written(app: App, write: Callable[[], Answer]) -> Answer:
-    """Write entries, and let them expire at the time that `--expires` names.
+def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filter | None) -> Answer:
+    """Call a tool that may write, with what `--supersedes` and `--expires` name.
 
     Args:
         app: Of this call.
-        write: Writes the entries; its answer has their refs.
+        tool: The tool; the answer of one that writes has the refs of the entries.
+        arguments: As a model would give them; `supersedes` may be a short form of a ref.
+        within: The entries that `supersedes` can mean; None where it has no short form.
 
     Raises:
         Invalid: The time cannot be read, or is past; then nothing is written.
+        As `find_entry` and the tool.
     """
-    phrase = expires_at()
-    return write() if phrase is None else app.write_expiring(phrase, write)
+
+    def write(more: Mapping[str, Any]) -> Answer:
+        phrase, given = expires_at(), {**arguments, **more}
+        if phrase is None:
+            return tool.call(given)
+        return app.write_expiring(phrase, lambda: tool.call(given))
+
+    named = arguments.get("supersedes")
+    if not named or within is None:
+        return write({})
+    return find_entry(app, named, lambda ref: write({"supersedes": ref}), within=within)
 
 
 def load_encoder(app: App) -> None:
@@ -103,6 +120,13 @@ def file_everything(app: App) -> None:
     load_encoder(app)
     app.filing.sweep()
     app.filing.wake()
+
+
+supersedes_option = click.option(
+    "--supersedes",
+    metavar="REF",
+    help="What it replaces: a ref, its beginning, a number in the last list, or -1 for the newest.",
+)
 
 
 def args_of(verb: Any) -> dict[str, Arg]:

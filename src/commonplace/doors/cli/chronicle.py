@@ -21,6 +21,7 @@ from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
     opened,
+    supersedes_option,
     tool_option,
 )
 from commonplace.doors.cli.editor import edited_text
@@ -90,7 +91,7 @@ def filter_options(command: Any) -> Any:
 def writing_options(command: Any) -> Any:
     """What every way to log something takes."""
     for option in (
-        tool_option(ChronicleTools.add_entry, "supersedes", "--supersedes", metavar="REF"),
+        supersedes_option,
         expires_option,
         tool_option(
             ChronicleTools.add_entry, "idempotency_key", "--idempotency-key", metavar="KEY"

@@ -16,7 +16,13 @@ import click
 from commonplace.core.errors import Invalid
 from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter
-from commonplace.doors.cli.calls import load_encoder, opened, tool_option, written
+from commonplace.doors.cli.calls import (
+    load_encoder,
+    opened,
+    supersedes_option,
+    tool_option,
+    written,
+)
 from commonplace.doors.cli.frame import (
     confirm,
     expires_at,
@@ -123,7 +129,7 @@ def memory() -> None:
 @tool_option(MemoryTools.memory_save, "ref", "--ref", metavar="REF")
 @tool_option(MemoryTools.memory_save, "at", "--at", metavar="TIME")
 @tool_option(MemoryTools.memory_save, "idempotency_key", "--idempotency-key", metavar="KEY")
-@tool_option(MemoryTools.memory_save, "supersedes", "--supersedes", metavar="REF")
+@supersedes_option
 @expires_option
 @user_options
 def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **given: Any) -> None:
@@ -151,9 +157,12 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
     with opened(defers_filing=True) as app, _service(app, user) as tools:
         tool = tools.write_toolset.tool("memory_save")
 
+        is_elsewhere = _is_others(user) and not is_number(given["supersedes"] or "")
+        replaceable = None if is_elsewhere else _records(kind)
+
         def save_to(ref: str | None) -> Answer:
             call = {"kind": kind, **given, "ref": ref}
-            return written(app, lambda: tool.call(call))
+            return written(app, tool, call, within=replaceable)
 
         named = given["ref"]
         if named is None:

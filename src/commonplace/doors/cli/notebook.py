@@ -19,7 +19,9 @@ from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
     opened,
+    supersedes_option,
     tool_option,
+    written,
 )
 from commonplace.doors.cli.editor import kept_if_refused
 from commonplace.doors.cli.frame import (
@@ -37,6 +39,7 @@ from commonplace.doors.cli.frame import (
 )
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+from commonplace.journals.notebook.format import ENTRY
 from commonplace.services.replaced_since import replaced_since_lines
 from commonplace.tools.notebook.for_people import (
     clashes_answer,
@@ -53,6 +56,8 @@ if TYPE_CHECKING:
     from commonplace.services.notebook.keeping import NotebookKeeping
 
 call = partial(call_tool, "notebook")
+
+_ENTRIES = Filter(journals=("notebook",), kinds=(ENTRY,))
 
 LINE = "<!-- Above: the overview. Below: your entry, what was done or learned. -->"
 _OVERVIEW_ALONE = "Edit the overview."
@@ -121,7 +126,7 @@ def _left(folder: str) -> str:
 @tool_option(NotebookTools.journal_write, "work_context", "-c", "--work-context", metavar="TEXT")
 @tool_option(NotebookTools.journal_write, "base_version", "--base-version", metavar="VERSION")
 @tool_option(NotebookTools.journal_write, "idempotency_key", "--idempotency-key", metavar="KEY")
-@tool_option(NotebookTools.journal_write, "supersedes", "--supersedes", metavar="REF")
+@supersedes_option
 @common_options
 def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Add an entry to SECTION.
@@ -131,7 +136,7 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
     """
     arguments = {**given, "path": section}
     with opened(defers_filing=True) as app, ExitStack() as kept:
-        tool = app.notebook.tools.toolset.tool
+        tool = app.notebook.tools.toolset.tool("journal_write")
         if entry or not sys.stdin.isatty():
             arguments["entry"] = text_input(" ".join(entry) if entry else None)
         else:
@@ -139,7 +144,7 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
             text = _edited(overview, since)
             kept.enter_context(kept_if_refused(app, text))
             arguments |= _parted(text, overview, version)
-        show(tool("journal_write").call(arguments), as_json, journal="notebook")
+        show(written(app, tool, arguments, within=_ENTRIES), as_json, journal="notebook")
 
 
 def _overview(app: App, section: str) -> tuple[str, str, str]:

@@ -19,6 +19,7 @@ from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
     opened,
+    supersedes_option,
     tool_option,
 )
 from commonplace.doors.cli.editor import edited_text
@@ -87,7 +88,7 @@ def category_options(command: Any) -> Any:
 @category_options
 @click.option("--at", metavar="TIME", help="When it happened: an ISO time or 'yesterday 9am'.")
 @click.option("--idempotency-key", metavar="KEY", help="The same key again writes nothing new.")
-@tool_option(PrivateTools.process_thoughts, "supersedes", "--supersedes", metavar="REF")
+@supersedes_option
 @expires_option
 @common_options
 def write(

@@ -20,6 +20,7 @@ from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
     opened,
+    supersedes_option,
     tool_option,
 )
 from commonplace.doors.cli.frame import (
@@ -60,6 +61,9 @@ if TYPE_CHECKING:
     from commonplace.services.timeline.keeping import ShownPeriod
 
 call = partial(call_tool, "timeline")
+
+_WRITTEN = Filter(journals=("timeline",), kinds=(RAW, PROFILE))
+"""All but the summaries."""
 
 
 def file_timeline(app: App) -> None:
@@ -106,7 +110,7 @@ def timeline() -> None:
 )
 @click.option("--metadata", metavar="JSON", default="", help="Anything else, as a JSON object.")
 @tool_option(TimelineTools.timeline_add, "idempotency_key", "--idempotency-key", metavar="KEY")
-@tool_option(TimelineTools.timeline_add, "supersedes", "--supersedes", metavar="REF")
+@supersedes_option
 @expires_option
 @common_options
 def add(
@@ -128,7 +132,7 @@ def add(
         "content": text_input(" ".join(content) if content else None),
         "metadata": {**_object(metadata), **{key: x for key, x in named.items() if x}},
     }
-    show(call("timeline_add", arguments, defers_filing=True), as_json)
+    show(call("timeline_add", arguments, defers_filing=True, within=_WRITTEN), as_json)
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -285,7 +289,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
     Summaries that held it are made again from what is left.
     """
     with opened() as app:
-        ref = whole_ref(app, ref, within=Filter(journals=("timeline",), kinds=(RAW, PROFILE)))
+        ref = whole_ref(app, ref, within=_WRITTEN)
         confirm(f"Delete {ref} for good?", yes=yes)
         keeper = app.timeline_keeping()
         show(deleted_answer(*look_up(ref, lambda each: keeper.delete(ref=each))), as_json)
