@@ -218,3 +218,16 @@ def test_what_is_saved_may_expire(library: Library[Any]) -> None:
     assert said == {kept, gone}
     clock.at = end
     assert {entry.ref for entry in library.list() if "rollup" not in entry.ref} == {kept}
+
+
+def test_a_correction_expires_with_what_it_corrects(library: Library[Any]) -> None:
+    """The new entry has the end of the old one, and the notes say so."""
+    clock = library._shared._clock
+    assert isinstance(clock, FrozenClock)
+    end = NOON + timedelta(hours=1)
+    old = library.save_message("user", "the blue door has a code", expires=end)
+    done = library.supersede(old, "the blue door has another code")
+    assert [note for note in done.notes if note.startswith("It expires ")]
+    clock.at = end
+    with pytest.raises(NotFound):
+        library.get(done.ref)

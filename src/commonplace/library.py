@@ -17,6 +17,7 @@ from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.expiring import ExpiryBook
 from commonplace.core.owner_folders import parse_owner
 from commonplace.core.values import Interval
+from commonplace.services.amend import ending_alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -248,11 +249,14 @@ class Library(ABC, Generic[_Service]):
             Conflict: The entry has changed since it was read.
             Invalid, NotFound, Unavailable.
         """
-        return self._amender().edit(ref, text, expected=expected)
+        return self._ending_alike(lambda: self._amender().edit(ref, text, expected=expected))
 
     def supersede(self, ref: str, text: str) -> Amendment:
-        """Keep a new entry in the place of another, which stays. Raises: as `edit`."""
-        return self._amender().supersede(ref, text)
+        """Keep a new entry in the place of another, which stays; it expires when that one does.
+
+        Raises: as `edit`.
+        """
+        return self._ending_alike(lambda: self._amender().supersede(ref, text))
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete an entry for good, every byte of it; its notes say what is not done yet.
@@ -286,6 +290,9 @@ class Library(ABC, Generic[_Service]):
         if end is not None:
             self._expiring.keep(ref, end)
         return ref
+
+    def _ending_alike(self, correct: Callable[[], Amendment]) -> Amendment:
+        return ending_alike(self._expiring, self._shared.app.settings.timezone, correct)
 
     def _time_to_come(self, at: datetime) -> float:
         if at.tzinfo is None:

@@ -84,7 +84,7 @@ class App(OwnerContext):
         self._is_alone = shared is None
         made: dict[str, Any] = {row.name: Backend(row.wiring).load()(self) for row in JOURNALS}
         self.journals: tuple[JournalWiring, ...] = tuple(made.values())
-        self.amend = AmendWiring(self.journals)
+        self.amend = AmendWiring(self.journals, book=self._expiry_book, zone=self.settings.timezone)
         self.recall = RecallWiring(
             self,
             journals=self.journals,

@@ -5,17 +5,22 @@ Never knows a journal but by its port, and opens only the one that a ref names.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from commonplace.core.clock import render_instant
 from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.refs import look_up
 from commonplace.core.text import nearest, opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import tzinfo
 
+    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import AmendsRefs
     from commonplace.core.values import Amendment, EditableText
     from commonplace.search.filing.filing import Filed, Pending
@@ -29,9 +34,13 @@ class AmendService(Struct, frozen=True, kw_only=True):
     Attributes:
         amenders: Opens what corrects a journal, by the journal's name; it gives None for one whose
             entries are never corrected, and raises what opening the journal raises.
+        book: When entries expire.
+        zone: The owner's, in which an answer says when.
     """
 
     amenders: Mapping[str, Callable[[], AmendsRefs | None]]
+    book: ExpiryBook
+    zone: tzinfo
 
     def read_text(self, ref: str) -> EditableText:
         """The text under a ref as `edit` takes it. Raises: as `AmendsRefs.read_text`."""
@@ -48,7 +57,11 @@ class AmendService(Struct, frozen=True, kw_only=True):
         Raises:
             As `AmendsRefs.edit`; NotFound where no journal has such refs.
         """
-        return look_up(ref, lambda each: self._amender_of(each).edit(each, text, expected=expected))
+
+        def edited(each: str) -> Amendment:
+            return self._amender_of(each).edit(each, text, expected=expected)
+
+        return ending_alike(self.book, self.zone, lambda: look_up(ref, edited))
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete an entry for good; see `AmendsRefs.delete`.
@@ -72,7 +85,11 @@ class AmendService(Struct, frozen=True, kw_only=True):
         Raises:
             As `AmendsRefs.supersede`; NotFound where no journal has such refs.
         """
-        return look_up(ref, lambda each: self._amender_of(each).supersede(each, text))
+
+        def superseded(each: str) -> Amendment:
+            return self._amender_of(each).supersede(each, text)
+
+        return ending_alike(self.book, self.zone, lambda: look_up(ref, superseded))
 
     def _amender_of(self, ref: str) -> AmendsRefs:
         name, colon, _ = ref.partition(":")
@@ -88,6 +105,30 @@ class AmendService(Struct, frozen=True, kw_only=True):
         if amender is None:
             raise Denied(f"Entries of {name} are never altered.", hint="Write a new one.")
         return amender
+
+
+def ending_alike(book: ExpiryBook, zone: tzinfo, correct: Callable[[], Amendment]) -> Amendment:
+    """Correct an entry; one that takes its place expires when it does, and the notes say so.
+
+    An end that the new entry has by itself stays. If the process is killed in between, the new
+    entry has none.
+
+    Args:
+        book: When entries expire.
+        zone: The owner's.
+        correct: Edits, or writes an entry that takes the place of another.
+
+    Raises: as `correct`; Unavailable where the book cannot be read, and nothing is corrected.
+    """
+    ends = book.read()
+    done = correct()
+    end = ends.get(done.ref, ends.get(done.former)) if done.former else None
+    if end is None:
+        return done
+    if done.ref not in ends:
+        book.keep(done.ref, end)
+    at = render_instant(datetime.fromtimestamp(end, UTC), zone)
+    return replace(done, notes=(*done.notes, f"It expires {at}."))
 
 
 def look_up_former(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -315,3 +316,38 @@ def test_one_entry_that_cannot_be_forgotten_holds_up_no_other(no_weights, plain_
         assert [item["ref"] for item in facts("list")["items"]] == [stuck]
     path.parent.chmod(0o700)
     assert run("open", gone).exit_code == 3
+
+
+@pytest.mark.parametrize("words", WRITES, ids=lambda words: words[0])
+def test_a_correction_ends_when_the_entry_does_that_it_replaces(no_weights, words):
+    """So does a message that is edited, since it stays; the answer says when."""
+    is_memory = words[0] == "memory"
+    write_it = ("memory", "save", "message", SECRET) if is_memory else words
+    written = facts(*write_it, "--expires", "2099-05-09")
+    old = written.get("ref") or written["refs"][0]
+    with contextlib.closing(opened_app()) as app:
+        amend = app.toolset("recall").tool("amend")
+        done = amend.call({"ref": old, "text": f"{SECRET} twice", "supersede": not is_memory})
+        assert "It expires 2099-05-09 00:00." in done.text
+    known = json.loads(book().read_text("utf-8"))
+    assert known[done.facts["ref"]] == known[old]
+
+
+def test_what_never_expires_is_replaced_by_what_never_does(no_weights):
+    """Nothing is said of an end, and an end that the new entry has by itself stays."""
+    old = facts("log", "a quiet harbour")["ref"]
+    with contextlib.closing(opened_app()) as app:
+        amend = app.toolset("recall").tool("amend")
+        call = {"ref": old, "text": "a loud harbour", "supersede": True}
+        new = amend.call(call)
+        assert "expires" not in new.text
+        run("expire", new.facts["ref"], "2099-05-09")
+        run("expire", old, "2098-05-09")
+        assert "It expires 2099-05-09 00:00." in amend.call(call).text
+
+
+def test_a_new_fact_has_no_end_unless_it_is_given_one(no_weights):
+    """`--supersedes` at a write is no correction."""
+    old = facts("log", "a quiet harbour", "--expires", "in 30 days")["ref"]
+    facts("log", "a loud harbour", "--supersedes", old)
+    assert [*json.loads(book().read_text("utf-8"))] == [old]

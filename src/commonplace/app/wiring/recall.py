@@ -11,8 +11,10 @@ from commonplace.services.amend import AmendService
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import tzinfo
 
     from commonplace.app.context import JournalWiring, OwnerContext
+    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import OpensRefs, Searched
     from commonplace.search.finder import Finder
     from commonplace.services.backup.copies import MadeCopy
@@ -27,8 +29,12 @@ if TYPE_CHECKING:
 class AmendWiring:
     """What corrects entries by their refs; a journal is opened once a ref names it."""
 
-    def __init__(self, journals: Sequence[JournalWiring]) -> None:
-        self._service = AmendService(amenders={each.name: each.amender for each in journals})
+    def __init__(
+        self, journals: Sequence[JournalWiring], *, book: ExpiryBook, zone: tzinfo
+    ) -> None:
+        self._service = AmendService(
+            amenders={each.name: each.amender for each in journals}, book=book, zone=zone
+        )
 
     def service(self) -> AmendService:
         """The verbs that correct an entry, for tools, command line and library."""
