@@ -330,6 +330,19 @@ def test_a_backup_that_was_cut_off_is_refused(written, part):
     assert "not a whole backup" in ran.stderr
 
 
+def test_an_export_and_a_backup_are_not_taken_for_each_other(written):
+    """Each refusal says what the file is, and names the command that takes it."""
+    ok("backup", written / "all.zip")
+    ok("export", written / "pages.zip")
+    refused = run("import", written / "all.zip").stderr
+    assert "This is a backup, not an export." in refused
+    assert "`commonplace restore FILE`" in refused
+    move_away(written)
+    refused = run("restore", written / "pages.zip").stderr
+    assert "This is an export, not a backup." in refused
+    assert "`commonplace import FILE`" in refused
+
+
 def test_status_names_the_last_backup(written):
     """By `status`, with when and where; before there is one it says nothing of it."""
     assert json.loads(ok("status", "--json"))["last_backup"] is None

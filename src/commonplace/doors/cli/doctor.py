@@ -50,6 +50,7 @@ def doctor(ctx: click.Context, repair: bool, secrets: bool, yes: bool, as_json: 
                 "Replace the secrets in your entries with marks, for good?",
                 yes=yes,
                 text="--secrets lists what would be changed.",
+                act="replace",
             )
             with show_counting("Replacing secrets") as on_progress:
                 repairs = entry_point("repair_secrets")(app, on_progress)

@@ -11,7 +11,7 @@ import os
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeVar
 
 import click
 
@@ -373,13 +373,16 @@ def speak_utf8() -> None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def confirm(question: str, *, yes: bool, text: str = "") -> None:
-    """Ask before something is lost; every command that deletes asks by this.
+def confirm(
+    question: str, *, yes: bool, text: str = "", act: Literal["delete", "replace"] = "delete"
+) -> None:
+    """Ask before something is lost; every command that deletes or replaces for good asks by this.
 
     Args:
         question: What is about to be done, as a question.
         yes: Whether --yes was given: nothing is asked.
         text: Of what would be lost; its beginning is shown, since a number or a ref says little.
+        act: What is done to it.
 
     Raises:
         Invalid: There is no terminal to ask on.
@@ -388,7 +391,7 @@ def confirm(question: str, *, yes: bool, text: str = "") -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise Invalid("Refusing to delete without confirmation.", hint="Pass --yes.")
+        raise Invalid(f"Refusing to {act} without confirmation.", hint="Pass --yes.")
     from commonplace.core.fence import visible
     from commonplace.doors.cli.terminal_width import cut, terminal_size
 
@@ -400,7 +403,7 @@ def confirm(question: str, *, yes: bool, text: str = "") -> None:
         click.echo(err=True)  # Ctrl-C leaves the cursor behind the question
         raise
     if not agreed:
-        click.echo("Nothing was deleted.", err=True)
+        click.echo(f"Nothing was {act}d.", err=True)
         raise click.Abort
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from typing import IO
 
 MANIFEST = "manifest.json"
+EXPORT_FORMAT = "commonplace-export"
+"""What the manifest of an export gives as its format, where that of a backup has a number."""
 
 _MEMBER = b"PK\1\2"
 _END = struct.Struct("<4s4H2LH")

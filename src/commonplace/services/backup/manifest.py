@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from commonplace.core.errors import Invalid
+from commonplace.services.backup.archive import EXPORT_FORMAT
 
 FORMAT = 1
 """The version of the file's format; a file of a newer one is refused."""
@@ -93,7 +94,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
 
 class _Version(Struct):
-    format: int
+    format: int | str
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
@@ -105,7 +106,11 @@ def parse_manifest(content: bytes) -> Manifest:
     """What a file says of itself, every name checked. Raises: Invalid."""
     try:
         version = msgspec.json.decode(content, type=_Version).format
-        if version > FORMAT:
+        if version == EXPORT_FORMAT:
+            raise Invalid(
+                "This is an export, not a backup.", hint="Read it with `commonplace import FILE`."
+            )
+        if isinstance(version, int) and version > FORMAT:
             raise Invalid(
                 f"The backup has format {version}; this version reads up to {FORMAT}.",
                 hint="Install the version of Commonplace that made it, or a newer one.",

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.journals.table import JOURNALS
+from commonplace.services.backup.archive import EXPORT_FORMAT
 
-FORMAT = "commonplace-export"
 VERSION = 1
 """The version of the schema; exports of a newer one are refused, those of an older one are read."""
 
@@ -81,10 +81,15 @@ def parse_export_manifest(content: bytes) -> ExportManifest:
         beginning = msgspec.json.decode(content, type=_Beginning)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as exc:
         raise Invalid("The manifest of the export cannot be read.", hint=_BY_HAND) from exc
-    if beginning.format != FORMAT:
+    if isinstance(beginning.format, int):
+        raise Invalid(
+            "This is a backup, not an export.",
+            hint="Restore it into an empty home with `commonplace restore FILE`.",
+        )
+    if beginning.format != EXPORT_FORMAT:
         raise Invalid(
             "The manifest is not that of an export by Commonplace.",
-            hint="Name what `commonplace export` made; a backup is for `commonplace restore`.",
+            hint="Name what `commonplace export` made.",
         )
     if not isinstance(beginning.version, int) or not 1 <= beginning.version <= VERSION:
         raise Invalid(

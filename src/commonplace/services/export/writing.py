@@ -24,12 +24,11 @@ from commonplace.core.files import (
     translated,
 )
 from commonplace.core.ports import ExportsSummaries
-from commonplace.services.backup.archive import MANIFEST
+from commonplace.services.backup.archive import EXPORT_FORMAT, MANIFEST
 from commonplace.services.backup.stage import staged
 from commonplace.services.export.lines import render_line, screened_item
 from commonplace.services.export.manifest import (
     ENTRIES,
-    FORMAT,
     SUMMARIES,
     VERSION,
     ExportFile,
@@ -103,7 +102,7 @@ class ExportWriter:
         folders = [self._stage / name for name in self._counts]
         names = sorted(f"{x.name}/{each}" for x in folders for each in os.listdir(x))
         made = ExportManifest(
-            format=FORMAT,
+            format=EXPORT_FORMAT,
             version=VERSION,
             owner=owner,
             zone=zone,
