@@ -70,6 +70,7 @@ class ChronicleWorld:
             folder=project,
             home=home,
             trusted=TrustedLogs(home / "trusted"),
+            replaced=dict,
         )
         self.toolset = ChronicleTools(lambda: self.service).toolset
 

@@ -5,15 +5,15 @@ Never ranks: it asks the index which docs supersede others, and when those were.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from commonplace.core.ports import DatesRefs, FollowsChains
-from commonplace.core.values import Asked, Filter, superseding_tag
+from commonplace.core.values import Asked, ChainLink, Filter, superseding_tag
 from commonplace.search import policy as numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Mapping, Sequence
 
     from commonplace.core.ports import Searched
     from commonplace.core.values import Doc
@@ -59,6 +59,17 @@ def _end_of(after: dict[str, str], ref: str) -> str:
         circle = {each for each, place in passed.items() if place >= passed[later]}
         newest = next(each for each in reversed(after.values()) if each in circle)
     return "" if newest == ref else newest
+
+
+def gone_links(times: Mapping[str, float], refs: Sequence[str]) -> dict[str, ChainLink]:
+    """The link to an entry that replaced a ref's and is gone; refs without one are missing.
+
+    Args:
+        times: When entries were replaced by one that is gone, in seconds since 1970, by ref.
+        refs: Of entries without a successor that is still there.
+    """
+    known = ((ref, times[ref]) for ref in refs if ref in times)
+    return {ref: ChainLink(ref="", at=datetime.fromtimestamp(at, UTC)) for ref, at in known}
 
 
 def dates_of(index: Searched, docs: Sequence[Doc]) -> dict[str, datetime]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -18,7 +17,7 @@ from commonplace.core.errors import CommonplaceError, Corrupted, Invalid
 from commonplace.core.text import excerpt
 from commonplace.core.values import Asked, ChainLink, Filter, Found, Hit
 from commonplace.search import policy as numbers
-from commonplace.search.chains import dates_of, newest_of
+from commonplace.search.chains import dates_of, gone_links, newest_of
 from commonplace.search.cues import read_cues
 from commonplace.search.filing.source_indexer import DAMAGED, log_failure
 from commonplace.search.near_duplicates import without_duplicates
@@ -26,6 +25,7 @@ from commonplace.search.rank import chance, demoted, rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
+    from datetime import datetime
 
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
@@ -243,13 +243,10 @@ class Finder:
             refs: Of entries without a successor that is still there.
             before: Only successors written before this count; None for all.
         """
-        times = self._replaced()
-        known = {ref: datetime.fromtimestamp(times[ref], UTC) for ref in refs if ref in times}
-        return {
-            ref: ChainLink(ref="", at=at)
-            for ref, at in known.items()
-            if before is None or at < before
-        }
+        links = gone_links(self._replaced(), refs)
+        if before is None:
+            return links
+        return {ref: link for ref, link in links.items() if link.at and link.at < before}
 
     def _linked(
         self, hits: Sequence[Hit], newest: Mapping[str, Doc], before: datetime | None

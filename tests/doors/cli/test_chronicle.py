@@ -303,6 +303,24 @@ def test_new_tags_leave_it_superseding():
         assert "supersedes:" not in run(*command).stdout
 
 
+def test_a_list_marks_what_was_replaced(tmp_path):
+    """As searches do, the newest of a chain named, also if that is gone; it opens no index."""
+    old = facts("log", "the kayak is red", "-t", "paint")["ref"]
+    mid = facts("log", "the kayak is blue", "--supersedes", old)["ref"]
+    new = facts("log", "the kayak is green", "--supersedes", mid)["ref"]
+    for words in (("chronicle", "list"), ("chronicle", "list", "--since", "today")):
+        found = {item["ref"]: item for item in facts(*words)["items"]}
+        assert [found[ref]["replaced_by"]["ref"] for ref in (old, mid)] == [new, new]
+        assert "replaced_by" not in found[new]
+        assert found[new]["replaces"]["ref"] == mid
+        assert run(*words).stdout.count("[replaced ") == 2
+        assert run(*words, "--model").stdout.count("No longer holds: replaced by") == 2
+    assert not list(tmp_path.rglob("index*"))
+    run("forget", new, "--yes")
+    found = {item["ref"]: item for item in facts("chronicle", "list")["items"]}
+    assert found[mid]["replaced_by"]["ref"] == ""
+
+
 def test_edits_that_are_refused():
     """An entry that is not there, and a message that is blank."""
     assert run("chronicle", "edit", "no-such", "x").exit_code == 3

@@ -94,6 +94,7 @@ class ChronicleWiring:
             folder=context.settings.work_folder,
             home=context.user_home,
             trusted=TrustedLogs(context.reach / "trusted"),
+            replaced=context.replaced.read,
         )
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:

@@ -29,6 +29,7 @@ from commonplace.journals.chronicle.event import (
     parse_tags,
     relinked,
     render_tags,
+    successors_among,
 )
 from commonplace.journals.chronicle.file import ChronicleFile, explained
 from commonplace.journals.chronicle.layouts import (
@@ -302,25 +303,27 @@ class ChronicleDatabase:
             if question.start <= instant and (instant, place) < question.below
         ]
 
-    def find_tagged(self, tag: str) -> Event | None:
-        """The newest entry that bears just this tag; None for none. Raises: Unavailable, Invalid.
+    def find_successors(self, ids: Sequence[str]) -> dict[str, Event]:
+        """The newest entry that took the place of each, by its id. Raises: Unavailable, Invalid.
 
-        By chronicle's own word index: 0.1 ms at 100,000 entries, where a pass over their tags takes
-        300 ms on a busy machine.
+        By chronicle's own word index: 0.1 ms an id at 100,000 entries, where a pass over all tags
+        takes 300 ms on a busy machine. A layout without that index takes one pass for all ids.
         """
         found = []
-        quoted = tag.replace('"', '""')
         with self.reading() as (conn, layout):
-            if layout.generation == "new":
-                return None
-            by_words = layout.generation == "D2" and layout.whole
-            asked = {"match": f'tags : "{quoted}"'} if by_words else {"tag": tag}
-            reading = layout.reading("where_tag_words" if by_words else "where_tag")
-            for row in conn.execute(reading, asked):
-                with contextlib.suppress(Unreadable):
-                    found.append(event_of(row))
-        tagged = (event for event in found if tag in event.tags)
-        return max(tagged, key=lambda event: (event.instant, event.place), default=None)
+            if layout.generation == "new" or not ids:
+                return {}
+            if layout.generation == "D2" and layout.whole:
+                reading = layout.reading("where_tag_words")
+                links = [f"{SUPERSEDES}{each}".replace('"', '""') for each in ids]
+                asked = [{"match": f'tags : "{link}"'} for link in links]
+            else:
+                reading, asked = layout.reading("where_tag"), [{"tag": SUPERSEDES}]
+            for each in asked:
+                for row in conn.execute(reading, each):
+                    with contextlib.suppress(Unreadable):
+                        found.append(event_of(row))
+        return successors_among(found, ids)
 
     def after(self, event: Event) -> Event | None:
         """The entry that follows this one in time. Raises: Unavailable, Invalid."""

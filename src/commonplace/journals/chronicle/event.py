@@ -308,6 +308,18 @@ def folded_tags(text: str) -> frozenset[str]:
     return frozenset(fold_tag(x) for x in parse_tags(text))
 
 
+def successors_among(events: Iterable[Event], ids: Sequence[str]) -> dict[str, Event]:
+    """Of some entries the newest that took the place of each id, by the id."""
+    links = {f"{SUPERSEDES}{each}": each for each in ids}
+    newest: dict[str, Event] = {}
+    for event in events:
+        for former in (links[tag] for tag in event.tags if tag in links):
+            known = newest.get(former)
+            if known is None or (event.instant, event.place) > (known.instant, known.place):
+                newest[former] = event
+    return newest
+
+
 def count_tags(groups: Iterable[tuple[tuple[str, ...], int]]) -> list[TagCount]:
     """The tags of groups of entries, most frequent first, then by name.
 

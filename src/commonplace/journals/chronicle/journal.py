@@ -422,7 +422,7 @@ class Chronicle:
             question=EventQuery(start=min(old.instant, draft.instant), below=(_NEVER, _FIRST)),
             is_same=lambda event: link in event.tags,
         )
-        event, repeated = self._store.find_tagged(link), True
+        event, repeated = self._store.find_successors([old.id]).get(old.id), True
         if event is None:
             event, repeated = self._store.add(draft, unless=unless)
         if repeated and event.message != draft.message:
@@ -431,7 +431,11 @@ class Chronicle:
 
     def find_successor(self, event: Event) -> Event | None:
         """The entry that took the place of this one; None for none. Raises: Unavailable."""
-        return self._store.find_tagged(f"{SUPERSEDES}{event.id}")
+        return self.find_successors([event]).get(event.id)
+
+    def find_successors(self, events: Sequence[Event]) -> dict[str, Event]:
+        """The entry that took the place of each, by the id of that one. Raises: Unavailable."""
+        return self._store.find_successors([event.id for event in events])
 
     def delete_event(self, ref: str, *, expected: str | None = None) -> Event:
         """Remove an entry; answers what it was. Raises: as `edit_event`."""

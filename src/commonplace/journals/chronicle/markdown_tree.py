@@ -37,6 +37,7 @@ from commonplace.journals.chronicle.event import (
     nothing_to_undo,
     relinked,
     storable,
+    successors_among,
     written_apart,
 )
 from commonplace.journals.chronicle.frontmatter import parse_file, render_file
@@ -149,10 +150,9 @@ class ChronicleTree:
         among = words.among((number, event.message) for number, event in enumerate(events))
         return [Mention(events[number].ref, events[number].instant) for number in among]
 
-    def find_tagged(self, tag: str) -> Event | None:
-        """The newest entry that bears just this tag; None for none. Raises: Denied, Unavailable."""
-        tagged = (event for event, _ in self._events() if tag in event.tags)
-        return max(tagged, key=_place_of, default=None)
+    def find_successors(self, ids: Sequence[str]) -> dict[str, Event]:
+        """The newest entry that took the place of each, by its id. Raises: Denied, Unavailable."""
+        return successors_among((event for event, _ in self._events()), ids) if ids else {}
 
     def after(self, event: Event) -> Event | None:
         """The entry that follows this one in time. Raises: Denied, Unavailable."""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from commonplace.core.values import ChainLink, Filter, Found, Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.values import Hit
@@ -80,10 +80,15 @@ class SameEvents(Struct, frozen=True, kw_only=True):
 
 
 class ChronicleFinder(Struct, frozen=True, kw_only=True):
-    """Searches over chronicle's entries: by the index, or by every word in chronicle itself."""
+    """Searches over chronicle's entries: by the index, or by every word in chronicle itself.
+
+    Attributes:
+        replaced: When entries were replaced by one that is gone, by the ref of the entry.
+    """
 
     chronicle: Chronicle
     finder: Finder
+    replaced: Callable[[], Mapping[str, float]]
 
     def find(
         self,
@@ -168,32 +173,39 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
     def chains_of(self, events: Sequence[Event]) -> list[EventChain]:
         """What each entry replaced, and the newest that took its place, as chronicle has it now.
 
-        A link is looked up once, however many of the entries are of one chain. Raises: Unavailable.
+        Opens no index: a list asks for it too. Raises: Unavailable.
         """
+        from commonplace.search.chains import gone_links
+
         formers = self.chronicle.read_events([x.supersedes for x in events if x.supersedes])
         after: dict[str, Event | None] = {}
-        return [self._chain_of(event, formers, after) for event in events]
+        fresh = {event.id: event for event in events}
+        while fresh:
+            found = self.chronicle.find_successors([*fresh.values()])
+            after |= {each: found.get(each) for each in fresh}
+            fresh = {each.id: each for each in found.values() if each.id not in after}
+        gone = gone_links(self.replaced(), [event.ref for event in events])
+        return [self._chain_of(event, formers, after, gone) for event in events]
 
     def _chain_of(
-        self, event: Event, formers: Mapping[str, Event], after: dict[str, Event | None]
+        self,
+        event: Event,
+        formers: Mapping[str, Event],
+        after: Mapping[str, Event | None],
+        gone: Mapping[str, ChainLink],
     ) -> EventChain:
         replaces = replaced_by = None
         if former := event.supersedes:
             there = formers.get(former)
             replaces = ChainLink(ref=former, at=there.at if there else None)
         passed, newest = {event.id}, event
-        while True:
-            if newest.id not in after:
-                after[newest.id] = self.chronicle.find_successor(newest)
-            later = after[newest.id]
-            if later is None or later.id in passed:
-                break
+        while (later := after[newest.id]) is not None and later.id not in passed:
             passed.add(later.id)
             newest = later
         if newest is not event:
             replaced_by = ChainLink(ref=newest.ref, at=newest.at)
         else:
-            replaced_by = self.finder.gone_links([event.ref]).get(event.ref)
+            replaced_by = gone.get(event.ref)
         return EventChain(replaces, replaced_by)
 
     def find_same(self, question: AskedWhen, *, limit: int) -> SameEvents:

@@ -21,7 +21,7 @@ from commonplace.services.chronicle.finding import ChronicleFinder
 from commonplace.services.times import naming, read_at, read_span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
@@ -99,6 +99,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         folder: Where in the project the work is done: there a `.chronicle` is looked for.
         home: The user's, at which that search ends.
         trusted: Which of the project logs the user has allowed.
+        replaced: When entries were replaced by one that is gone, by the ref of the entry.
     """
 
     chronicle: Chronicle
@@ -110,6 +111,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
     folder: Path | None
     home: Path | None
     trusted: TrustedLogs
+    replaced: Callable[[], Mapping[str, float]]
 
     def add(
         self,
@@ -210,7 +212,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
     @property
     def searches(self) -> ChronicleFinder:
         """Searches over the entries."""
-        return ChronicleFinder(chronicle=self.chronicle, finder=self.finder)
+        return ChronicleFinder(chronicle=self.chronicle, finder=self.finder, replaced=self.replaced)
 
     def search(
         self,

@@ -146,8 +146,10 @@ class ChronicleTools:
 
         Use it for 'show my recent work'. Returns entries with time, tags, folder and id.
         """
-        page = self._service().chronicle.list_events(limit=limit, cursor=cursor)
-        return self._listed(page.events, cursor=page.cursor)
+        service = self._service()
+        page = service.chronicle.list_events(limit=limit, cursor=cursor)
+        chains = service.searches.chains_of(page.events)
+        return self._listed(page.events, cursor=page.cursor, hits=chains)
 
     def search_entries(
         self,
@@ -176,7 +178,8 @@ class ChronicleTools:
             page = service.chronicle.list_events(
                 limit=limit, within=interval, tags=tags, cursor=cursor
             )
-            return self._listed(page.events, cursor=page.cursor, interval=interval)
+            chains = service.searches.chains_of(page.events)
+            return self._listed(page.events, cursor=page.cursor, interval=interval, hits=chains)
         found = service.search(
             text, tags=tags, interval=interval, limit=limit, cursor=cursor, before=before
         )
