@@ -179,6 +179,21 @@ def test_what_we_do_in_place_chronicle_lists_and_finds(generation, path):
     assert chronicle.problems() == []
 
 
+@pytest.mark.parametrize("has_words", [True, False], ids=["by words", "by a pass"])
+def test_the_successors_of_many_are_found_at_once(has_words, path):
+    """Of each entry that was replaced; also where the word index cannot be relied on."""
+    chronicle = opened(make("D2", path))
+    olds = [chronicle.add_event(f"port {number}").event for number in range(3)]
+    news = [chronicle.supersede_event(old.ref, f"{old.message}!").event for old in olds[:2]]
+    if not has_words:
+        with sqlite3.connect(path) as conn:
+            conn.execute("DROP TRIGGER entries_au")
+        conn.close()
+        chronicle = opened(path)
+    found = chronicle.find_successors([*olds, *news])
+    assert found == {olds[0].id: news[0], olds[1].id: news[1]}
+
+
 def test_the_first_write_makes_a_d1_whole(path):
     """Columns, index and the narrower trigger, and every instant that a text names."""
     chronicle = opened(make("D1", path))

@@ -345,3 +345,12 @@ def test_a_name_that_a_killed_write_holds_is_given_up(folder):
     path.write_bytes(b"")
     again = opened(folder).add_event("shipped it", idempotency_key="one")
     assert (again.event.id, path.read_bytes()) == (made.event.id, whole)
+
+
+def test_the_successors_of_many_are_found_at_once(folder):
+    """Of each entry that was replaced."""
+    chronicle = opened(folder)
+    olds = [chronicle.add_event(f"port {number}").event for number in range(3)]
+    news = [chronicle.supersede_event(old.ref, f"{old.message}!").event for old in olds[:2]]
+    found = chronicle.find_successors([*olds, *news])
+    assert found == {olds[0].id: news[0], olds[1].id: news[1]}
