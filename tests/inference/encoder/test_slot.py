@@ -243,6 +243,27 @@ def test_a_process_may_end_while_the_encoder_loads(tmp_path, patience_s):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_process_may_end_in_the_moment_an_encoder_is_made(tmp_path):
+    """What the end breaks off is not the load's own first run: that is no failure to report."""
+    minilm_weights(tmp_path)
+    code = (
+        "import atexit, sys; from pathlib import Path;"
+        "from commonplace.inference.encoder.slot import BackgroundEncoder;"
+        "from commonplace.inference.encoder.profiles import MINILM, find_weights;"
+        "import commonplace.inference.encoder.encoder;"
+        f"home = Path({str(tmp_path)!r});"
+        "slot = BackgroundEncoder(lambda: find_weights(MINILM, home=home), home=home);"
+        "slot.start(); started = atexit._ncallbacks();\n"
+        "while atexit._ncallbacks() < started + 2: pass"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_process_may_end_while_a_thread_encodes(tmp_path):
     """A background thread with hours of work is no reason to crash or to stay."""
     minilm_weights(tmp_path)

@@ -204,6 +204,7 @@ def load_encoder(weights: Weights) -> OnnxEncoder:
             hint="Run `commonplace model fetch`.",
             place=weights.tokenizer.parent,
         ) from exc
-    encoder = OnnxEncoder(weights, graph, tokens)
-    encoder.encode_query("")  # the first run allocates, and shows a model of another shape
-    return encoder
+    # The first run allocates, and shows a model of another shape. No end of the process breaks it
+    # off, as it does the runs of an encoder: it belongs to the load, which the end waits for.
+    graph.vectors([tokens.ids("")])
+    return OnnxEncoder(weights, graph, tokens)

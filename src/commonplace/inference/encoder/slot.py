@@ -28,8 +28,8 @@ RETRY_S = 3.0
 FETCH_RETRY_S = 60.0
 """The same where looking for them itself failed: a download that is not answered takes its time."""
 
-EXIT_WAIT_S = 2.0
-"""The most that the end of the process waits for a load."""
+EXIT_WAIT_S = 10.0
+"""The most that the end of the process waits for a load, of 0.3 s on a machine that is not busy."""
 
 _NOT_STARTED = "The encoder has not been started."
 _LOADING = "The encoder is still loading."
@@ -85,7 +85,6 @@ class BackgroundEncoder:
                 return
             if self._ended_at is None:
                 self._reason = _LOADING
-            if self._ended_at is None:
                 # A daemon thread inside native code when the interpreter goes away aborts the
                 # process: the end waits for a load under way (0.3 s) and lets no other begin.
                 atexit.register(self._native.acquire, timeout=EXIT_WAIT_S)
