@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
+import weakref
 from itertools import pairwise
 
 import numpy as np
@@ -209,6 +211,18 @@ def test_a_process_may_end_while_it_encodes(tmp_path):
     command = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_an_encoder_that_is_no_longer_used_gives_its_memory_back(tmp_path):
+    """Nothing that waits for the end of the process keeps the 90 MB of a model until then."""
+    encoder = load_encoder(small_weights(write_published(tmp_path / "w"), tmp_path))
+    encoder.encode_in_background(["sea"])
+    graph = weakref.ref(encoder._graph)
+
+    del encoder
+    gc.collect()
+
+    assert graph() is None
 
 
 def test_what_breaks_aside_is_raised(tmp_path):

@@ -247,14 +247,19 @@ def test_a_process_may_end_in_the_moment_an_encoder_is_made(tmp_path):
     """What the end breaks off is not the load's own first run: that is no failure to report."""
     minilm_weights(tmp_path)
     code = (
-        "import atexit, sys; from pathlib import Path;"
+        "import threading; from pathlib import Path;"
         "from commonplace.inference.encoder.slot import BackgroundEncoder;"
         "from commonplace.inference.encoder.profiles import MINILM, find_weights;"
-        "import commonplace.inference.encoder.encoder;"
+        "from commonplace.inference.encoder import encoder;"
+        "made = threading.Event()\n"
+        "class Slow(encoder.OnnxEncoder):\n"
+        "    def __init__(self, *given):\n"
+        "        super().__init__(*given); made.set()\n"
+        "        while not self._aside._ending: pass\n"
+        "encoder.OnnxEncoder = Slow;"
         f"home = Path({str(tmp_path)!r});"
         "slot = BackgroundEncoder(lambda: find_weights(MINILM, home=home), home=home);"
-        "slot.start(); started = atexit._ncallbacks();\n"
-        "while atexit._ncallbacks() < started + 2: pass"
+        f"slot.start(); assert made.wait({PATIENCE_S})"
     )
 
     done = subprocess.run(

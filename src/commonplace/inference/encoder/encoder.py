@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -111,9 +112,8 @@ class _Runner:
         self._threads = count_threads()
         self._turns = threading.Semaphore(self._threads)
         self._ending = False
-        # The end of the process takes every turn: a background thread in the middle of native code
-        # would abort it, one that waits for its turn does not.
-        atexit.register(self._end)
+        with _RUNNERS_LOCK:
+            _RUNNERS.add(self)
 
     def vectors(self, rows: Sequence[list[int]], dimensions: int) -> Vector:
         """(n, dimensions) float32, in the order given. Raises: what the graph raises."""
@@ -168,12 +168,30 @@ class _Runner:
                 nice = os.getpriority(os.PRIO_PROCESS, me) + self._niceness
                 os.setpriority(os.PRIO_PROCESS, me, nice)
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Break off what runs and let nothing begin; wait at most `EXIT_WAIT_S` for it."""
         self._ending = True
         self._graph.break_off()
         deadline = time.monotonic() + EXIT_WAIT_S
         for _ in range(self._threads):
             self._turns.acquire(timeout=max(deadline - time.monotonic(), 0.0))
+
+
+# Weak references: the memory of an encoder that is no longer used is given back.
+_RUNNERS: weakref.WeakSet[_Runner] = weakref.WeakSet()
+_RUNNERS_LOCK = threading.Lock()
+
+
+@atexit.register
+def _end_runners() -> None:
+    """Take every turn: a background thread in native code would abort the process at its end.
+
+    One that waits for its turn does not.
+    """
+    with _RUNNERS_LOCK:
+        runners = list(_RUNNERS)
+    for runner in runners:
+        runner.end()
 
 
 def batches(lengths: Sequence[int], *, budget: int = BATCH_TOKENS) -> Iterator[list[int]]:

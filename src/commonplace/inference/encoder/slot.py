@@ -31,6 +31,11 @@ FETCH_RETRY_S = 60.0
 EXIT_WAIT_S = 10.0
 """The most that the end of the process waits for a load, of 0.3 s on a machine that is not busy."""
 
+# One load at a time. A daemon thread inside native code when the interpreter goes away aborts the
+# process: its end waits for the load under way (0.3 s), and lets no other begin.
+_LOADS = threading.Lock()
+atexit.register(_LOADS.acquire, timeout=EXIT_WAIT_S)
+
 _NOT_STARTED = "The encoder has not been started."
 _LOADING = "The encoder is still loading."
 _CLOSED = "The encoder is closed."
@@ -70,7 +75,6 @@ class BackgroundEncoder:
         self._retry_s = retry_s
         self._shows_paths = shows_paths
         self._changed = threading.Condition()
-        self._native = threading.Lock()
         self._thread: threading.Thread | None = None
         self._encoder: Encoder | None = None
         self._reason = _NOT_STARTED
@@ -85,9 +89,6 @@ class BackgroundEncoder:
                 return
             if self._ended_at is None:
                 self._reason = _LOADING
-                # A daemon thread inside native code when the interpreter goes away aborts the
-                # process: the end waits for a load under way (0.3 s) and lets no other begin.
-                atexit.register(self._native.acquire, timeout=EXIT_WAIT_S)
             self._thread = threading.Thread(target=self._run, name="encoder", daemon=True)
             self._thread.start()
 
@@ -158,7 +159,7 @@ class BackgroundEncoder:
         if isinstance(found, Missing):
             _LOG.warning("%s", found.located)
             return None, found.located if self._shows_paths else found.reason
-        with self._native:
+        with _LOADS:
             encoder = self._load(found)
         trust(found, self._home)
         return encoder, ""
