@@ -11,6 +11,7 @@ from commonplace.core.errors import NotFound
 from commonplace.journals.memory.records import RecordDraft
 from commonplace.testing import HashingEncoder, ReadySlot
 from commonplace.tools.answers import written_refs
+from commonplace.tools.recall.status import status_answer
 
 
 @pytest.fixture
@@ -41,7 +42,8 @@ def test_one_question_finds_what_lies_in_both(app, database):
     scores = [hit["score"] for hit in found]
     assert scores == sorted(scores, reverse=True)
     counted = {
-        each["journal"]: each["entries"] for each in app.recall.tools.status().facts["journals"]
+        each["journal"]: each["entries"]
+        for each in status_answer(app.recall.status()).facts["journals"]
     }
     assert (counted["chronicle"], counted["memory"]) == (1, 2)
     for hit in found[:2]:

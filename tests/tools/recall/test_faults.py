@@ -13,6 +13,7 @@ from tests.tools.recall_world import RecallWorld, ask, refs
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.search import policy
+from commonplace.tools.recall.status import status_answer
 
 PRIVATE, CHRONICLE = "The harbour felt quiet.", "painted the harbour wall"
 
@@ -170,7 +171,7 @@ def test_a_locked_chronicle_is_waited_for_once(world, monkeypatch):
             assert len(refs(answer)) == 2
             assert answer.facts["missing"] == ["chronicle"]
             assert "chronicle does not answer" in answer.facts["notes"][0]
-        status = app.recall.tools.status()
+        status = status_answer(app.recall.status())
         assert "chronicle does not answer" in status.text
     app = world.open()
     answer = ask(app, "recall", query="harbour wall", limit=1)
@@ -194,7 +195,7 @@ def test_status_tells_of_what_is_broken_and_counts_the_rest(world, broken):
         shutil.rmtree(index)
         index.write_text("in the way")
     app = world.open()
-    answer = app.recall.tools.status()
+    answer = status_answer(app.recall.status())
     lines = {row["journal"]: row for row in answer.facts["journals"]}
     assert [*lines] == ["private", "chronicle"]
     known = broken != "index"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from commonplace.services.imports.tally import ImportTally
     from commonplace.services.projects import ProjectService
     from commonplace.services.recall.service import RecallService
+    from commonplace.services.recall.status import StatusService
     from commonplace.services.transcripts.safety import Safety
     from commonplace.tools.recall.tools import RecallTools
     from commonplace.tools.toolset import Toolset
@@ -70,7 +71,7 @@ class RecallWiring:
         from commonplace.tools.amend import AmendTools
         from commonplace.tools.recall.tools import RecallTools
 
-        return RecallTools(service=self.service, amend=AmendTools(self._amend))
+        return RecallTools(service=self.service, status=self.status, amend=AmendTools(self._amend))
 
     def service(self) -> RecallService:
         """The verbs over all journals; made again once there is a journal that was not there."""
@@ -104,6 +105,31 @@ class RecallWiring:
             lost=lost,
             encoder=context.shared.encoder_state,
             clock=context.clock,
+            zone=context.settings.timezone,
+            shows_paths=context.shows_paths,
+        )
+
+    def status(self) -> StatusService:
+        """What tells the state of all journals as they are now."""
+        from commonplace.services.recall.status import StatusService
+
+        there: list[str] = []
+        lost: dict[str, str] = {}
+        for each in self._journals:
+            if not each.is_there():
+                continue
+            there.append(each.name)
+            try:
+                each.sources()
+            except CommonplaceError as exc:
+                lost[each.name] = exc.explained(shows_paths=self._context.shows_paths)
+        context = self._context
+        return StatusService(
+            filing=context.filing,
+            index=self._searched()[1],
+            journals=there,
+            lost=lost,
+            encoder=context.shared.encoder_state,
             zone=context.settings.timezone,
             shows_paths=context.shows_paths,
             project=self._project,

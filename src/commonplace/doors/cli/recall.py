@@ -100,5 +100,7 @@ def open_ref(ref: str, for_model: bool, as_json: bool) -> None:
 @common_options
 def status(as_json: bool) -> None:
     """Show what each journal holds."""
+    from commonplace.tools.recall.status import status_answer
+
     with opened() as app:
-        show(app.recall.tools.status(), as_json)
+        show(status_answer(app.recall.status()), as_json)

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from commonplace.core.values import EncoderState, Found, Hit, Page, Replacement
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
-    from commonplace.services.backup.copies import MadeCopy
-    from commonplace.services.imports.tally import ImportCount
-    from commonplace.services.projects import ProjectService
-    from commonplace.services.transcripts.safety import Safety
 
 
 class RecallQuestion(Struct, frozen=True, kw_only=True):
@@ -107,12 +103,6 @@ class RecallService(Struct, frozen=True, kw_only=True):
         journals: What opens the refs of each journal, by its name.
         lost: The journals that cannot even be opened, and why.
         shows_paths: Whether the caller can use a path of this machine.
-        project: The project that work is done in, for `status`; answers None where there is none.
-        sessions: How many sessions of this machine's clients are safe, for `status`; answers None
-            where the owner may not know.
-        imported: How much was ever imported from other programs, for `status`.
-        last_backup: The newest backup, for `status`; None where none was noted.
-        left_out: What project files asked for and did not get, for `status`.
     """
 
     finder: Finder
@@ -124,11 +114,6 @@ class RecallService(Struct, frozen=True, kw_only=True):
     clock: Clock
     zone: tzinfo
     shows_paths: bool = True
-    project: Callable[[], ProjectService | None] = lambda: None
-    sessions: Callable[[], Safety | None] = lambda: None
-    imported: Callable[[], Sequence[ImportCount]] = lambda: ()
-    last_backup: Callable[[], MadeCopy | None] = lambda: None
-    left_out: tuple[str, ...] = ()
 
     def recall(self, query: str, *, when: str, within: Filter, limit: int) -> EntriesRecalled:
         """Search all journals for what a question is about, with the time that it names.

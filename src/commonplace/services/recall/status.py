@@ -15,14 +15,15 @@ from commonplace.core.ports import Tallying
 from commonplace.search import policy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime, tzinfo
 
+    from commonplace.core.ports import Searched
     from commonplace.core.values import EncoderState, Tally
+    from commonplace.search.filing.filing import Filing
     from commonplace.services.backup.copies import MadeCopy
     from commonplace.services.imports.tally import ImportCount
-    from commonplace.services.projects import ProjectState
-    from commonplace.services.recall.service import RecallService
+    from commonplace.services.projects import ProjectService, ProjectState
     from commonplace.services.transcripts.safety import Safety
 
 
@@ -72,47 +73,86 @@ class RecallStatus(Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...]
 
 
-def read_status(service: RecallService, *, sweeps: bool = False) -> RecallStatus:
-    """The state of each journal, the index and the encoder; never raises for a part.
+class StatusService(Struct, frozen=True, kw_only=True):
+    """What tells the state of all journals of one owner; opens none but to follow it.
 
-    sweeps: Whether edits in place are looked for as well, however long that takes.
+    Attributes:
+        journals: The names of those that are there.
+        lost: The journals that cannot even be found, and why.
+        project: The project that work is done in; answers None where there is none.
+        sessions: How many sessions of this machine's clients are safe; answers None where the
+            owner may not know.
+        imported: How much was ever imported from other programs.
+        last_backup: The newest backup; answers None where none was noted.
+        left_out: What project files asked for and did not get.
     """
-    encoder = service.encoder()
-    trouble: dict[str, str] = {}
-    tallies: dict[str, list[Tally]] = {}
-    size: int | None = None
-    try:
-        if sweeps:
-            service.filing.sweep()
-        else:
-            service.filing.refresh(policy.FILING_WAIT_S)
-        if isinstance(service.index, Tallying):
-            for each in service.index.tally(encoder.identity):
-                tallies.setdefault(each.journal, []).append(each)
-        size = service.index.counts(encoder.identity).bytes
-    except CommonplaceError as exc:
-        trouble["index"] = exc.explained(shows_paths=service.shows_paths)
-    trouble |= {each.journal: each.why for each in reversed(service.filing.behind())}
-    trouble |= service.lost
-    names = dict.fromkeys([*service.journals, *service.lost, *tallies])
-    return RecallStatus(
-        journals=tuple(
-            _journal_status(
-                name,
-                None if size is None else tallies.get(name, ()),
-                trouble=trouble.get(name, ""),
-            )
-            for name in names
-        ),
-        index_bytes=size,
-        index_trouble=trouble.get("index", ""),
-        encoder=encoder,
-        project=_project(service),
-        sessions=_sessions(service),
-        imported=service.imported(),
-        last_backup=service.last_backup(),
-        left_out=service.left_out,
-    )
+
+    filing: Filing
+    index: Searched
+    journals: Sequence[str]
+    lost: Mapping[str, str]
+    encoder: Callable[[], EncoderState]
+    zone: tzinfo
+    shows_paths: bool
+    project: Callable[[], ProjectService | None]
+    sessions: Callable[[], Safety | None]
+    imported: Callable[[], Sequence[ImportCount]]
+    last_backup: Callable[[], MadeCopy | None]
+    left_out: tuple[str, ...]
+
+    def read(self, *, sweeps: bool = False) -> RecallStatus:
+        """The state of each journal, the index and the encoder; never raises for a part.
+
+        sweeps: Whether edits in place are looked for as well, however long that takes.
+        """
+        encoder = self.encoder()
+        trouble: dict[str, str] = {}
+        tallies: dict[str, list[Tally]] = {}
+        size: int | None = None
+        try:
+            if sweeps:
+                self.filing.sweep()
+            else:
+                self.filing.refresh(policy.FILING_WAIT_S)
+            if isinstance(self.index, Tallying):
+                for each in self.index.tally(encoder.identity):
+                    tallies.setdefault(each.journal, []).append(each)
+            size = self.index.counts(encoder.identity).bytes
+        except CommonplaceError as exc:
+            trouble["index"] = exc.explained(shows_paths=self.shows_paths)
+        trouble |= {each.journal: each.why for each in reversed(self.filing.behind())}
+        trouble |= self.lost
+        names = dict.fromkeys([*self.journals, *self.lost, *tallies])
+        return RecallStatus(
+            journals=tuple(
+                _journal_status(
+                    name,
+                    None if size is None else tallies.get(name, ()),
+                    trouble=trouble.get(name, ""),
+                )
+                for name in names
+            ),
+            index_bytes=size,
+            index_trouble=trouble.get("index", ""),
+            encoder=encoder,
+            project=self._project(),
+            sessions=self._sessions(),
+            imported=self.imported(),
+            last_backup=self.last_backup(),
+            left_out=self.left_out,
+        )
+
+    def _sessions(self) -> Safety | None:
+        try:
+            return self.sessions()
+        except (CommonplaceError, OSError):
+            return None
+
+    def _project(self) -> ProjectState | None:
+        with suppress(CommonplaceError):  # the private journal, if it is that, is named above
+            project = self.project()
+            return project.state() if project else None
+        return None
 
 
 def _journal_status(name: str, tallies: Sequence[Tally] | None, *, trouble: str) -> JournalStatus:
@@ -131,17 +171,3 @@ def _journal_status(name: str, tallies: Sequence[Tally] | None, *, trouble: str)
         last_write=max((each.newest for each in written if each.newest), default=None),
         trouble=trouble,
     )
-
-
-def _sessions(service: RecallService) -> Safety | None:
-    try:
-        return service.sessions()
-    except (CommonplaceError, OSError):
-        return None
-
-
-def _project(service: RecallService) -> ProjectState | None:
-    with suppress(CommonplaceError):  # the private journal, if it is that, is named above
-        project = service.project()
-        return project.state() if project else None
-    return None

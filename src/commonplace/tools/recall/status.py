@@ -11,28 +11,26 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import visible_line
 from commonplace.core.values import Answer
-from commonplace.services.recall.status import read_status
 from commonplace.tools.projects import project_facts, project_lines
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from commonplace.services.recall.service import RecallService
-    from commonplace.services.recall.status import RecallStatus
+    from commonplace.services.recall.status import RecallStatus, StatusService
     from commonplace.services.transcripts.safety import Safety
 
 _HEAD = ("JOURNAL", "ENTRIES", "PENDING", "LAST WRITE")
 _MEGABYTE = 1_000_000
 
 
-def status_page(service: RecallService) -> str:
+def status_page(service: StatusService) -> str:
     """The facts of `status_answer` as JSON."""
-    return json.dumps(_facts(read_status(service)), ensure_ascii=False, indent=2)
+    return json.dumps(_facts(service.read()), ensure_ascii=False, indent=2)
 
 
-def status_answer(service: RecallService) -> Answer:
+def status_answer(service: StatusService) -> Answer:
     """A line for each journal, the index's size and the encoder's state, after a sweep."""
-    status = read_status(service, sweeps=True)
+    status = service.read(sweeps=True)
     return Answer(text="\n".join(_lines(status, service.zone)), facts=_facts(status))
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.services.recall.service import EntriesRecalled, RecallService
+    from commonplace.services.recall.status import StatusService
     from commonplace.tools.amend import AmendTools
 
 NOTHING = "No entries found."
@@ -54,11 +55,18 @@ class RecallTools:
 
     Args:
         service: Made at the first call of a tool, so that listing the tools opens nothing.
+        status: What the page on the state of all journals is made from.
         amend: What corrects an entry by its ref.
     """
 
-    def __init__(self, service: Callable[[], RecallService], amend: AmendTools) -> None:
+    def __init__(
+        self,
+        service: Callable[[], RecallService],
+        status: Callable[[], StatusService],
+        amend: AmendTools,
+    ) -> None:
         self._service = service
+        self._status = status
         self._amend = amend
 
     @property
@@ -183,13 +191,7 @@ class RecallTools:
     def _status_page(self) -> str:
         from commonplace.tools.recall.status import status_page
 
-        return status_page(self._service())
-
-    def status(self) -> Answer:
-        """What each journal holds and what is pending; for people, no model is offered this."""
-        from commonplace.tools.recall.status import status_answer
-
-        return status_answer(self._service())
+        return status_page(self._status())
 
 
 def _filter(service: RecallService, journals: Sequence[str], kinds: Sequence[str]) -> Filter:

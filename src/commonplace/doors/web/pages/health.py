@@ -14,7 +14,6 @@ from commonplace.doors import entry_point
 from commonplace.doors.installed import installed_version
 from commonplace.doors.last_examination import keep_examination
 from commonplace.doors.web.visit import Download, Redirect, WebPage
-from commonplace.services.recall.status import read_status
 
 if TYPE_CHECKING:
     from commonplace.doors.web.visit import Visit
@@ -25,7 +24,7 @@ _HIDDEN = "(set, not shown)"
 def health(visit: Visit) -> WebPage:
     """What each journal holds, the encoder, the index, the disk, the clients, the settings."""
     app = visit.app
-    status = read_status(app.recall.service())
+    status = app.recall.status().read()
     usage = shutil.disk_usage(app.settings.home if app.settings.home.exists() else "/")
     is_whole = visit.shows_paths
     clients = []
