@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from commonplace.app.cached import locked_cached_property
+from commonplace.app.context import late_source
 from commonplace.core.files import may_exist
 from commonplace.core.values import Problem
 
@@ -84,14 +85,21 @@ class TranscriptWiring:
 
         Raises: Unavailable where what is kept cannot be read.
         """
-        from commonplace.services.transcripts.safety import read_safety
+        from commonplace.services.transcripts.safety import (
+            NONE,
+            clients_with_sessions,
+            read_safety,
+        )
 
         context = self._context
         if context.user_home is None or not context.shows_paths:
             return None
+        home = str(context.user_home)
+        if not self.is_there() and not clients_with_sessions(home, os.environ):
+            return NONE
         return read_safety(
             self.store,
-            home=str(context.user_home),
+            home=home,
             environ=os.environ,
             now=context.clock().timestamp(),
             subagents=context.settings.transcripts.subagents,
@@ -130,9 +138,8 @@ class TranscriptWiring:
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if the first session is kept while a server runs."""
-        return [self._source]
+        return [late_source(self, self._source)]
 
-    @locked_cached_property
     def _source(self) -> Source:
         from commonplace.journals.transcripts.source import TranscriptSource
 

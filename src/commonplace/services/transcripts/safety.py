@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.journals.transcripts.clients import LINE_CLIENTS, document_client, line_client
-from commonplace.journals.transcripts.copying import copied_from, is_whole
+from commonplace.journals.transcripts.clients import (
+    LINE_CLIENTS,
+    document_client,
+    line_client,
+    session_folders,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,6 +65,24 @@ class Safety(Struct, frozen=True, kw_only=True):
             self.days_left, f"in {self.days_left} days"
         )
         return f"{said}; Claude Code deletes the oldest {when}."
+
+
+NONE = Safety(safe=0, waiting=0, days_left=None)
+"""Where no session is kept, and no client has any."""
+
+
+def clients_with_sessions(home: str, environ: Mapping[str, str]) -> list[str]:
+    """The clients that keep sessions on this machine, so that no other needs to be imported.
+
+    Args:
+        home: The user's home folder.
+        environ: The environment's variables, which may say where clients keep theirs.
+    """
+    return [
+        client
+        for client in LOOKED_AT
+        if any(map(os.path.isdir, session_folders(client, home, environ)))
+    ]
 
 
 def read_safety(
@@ -123,7 +145,7 @@ def _originals(
     home: str, environ: Mapping[str, str], *, subagents: bool
 ) -> Iterator[tuple[str, str, str]]:
     """Client, path and session of each original that has something in it."""
-    for client in LOOKED_AT:
+    for client in clients_with_sessions(home, environ):
         module = line_client(client) if client in LINE_CLIENTS else document_client(client)
         for path, session in module.originals(home, environ):
             if subagents or not os.path.basename(path).startswith("agent-"):
@@ -131,6 +153,8 @@ def _originals(
 
 
 def _is_behind(store: TranscriptStore, client: str, path: str, size: int) -> bool:
+    from commonplace.journals.transcripts.copying import copied_from, is_whole
+
     offset, fingerprint = copied_from(store, path)
     if client in LINE_CLIENTS:
         return not is_whole(offset, fingerprint, size)

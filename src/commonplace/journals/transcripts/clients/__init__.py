@@ -5,8 +5,11 @@ Imports no client before it is asked for: a hook needs one of them.
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from commonplace.journals.transcripts.clients.original import DocumentClient, LineClient
@@ -26,6 +29,25 @@ LINE_CLIENTS = ("claude-code", "codex")
 
 EXPORTED = ("claude-ai", "chatgpt")
 """Those of which this machine has nothing but an export that the user asked for."""
+
+_FOLDERS = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", ("projects",)),
+    "codex": ("CODEX_HOME", ".codex", ("sessions", "archived_sessions")),
+    "gemini": ("GEMINI_CLI_HOME", "", (os.path.join(".gemini", "tmp"),)),
+}
+
+
+def session_folders(name: str, home: str, environ: Mapping[str, str]) -> list[str]:
+    """Where a client keeps a file for each session of this machine's user, whether it is there.
+
+    Args:
+        name: One of Claude Code, Codex and Gemini CLI; KeyError for any other.
+        home: The user's home folder.
+        environ: The environment's variables, of which each client has one for another place.
+    """
+    variable, place, folders = _FOLDERS[name]
+    root = environ.get(variable) or os.path.join(home, place)
+    return [os.path.join(root, folder) for folder in folders]
 
 
 def line_client(name: str) -> LineClient:

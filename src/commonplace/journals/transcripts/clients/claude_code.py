@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 
+from commonplace.journals.transcripts.clients import session_folders
 from commonplace.journals.transcripts.clients.original import (
     UNKNOWN,
     Conversation,
@@ -45,8 +46,8 @@ _BLOCKS = frozenset(
 
 def originals(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The path and the session of each file of this machine's user."""
-    folder = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-    return originals_in(os.path.join(folder, "projects"))
+    for folder in session_folders("claude-code", home, environ):
+        yield from originals_in(folder)
 
 
 def originals_in(folder: str) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ import json
 import os
 import re
 
+from commonplace.journals.transcripts.clients import session_folders
 from commonplace.journals.transcripts.clients.original import (
     UNKNOWN,
     Conversation,
@@ -50,9 +51,8 @@ _ADDED = ("agents_md.", "environments.", "skills.", "plugins.", "apps.", "hooks.
 
 def originals(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The path and the session of each file of this machine's user, the archived ones too."""
-    folder = environ.get("CODEX_HOME") or os.path.join(home, ".codex")
-    for name in ("sessions", "archived_sessions"):
-        yield from originals_in(os.path.join(folder, name))
+    for folder in session_folders("codex", home, environ):
+        yield from originals_in(folder)
 
 
 def originals_in(folder: str) -> Iterator[tuple[str, str]]:

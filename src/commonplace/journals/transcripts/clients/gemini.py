@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 
+from commonplace.journals.transcripts.clients import session_folders
 from commonplace.journals.transcripts.clients.json_documents import list_values
 from commonplace.journals.transcripts.clients.json_lines import json_lines, open_regular
 from commonplace.journals.transcripts.clients.original import (
@@ -40,8 +41,8 @@ stamp = stamp_of
 
 def originals(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The path and the session of each file of this machine's user."""
-    home = environ.get("GEMINI_CLI_HOME") or home
-    return originals_in(os.path.join(home, ".gemini", "tmp"))
+    for folder in session_folders("gemini", home, environ):
+        yield from originals_in(folder)
 
 
 def originals_in(folder: str) -> Iterator[tuple[str, str]]:
