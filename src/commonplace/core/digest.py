@@ -18,6 +18,8 @@ try:
 except ImportError:
     from hashlib import blake2b
 
+__all__ = ["blake2b_hex", "sha256", "sha256_hex"]
+
 
 def sha256_hex(content: bytes) -> str:
     """The sha256 of these bytes in hexadecimal digits."""

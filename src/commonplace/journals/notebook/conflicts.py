@@ -5,12 +5,12 @@ Never forgets a text before the branch holds what became of it.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.text import opening
 from commonplace.journals.git.history import parse_commit
@@ -74,7 +74,7 @@ class OverviewClash(Struct, frozen=True, kw_only=True):
 def clash_key(clash: Clash) -> str:
     """The name under which a clash is kept: the same texts of one section are one clash."""
     said = f"{clash.section}\0{clash.base}\0{clash.ours}"
-    return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return sha256_hex(said.encode("utf-8", "surrogateescape"))[:16]
 
 
 def clash_draft(clash: Clash, signature: Signature, *, merge: str) -> CommitDraft:

@@ -5,7 +5,6 @@ Pure; what is rendered here is read back as it was written. Never asks git to re
 
 from __future__ import annotations
 
-import hashlib
 import re
 import uuid
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Invalid
 from commonplace.core.text import first_words, well_formed
 from commonplace.journals.notebook.names import SUFFIX, file_of, find_section
@@ -130,7 +130,7 @@ def ref_of(section: str, entry_id: str = "") -> str:
 
 def version_of(overview: str) -> str:
     """The version of an overview, as it is read: the first 12 hex digits of its sha256."""
-    return hashlib.sha256(well_formed(overview).encode()).hexdigest()[:12]
+    return sha256_hex(well_formed(overview).encode())[:12]
 
 
 def parse_file(content: bytes, *, errors: str = "replace") -> SectionFile:

@@ -6,7 +6,6 @@ Derived from git alone; never holds an entry's text beyond its summary. May be d
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import threading
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, field
 
+from commonplace.core.digest import sha256
 from commonplace.core.errors import Corrupted, Unavailable
 from commonplace.core.files import make_folder
 from commonplace.db.queries import read_queries
@@ -189,12 +189,13 @@ class Ledger:
 
     def digest(self) -> str:
         """What it holds, as a hash: two ledgers that answer alike have the same one."""
-        made = hashlib.sha256()
+        made = sha256()
         with self._open().using() as conn, translated(self._path):
             for query in ("all_entries", "all_moves"):
                 for row in conn.execute(_sql()[query]):
                     made.update(repr(row).encode("utf-8", "surrogateescape"))
-        return made.hexdigest()
+        digest: str = made.hexdigest()
+        return digest
 
     def catch_up(self, to: str | None = None) -> str:
         """Read what the history has more, or has in another's place; the commit it is at then.

@@ -5,10 +5,10 @@ Never writes to the repository, and never logs an entry's text.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import local_date, render_date
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Doc, Drop, Put, superseding_tags
 from commonplace.journals.git.history import read_history
@@ -175,7 +175,6 @@ def entry_doc(notebook: NotebookReader, entry: NotebookEntry, *, section: str) -
     facts = (entry.at.isoformat(), section, entry.author, entry.work_context, entry.summary)
     tags = superseding_tags(former[0].ref if former else "")
     said = "\n".join((*facts, *tags, entry.text))
-    token = hashlib.sha256(said.encode("utf-8", "replace"))
     return Doc(
         ref=ref_of(section, entry.id),
         journal=JOURNAL,
@@ -183,7 +182,7 @@ def entry_doc(notebook: NotebookReader, entry: NotebookEntry, *, section: str) -
         kind=ENTRY,
         at=entry.at,
         text=entry_text(entry),
-        stamp=token.hexdigest()[:16],
+        stamp=sha256_hex(said.encode("utf-8", "replace"))[:16],
         headings=(entry.work_context,) if entry.work_context else (),
         tags=tags,
         author=entry.author_name,

@@ -6,7 +6,6 @@ branch and folder as they were where it fails. No commit gets another hash.
 
 from __future__ import annotations
 
-import hashlib
 import random
 import re
 import shutil
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import locked, make_folder
 from commonplace.journals.git.commit import BranchMoved, commit_chains
@@ -405,7 +405,7 @@ class Sync:
         return list_refs(self._repo, tracked).get(tracked, "")
 
     def _synced(self, remote: Remote) -> str:
-        place = hashlib.sha256(remote.address.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        place = sha256_hex(remote.address.encode("utf-8", "surrogateescape"))[:8]
         short = remote.branch.removeprefix("refs/heads/")
         return f"{_SYNCED}/{remote.name}@{place}/{short}"
 

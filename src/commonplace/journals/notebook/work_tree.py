@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import stat
@@ -504,6 +503,8 @@ def _has_crlf(content: bytes, name: str) -> bool:
 
 def blob_name(content: bytes, digits: int) -> str:
     """The name git gives to these bytes, in a repository whose names have so many digits."""
+    import hashlib
+
     made = hashlib.sha256() if digits == 64 else hashlib.sha1(usedforsecurity=False)  # noqa: PLR2004  git's two formats
     made.update(b"blob %d\0" % len(content) + content)
     return made.hexdigest()
