@@ -42,12 +42,8 @@ from commonplace.journals.chronicle.event import (
     parse_tag_filter,
     storable,
 )
-from commonplace.journals.chronicle.import_ids import is_uuid, new_drafts
 from commonplace.journals.chronicle.last_import import LastImport
-from commonplace.journals.chronicle.markdown_tree import ChronicleTree
-from commonplace.journals.chronicle.repair import find_problems, repair
 from commonplace.journals.chronicle.times import SECOND_NS, to_instant
-from commonplace.journals.chronicle.upgrade import Upgraded, upgrade
 from commonplace.journals.chronicle.words import Words
 
 if TYPE_CHECKING:
@@ -56,8 +52,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.values import Interval, Problem
+    from commonplace.journals.chronicle.markdown_tree import ChronicleTree
     from commonplace.journals.chronicle.places import ChroniclePlace
     from commonplace.journals.chronicle.spelling import Logged
+    from commonplace.journals.chronicle.upgrade import Upgraded
 
 __all__ = [
     "Addition",
@@ -69,7 +67,6 @@ __all__ = [
     "Mention",
     "TagCount",
     "TagFilter",
-    "Upgraded",
     "doc_of",
     "fold_tag",
     "parse_tag_filter",
@@ -162,11 +159,7 @@ class Chronicle:
         imported: Path | None = None,
         screen: Screen | None = None,
     ) -> None:
-        self._store: ChronicleDatabase | ChronicleTree = (
-            ChronicleTree(place.path, zone=zone, patience_s=patience_s)
-            if place.form == "tree"
-            else ChronicleDatabase(place.path, zone=zone, patience_s=patience_s)
-        )
+        self._store = _store_in(place, zone=zone, patience_s=patience_s)
         self._owner = owner
         self._clock = clock
         self._author = _as_written(author or Author())
@@ -267,6 +260,8 @@ class Chronicle:
         without a UUID gets an id that follows from it. progress: called with (done, still to do).
         Raises: Conflict for a storage that is only read, Denied, Unavailable; what is done stays.
         """
+        from commonplace.journals.chronicle.import_ids import is_uuid, new_drafts
+
         drafts = new_drafts(entries, self._events_around([x for x in entries if not is_uuid(x.id)]))
         # Exports begin with the newest: the order of writing is to be that of the time logged.
         now = to_instant(self._clock())
@@ -488,14 +483,20 @@ class Chronicle:
 
         May be called twice. Raises: Invalid, Denied, Unavailable; the original is then untouched.
         """
+        from commonplace.journals.chronicle.upgrade import upgrade
+
         return upgrade(self._store, self._clock())
 
     def problems(self) -> list[Problem]:
         """What is wrong with the storage now; reads everything, changes nothing."""
+        from commonplace.journals.chronicle.repair import find_problems
+
         return list(find_problems(self._store))
 
     def repair(self) -> list[str]:
         """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""
+        from commonplace.journals.chronicle.repair import repair
+
         return repair(self._store)
 
 
@@ -534,3 +535,13 @@ def _parse_cursor(cursor: str) -> tuple[int, int]:
     raise Invalid(
         f"Invalid cursor: {opening(cursor, 40)!a}.", hint="Use the one that the last page gave."
     )
+
+
+def _store_in(
+    place: ChroniclePlace, *, zone: tzinfo, patience_s: float
+) -> ChronicleDatabase | ChronicleTree:
+    if place.form == "tree":
+        from commonplace.journals.chronicle.markdown_tree import ChronicleTree
+
+        return ChronicleTree(place.path, zone=zone, patience_s=patience_s)
+    return ChronicleDatabase(place.path, zone=zone, patience_s=patience_s)

@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import tempfile
 from functools import cache
 from typing import IO, TYPE_CHECKING
@@ -212,6 +211,8 @@ class Git:
 
         Raises: as `run`, once the block has read everything.
         """
+        import subprocess  # 2 ms, and a command that finds nothing new in a notebook runs no git
+
         # Errors go to a file: a pipe that nobody reads would stop git once it is full.
         with tempfile.TemporaryFile() as errors:
             try:
@@ -327,6 +328,8 @@ def _run_to_end(
     is_remote: it has a session of its own, without a terminal to ask for a password on, and ends
     with all that it started.
     """
+    import subprocess  # as in `Git.stream`
+
     source: int | IO[bytes]
     if isinstance(stdin, bytes):
         given, source = stdin, subprocess.PIPE if stdin else subprocess.DEVNULL

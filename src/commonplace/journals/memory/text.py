@@ -5,7 +5,6 @@ Pure, and linear in the length of any text.
 
 from __future__ import annotations
 
-import html
 import re
 
 # Only names of HTML: `List<String>` and `<ann@example.org>` are text.
@@ -31,7 +30,9 @@ def normalised(text: str) -> str:
     if "<" in text:
         text = _TAG.sub(_without_tag, _without_hidden(text))
     if "&" in text:
-        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
+        from html import unescape
+
+        text = _ENTITY.sub(lambda found: unescape(found[0]), text)
     return " ".join(text.split())
 
 

@@ -56,7 +56,6 @@ from commonplace.journals.private.places import (
     read_entry,
 )
 from commonplace.journals.private.project_roots import ProjectRoots
-from commonplace.journals.private.repair import find_problems, repair_root
 from commonplace.journals.private.write import (
     ThoughtsWritten,
     ThoughtWriter,
@@ -470,11 +469,15 @@ class PrivateJournal:
 
     def problems(self) -> list[Problem]:
         """What is wrong in the folders now; reads every file, changes nothing."""
+        from commonplace.journals.private.repair import find_problems
+
         return [x for root in self._roots for x in find_problems(root, self.ignored)]
 
     def repair(self) -> list[str]:
         """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""
         remove_leftovers(self._keys)
+        from commonplace.journals.private.repair import repair_root
+
         return [x for root in self._roots for x in repair_root(root, self.ignored)]
 
 

@@ -41,7 +41,6 @@ from commonplace.journals.timeline.entry import (
     unpack_id,
 )
 from commonplace.journals.timeline.original import adopt, is_original
-from commonplace.journals.timeline.privacy_delete import erase, remove
 from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
@@ -368,6 +367,8 @@ class TimelineJournal:
             Conflict: The entry is another than the one that was read.
             NotFound; Invalid for a rollup; Unavailable.
         """
+        from commonplace.journals.timeline.privacy_delete import erase, remove
+
         entry_id = well_formed(entry_id)
         above: list[Rollup] = []
         with self.database.writing() as conn:
