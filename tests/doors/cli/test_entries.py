@@ -443,3 +443,22 @@ def _ref_of(*words):
     if "refs" in said:
         return said["refs"][0]
     return said["ref"] if "ref" in said else f"notebook:{said['id']}"
+
+
+@needs_terminal
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("chronicle", "add", "painted the pier"),
+        ("timeline", "add", "painted the pier"),
+        ("memory", "save", "todo", "paint the pier"),
+        ("notebook", "write", "harbour", "the pier is painted"),
+    ],
+)
+def test_what_was_written_is_named_within_a_line_and_opened_by_that_name(no_weights, words):
+    """48 of the 128 bits of an id are shown, and lead to the entry; off a terminal all are."""
+    said = on_screen(*words)
+    assert all(len(line) <= 80 for line in said.splitlines()), said
+    (ref,) = re.findall(rf"{words[0]}:\S*[0-9a-f]{{8}}-[0-9a-f]{{4}}\b", said)
+    assert "pier" in run("open", ref).output
+    assert re.search(rf"{words[0]}:\S*[0-9a-f]{{12}}\b", run(*words, "again").output)

@@ -34,6 +34,7 @@ from commonplace.doors.cli.frame import (
     list_options,
     show,
     show_list,
+    show_written,
     text_input,
     yes_option,
 )
@@ -120,7 +121,7 @@ def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given:
     MESSAGE is its words; without them it is read from stdin or your editor. `-` reads stdin.
     """
     arguments = {**given, "message": message_of(message), "tags": list(tags)}
-    show(call("add_entry", arguments, defers_filing=True), as_json)
+    show_written(call("add_entry", arguments, defers_filing=True), as_json)
 
 
 @chronicle.command(name="list")

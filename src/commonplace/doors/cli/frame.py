@@ -218,6 +218,22 @@ def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -
     _write(sys.stdout, shown_now(answer.text).removesuffix("\n"))
 
 
+def show_written(answer: Answer, as_json: bool, *, journal: str = "") -> None:
+    """Print what a write answers, on a terminal with short refs.
+
+    Args:
+        answer: Of the tool that wrote.
+        as_json: Whether --json was given.
+        journal: As for `show`.
+    """
+    if sys.stdout.isatty() and not as_json:
+        from commonplace.core.values import Answer
+        from commonplace.doors.cli.short_refs import shortened
+
+        answer = Answer(text=shortened(answer.text), facts=answer.facts)
+    show(answer, as_json, journal=journal)
+
+
 def list_form() -> str:
     """The form of a list that was asked for, by the name of its option; empty for the usual one."""
     form: str = click.get_current_context().meta.get(_FORM, "")

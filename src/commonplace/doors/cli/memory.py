@@ -33,6 +33,7 @@ from commonplace.doors.cli.frame import (
     settings,
     show,
     show_list,
+    show_written,
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting
@@ -171,7 +172,7 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
             saved = save_to(named)
         else:
             saved = find_entry(app, named, save_to, within=_records(kind))
-        show(saved, as_json)
+        show_written(saved, as_json)
 
 
 def _named_words(kind: str, text: str, given: Mapping[str, Any]) -> dict[str, str]:

@@ -33,6 +33,7 @@ from commonplace.doors.cli.frame import (
     list_options,
     show,
     show_list,
+    show_written,
     text_from_editor,
     text_input,
     working_folder,
@@ -144,7 +145,7 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
             text = _edited(overview, since)
             kept.enter_context(kept_if_refused(app, text))
             arguments |= _parted(text, overview, version)
-        show(written(app, tool, arguments, within=_ENTRIES), as_json, journal="notebook")
+        show_written(written(app, tool, arguments, within=_ENTRIES), as_json, journal="notebook")
 
 
 def _overview(app: App, section: str) -> tuple[str, str, str]:

@@ -31,6 +31,7 @@ from commonplace.doors.cli.frame import (
     list_options,
     show,
     show_list,
+    show_written,
     text_from_editor,
     text_input,
     yes_option,
@@ -109,7 +110,7 @@ def write(
         if category in thoughts:
             raise Invalid(f"{category} is given twice.", hint="Name another --category.")
         thoughts[category] = text_input(" ".join(text) if text else None)
-    show(call("process_thoughts", thoughts, defers_filing=True), as_json)
+    show_written(call("process_thoughts", thoughts, defers_filing=True), as_json)
 
 
 def _edited_thoughts(category: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.files import make_folder, remove_leftovers, replace_file
 from commonplace.core.owner_folders import make_owner_folder, owner_folder
 from commonplace.core.refs import bare_ref, look_up
+from commonplace.journals.table import JOURNALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -34,6 +35,10 @@ _SHORTEST = 4
 _PATHS = ("/", ".", "~", "\\")
 _NUMBER = re.compile(r"\d{1,3}")
 _FROM_THE_END = re.compile(r"-\d{1,3}")
+_UUID_OF_REF = re.compile(
+    rf"\b((?:{'|'.join(row.name for row in JOURNALS)}):(?:[^\s#]*[/#])?[0-9a-f]{{8}}-[0-9a-f]{{4}})"
+    r"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+)
 _MARK = "\ufdd0"
 """Stands before `-1` while click parses; Unicode has no such sign in any text."""
 
@@ -67,6 +72,14 @@ def _shown(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_shown(each) for each in value)
     return value.removeprefix(_MARK) if isinstance(value, str) else value
+
+
+def shortened(text: str) -> str:
+    """The text with a beginning of 48 bits in place of each UUID in a ref, for a terminal.
+
+    Such a beginning is one millisecond's, or drawn by lot: `whole_ref` finds the entry by it.
+    """
+    return _UUID_OF_REF.sub(r"\1", text)
 
 
 def is_number(named: str) -> bool:

@@ -35,6 +35,7 @@ from commonplace.doors.cli.frame import (
     show,
     show_list,
     show_page,
+    show_written,
     text_input,
     yes_option,
 )
@@ -132,7 +133,7 @@ def add(
         "content": text_input(" ".join(content) if content else None),
         "metadata": {**_object(metadata), **{key: x for key, x in named.items() if x}},
     }
-    show(call("timeline_add", arguments, defers_filing=True, within=_WRITTEN), as_json)
+    show_written(call("timeline_add", arguments, defers_filing=True, within=_WRITTEN), as_json)
 
 
 def _object(text: str) -> dict[str, Any]:
