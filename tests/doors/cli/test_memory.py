@@ -45,9 +45,25 @@ def test_a_to_do_is_done_by_a_short_form_of_its_ref(named):
     assert [line.endswith(" #done") for line in shown] == [x["done"] for x in items]
 
 
+def test_a_list_without_a_kind_is_of_every_kind_newest_first():
+    """What lies beyond the limit is announced; a cursor belongs to one kind."""
+    for words in (("todo", "paint the pier"), ("gratitude", "a calm sea"), ("message", "hello")):
+        run("memory", "save", *words)
+    run("memory", "save", "todo", "buy rope")
+
+    shown = [x["text"] for x in facts("memory", "list")["items"]]
+    assert shown == ["buy rope", "hello", "a calm sea", "paint the pier"]
+    fewer = facts("memory", "list", "-n", "2")
+    assert [x["text"] for x in fewer["items"]] == ["buy rope", "hello"]
+    assert fewer["notes"] == [
+        "These are the newest 2. Name a kind, or a larger --limit, to see more."
+    ]
+    assert run("memory", "list", "--cursor", "x").exit_code == 2
+
+
 def test_a_missing_word_is_said_in_a_line():
     """With all that it may be."""
-    done = run("memory", "list")
+    done = run("memory", "save")
     assert "Missing argument KIND. Choose from: message, journal, todo, prefer" in done.stderr
 
 

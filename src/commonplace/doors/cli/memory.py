@@ -9,6 +9,7 @@ import json
 import signal
 import threading
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,7 +43,7 @@ from commonplace.journals.memory.records import KINDS
 from commonplace.tools.memory.tools import MemoryTools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app import App
 
@@ -222,16 +223,34 @@ def search(
 
 
 @memory.command(name="list")
-@kind_argument
+@click.argument("kind", type=click.Choice(KINDS), required=False)
 @tool_option(MemoryTools.memory_list, "limit", "-n", "--limit", type=int)
 @tool_option(MemoryTools.memory_list, "cursor", "--cursor", metavar="CURSOR")
 @form_options
 @user_options
-def list_records(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
-    """List what is kept of KIND, newest first."""
+def list_records(kind: str | None, user: str | None, as_json: bool, **given: Any) -> None:
+    """List what is kept, of KIND or of every kind, newest first."""
+    if kind is None and given["cursor"]:
+        raise Invalid("--cursor goes on with one kind.", hint=f"Name it: {', '.join(KINDS)}.")
     with tools_of(user, with_encoder=False) as tools:
-        answer = tools.write_toolset.tool("memory_list").call({"kind": kind, **given})
-        show_list(answer, as_json)
+        tool = tools.write_toolset.tool("memory_list")
+        if kind is not None:
+            show_list(tool.call({"kind": kind, **given}), as_json)
+            return
+        answers = [tool.call({"kind": each, **given}) for each in KINDS]
+        show_list(_newest_of_all(answers, given["limit"]), as_json)
+
+
+def _newest_of_all(answers: Sequence[Answer], limit: int) -> Answer:
+    """The newest of what each kind's list has."""
+    records = [record for each in answers for record in each.facts["records"]]
+    records.sort(key=lambda each: datetime.fromisoformat(each["created_at"]), reverse=True)
+    full = [each for each in answers if each.facts["records"]]
+    notes = []
+    if len(records) > limit or any(each.facts["cursor"] for each in full):
+        notes = [f"These are the newest {limit}. Name a kind, or a larger --limit, to see more."]
+    facts = {"count": len(records[:limit]), "records": records[:limit], "notes": notes}
+    return Answer(text="\n\n".join([*(each.text for each in full or answers), *notes]), facts=facts)
 
 
 @memory.command(cls=ShortRefCommand)
