@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.tools.recall_world import ALL, RecallWorld
+from tests.tools.conftest import world
+from tests.tools.recall_world import ALL
 
-
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
+__all__ = ["app", "world"]
 
 
 @pytest.fixture

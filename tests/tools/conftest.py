@@ -1,26 +1,14 @@
-"""Chronicle's tools over databases of one test."""
+"""The world that tests of tools over several journals begin in."""
 
 from __future__ import annotations
 
 import pytest
-from tests.tools.chronicle_world import ChronicleWorld
+from tests.tools.recall_world import RecallWorld
 
 
 @pytest.fixture
-def open_world(tmp_path):
-    """Opens a world over this test's home and project; several share the database."""
-    made = []
-
-    def open_(**rest):
-        made.append(ChronicleWorld(tmp_path / "home", tmp_path / "project", **rest))
-        return made[-1]
-
-    yield open_
-    for each in made:
-        each.close()
-
-
-@pytest.fixture
-def world(open_world):
-    """One world."""
-    return open_world()
+def world(tmp_path):
+    """One user with a home and projects, closed at the end."""
+    made = RecallWorld(tmp_path)
+    yield made
+    made.close()

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.tools.recall_world import RecallWorld, ask
+from tests.tools.recall_world import ask
 
 from commonplace.core.errors import Invalid, NotFound
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -9,20 +9,13 @@ import subprocess
 import sys
 
 import pytest
-from tests.tools.recall_world import RecallWorld, ask, refs
+from tests.tools.recall_world import ask, refs
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.search import policy
 from commonplace.tools.recall.status import status_answer
 
 PRIVATE, CHRONICLE = "The harbour felt quiet.", "painted the harbour wall"
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
 
 
 def corrupt(path):

@@ -12,13 +12,6 @@ from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 
 
 @pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def app(world):
     """An app whose journals hold four entries of two years."""
     opened = world.open()
