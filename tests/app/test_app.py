@@ -15,7 +15,9 @@ from tests.patience import PATIENCE_S
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
+from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError
+from commonplace.testing import FrozenClock
 from commonplace.tools.chronicle.for_people import ChronicleKeeping
 from commonplace.tools.private.for_people import edit_entry
 from commonplace.tools.timeline.for_people import shown_answer
@@ -29,11 +31,11 @@ def opened(tmp_path, no_weights, monkeypatch):
     """Makes apps over the test's home and project; without weights unless asked otherwise."""
     made = []
 
-    def open_app(**environ):
+    def open_app(clock=utc_now, **environ):
         for name, value in environ.items():
             monkeypatch.setenv(f"COMMONPLACE_{name.upper()}", value)
         settings = read_settings(cwd=tmp_path / "project", home=tmp_path / "home")
-        made.append(App(settings, user_home=tmp_path / "home"))
+        made.append(App(settings, user_home=tmp_path / "home", clock=clock))
         return made[-1]
 
     yield open_app
@@ -211,7 +213,7 @@ def test_the_default_notebook_lies_in_the_owners_folder(opened):
 
 def test_other_journals_feed_the_timeline(opened):
     """What was logged and what was felt count in the day, and recall tells each thing once."""
-    app = opened(timeline_feed="chronicle,private", timezone="UTC")
+    app = opened(FrozenClock(), timeline_feed="chronicle,private", timezone="UTC")
     app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
     app.chronicle.tools.toolset.tool("add_entry").call({"message": "Deployed the orchard report"})
     desk = app.timeline.service()
@@ -222,7 +224,7 @@ def test_other_journals_feed_the_timeline(opened):
 
 def test_the_way_down_shows_what_was_written(opened):
     """Of a private entry neither its front matter nor its headings."""
-    app = opened(timeline_feed="private", timezone="UTC")
+    app = opened(FrozenClock(), timeline_feed="private", timezone="UTC")
     app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
     told = shown_answer(app.timeline_keeping().show(text="today"), UTC).text
     assert "  Relieved that the orchard report is done.  private:user/" in told
@@ -231,7 +233,7 @@ def test_the_way_down_shows_what_was_written(opened):
 
 def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
     """The text is in no file of ours when the answer comes, the index and the timeline included."""
-    app = opened(timeline_feed="chronicle", timezone="UTC")
+    app = opened(FrozenClock(), timeline_feed="chronicle", timezone="UTC")
     add = app.chronicle.tools.toolset.tool("add_entry").call
     add({"message": "Deployed the orchard report"})
     gone = add({"message": "Called about zanzibarquartz"})
@@ -250,7 +252,7 @@ def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
 
 def test_what_an_edit_replaces_leaves_the_summaries_at_once(opened, tmp_path):
     """As what a delete takes: the old words of a log entry and of a private one are in no file."""
-    app = opened(timeline_feed="chronicle,private", timezone="UTC")
+    app = opened(FrozenClock(), timeline_feed="chronicle,private", timezone="UTC")
     logged = app.chronicle.tools.toolset.tool("add_entry").call(
         {"message": "Called zanzibarquartz"}
     )
