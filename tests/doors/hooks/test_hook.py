@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
-from tests.doors.hooks.hook_process import COMMAND, brief_of, run_hook, start_hook
+from tests.doors.hooks.hook_process import COMMAND, brief_of, in_time, run_hook, start_hook
 from tests.doors.hooks.transcripts import kept_ids, write_transcript
 from tests.doors.terminal import facts, run
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 from commonplace.doors.hooks.forms import EVENTS
 from commonplace.doors.hooks.hook import DEADLINE_S
@@ -68,10 +71,8 @@ def test_a_session_starts_with_what_was_done_in_its_project():
 def test_whatever_a_client_sends_it_ends_with_0(sent):
     """It then works in its own working folder."""
     facts("log", "painted the harbour light")
-    process = start_hook("session-start", sent=sent)
-    out, err = process.communicate()
-    assert (process.returncode, err) == (0, b"")
-    assert "harbour light" in brief_of(out.decode())
+    out = in_time(lambda: start_hook("session-start", sent=sent))
+    assert "harbour light" in brief_of(out)
 
 
 @pytest.mark.parametrize("event", ["no-such-event", ""])
@@ -94,13 +95,17 @@ def test_a_broken_setting_is_a_line_in_the_log(monkeypatch):
 def test_a_client_that_never_ends_stdin_is_answered(tmp_path):
     """A whole JSON object is enough."""
     facts("log", "painted the harbour light")
-    with subprocess.Popen(
-        [*COMMAND, "session-start"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        process.stdin.write(json.dumps({"cwd": str(Path.cwd())}).encode())
-        process.stdin.flush()
-        assert "harbour light" in brief_of(process.stdout.read().decode())
-        assert process.wait(PATIENCE_S) == 0
+    reading, writing = os.pipe()
+    with open(reading, "rb") as stdin, open(writing, "wb") as client:
+
+        def start():
+            client.write(json.dumps({"cwd": str(Path.cwd())}).encode())
+            client.flush()
+            return subprocess.Popen(
+                [*COMMAND, "session-start"], stdin=stdin, stdout=subprocess.PIPE
+            )
+
+        assert "harbour light" in brief_of(in_time(start))
 
 
 def test_it_cannot_hang():
@@ -111,6 +116,16 @@ def test_it_cannot_hang():
         assert process.wait(PATIENCE_S) == 0
         assert time.monotonic() - began >= DEADLINE_S
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+
+
+def test_a_machine_that_gave_it_no_time_is_no_failure():
+    """Stopped until its deadline is past by more than a second, it ends with 0 as it goes on."""
+    with subprocess.Popen([*COMMAND, "stop"], stdin=subprocess.PIPE) as process:
+        until(lambda: psutil.Process(process.pid).num_threads() > 1)
+        process.send_signal(signal.SIGSTOP)
+        threading.Event().wait(DEADLINE_S + 1.5)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_it_imports_next_to_nothing():

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 2
 
-STOPPED_S = DEADLINE_S + 1
-"""When the system itself ends a process in which no Python runs any more."""
+STOPPED_S = DEADLINE_S + 5
+"""When the system itself ends a process in which no Python runs any more, as a failure: later than
+a busy machine keeps a process waiting, sooner than clients give up (10 s)."""
 
 MOST_BYTES = 1 << 24
 _LOG_BYTES = 1 << 18
