@@ -12,6 +12,7 @@ from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.journals.notebook.journal import Notebook
 from commonplace.journals.notebook.repair import find_problems, repair
@@ -211,9 +212,9 @@ class Office:
         finally:
             self.stop.touch()
             for writer in self.writers:
-                writer.wait(60)
+                writer.wait(PATIENCE_S)
             for reader in self.readers:
-                reader.join(60)
+                reader.join(PATIENCE_S)
         assert [x.returncode for x in self.writers] == [0] * len(self.writers)
 
     def check(self) -> Counter[str]:

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.doors.doctor.checks import Doctor
+from commonplace.testing import FrozenClock
 
 pytestmark = pytest.mark.usefixtures("no_weights")
 
@@ -43,7 +43,8 @@ class Stranger:
         self.folder = self.shared / "clone"
         self.trap = folder / "trap.sh"
         self.sprung = folder / "sprung"
-        self.today = f"{datetime.now(UTC):%Y-%m-%d}"
+        self.clock = FrozenClock(utc_now())  # no midnight comes between what is laid and used
+        self.today = f"{self.clock():%Y-%m-%d}"
         for each in (self.outside, self.folder, self.home / ".private-journal"):
             each.mkdir(parents=True, exist_ok=True)
         self.put(self.outside / "2026-01-02" / "10-00-00-000000.md", f"## Feelings\n\n{THEIRS}\n")
@@ -131,7 +132,8 @@ class Stranger:
     @contextmanager
     def opened(self):
         """What a command or a server works with there."""
-        app = App(read_settings(cwd=self.folder, home=self.home), user_home=self.home)
+        settings = read_settings(cwd=self.folder, home=self.home)
+        app = App(settings, user_home=self.home, clock=self.clock)
         try:
             yield app
         finally:
@@ -278,7 +280,7 @@ def test_no_ignore_rules_get_a_note_into_git(tmp_path, rounds, counted):
         stranger.git("commit", "-q", "-m", "as it was published")
         with stranger.opened() as app:
             journal = app.private.journal
-            for at in (None, utc_now()):
+            for at in (None, stranger.clock()):
                 try:
                     journal.write({"project_notes": SECRET}, at=at)
                 except Denied:  # a day that takes itself back

@@ -7,11 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from tests.journals.notebook.killed import run_killed
 from tests.journals.notebook.team import Team
+from tests.patience import until
 
 from commonplace.core.errors import Conflict, Unavailable
 from commonplace.journals.git import index as git_index
@@ -210,7 +210,7 @@ exec {shutil.which("git")} "$@" < '{began}' > /dev/null""",
     writer = subprocess.Popen(
         [sys.executable, "-c", _BEFORE + _STOPPED, str(book.folder), str(ledger), git]
     )
-    _until(began.exists)
+    until(began.exists)
     os.kill(writer.pid, signal.SIGKILL)
     writer.wait()
     with subprocess.Popen(["sh", "-c", f"sleep 0.3; touch '{go}'"]):
@@ -220,14 +220,6 @@ exec {shutil.which("git")} "$@" < '{began}' > /dev/null""",
     assert (book.folder / "a.md").read_text() == "Killed.\n\n<!-- entry count: 2 -->\n"
     assert book.status() == ""
     assert not (book.folder / ".git" / "index.lock").exists()
-
-
-def _until(holds) -> None:
-    for _ in range(3000):
-        if holds():
-            return
-        time.sleep(0.01)
-    raise AssertionError("It did not happen.")
 
 
 def plant(book, *paths: str) -> None:
