@@ -347,7 +347,7 @@ def test_a_journal_that_hangs_holds_up_no_other(opened, index, hangs_in):
     filing = opened(hanging, sound)
     silent = ("log does not answer, it may be locked; a later search may find more.",)
     try:
-        assert filing.refresh(0.2) == silent
+        until(lambda: filing.refresh(0.2) == silent)
         assert [each.journal for each in filing.behind()] == ["log"]
         assert words_of(index, "harbour") == {"n:1"}
         sound.put(a_doc("n:2", "harbour"))
@@ -366,7 +366,7 @@ def test_a_command_waits_for_a_journal_while_it_goes_on(opened, index, hangs_in)
     hanging = HangingSource("log:one", hangs_in=hangs_in)
     docs = [a_doc(f"n:{i}", "harbour") for i in range(1200)]
     large = OneSource("test:large", docs, prefix="n:")
-    filing = opened(hanging, large, silent_s=2.0)
+    filing = opened(hanging, large)
     try:
         assert filing.sweep() == (
             "log does not answer, it may be locked; a later search may find more.",

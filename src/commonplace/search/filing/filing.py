@@ -118,7 +118,6 @@ class Filing:
         holder: This process's name in leases.
         others: Sources that only the background looks at.
         monotonic: Seconds that never go back.
-        silent_s: How long `sweep` waits for a source from which nothing comes.
         quoting: Gives the refs of entries that quote some others, so that they are erased with
             them.
         shows_paths: Whether a message may name a path of this machine.
@@ -133,7 +132,6 @@ class Filing:
         holder: str,
         others: Sequence[Source] = (),
         monotonic: Callable[[], float] = time.monotonic,
-        silent_s: float = policy.SILENT_S,
         quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
         shows_paths: bool = True,
     ) -> None:
@@ -143,7 +141,6 @@ class Filing:
         self._encoder = encoder
         self._holder = holder
         self._monotonic = monotonic
-        self._silent_s = silent_s
         self._quoting = quoting
         self._state = threading.Condition()
         self._over = threading.Condition()
@@ -350,7 +347,7 @@ class Filing:
 
         while rest := under_way():
             before = [(indexer, indexer.steps) for indexer in rest]
-            if not self._wait(partial(_has_progressed, before, under_way), self._silent_s):
+            if not self._wait(partial(_has_progressed, before, under_way), policy.SILENT_S):
                 for indexer in rest:
                     indexer.give_up()
         return self._report_behind([x for x, _ in asked if x.is_silent or x.is_in_trouble])
