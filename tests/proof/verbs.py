@@ -151,7 +151,8 @@ VERBS = {verb.__name__: verb for verb in (*ADDING, *EDITING, *DELETING)}
 def start(app):
     """What a server does at its start, to its end; the texts of each journal, and what is wrong."""
     app.memory.service().erase()
-    app.timeline.service().keep_up()
+    app.timeline.service().keep_up()  # as much as a server does at once, then the rest
+    app.timeline.service().catch_up()
     app.filing.start()
     app.filing.sweep()
     app.filing.wake()

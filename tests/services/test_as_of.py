@@ -131,7 +131,7 @@ def test_an_answer_as_of_then_is_that_of_a_home_with_nothing_later(world, seed):
     writer = Writer(world, seed)
     for _ in range(45):
         writer.step(app, backdates_timeline=True)
-    app.timeline.service().keep_up()
+    app.timeline.service().catch_up()
     app.filing.sweep()
     world.clock.advance(60)
     then = instant(world)

@@ -54,7 +54,7 @@ def written(world, seed, *, steps):
         journal = chance.choice(EVERY)
         if journal != "notebook" and writer.holds[journal] and chance.random() < 0.1:
             app.amend.service().delete(writer.holds[journal].pop())
-    app.timeline.service().keep_up()
+    app.timeline.service().catch_up()
     app.filing.sweep()
     world.clock.advance(60)
     return app
@@ -84,7 +84,7 @@ def test_what_comes_back_answers_as_before(worlds, tmp_path, seed):
     other = opened(there)
     done = other.exporting().take(tmp_path / "first")
     assert done.new == {name: count for name, count in done.journals.items() if count}
-    other.timeline.service().keep_up()
+    other.timeline.service().catch_up()
     other.filing.sweep()
     other.exporting().export(tmp_path / "again")
     assert content_of(tmp_path / "first") == content_of(tmp_path / "again")
