@@ -59,4 +59,4 @@ def test_what_cannot_expire_takes_no_end(opened):  # noqa: F811
     write = opened().toolset("notebook").tool("journal_write")
     assert EXPIRES not in write.schema["properties"]
     with pytest.raises(Invalid, match="Unknown argument"):
-        write.call({"path": "a", "entry": TEXT, EXPIRES: "tomorrow"})
+        write.call({"path": "a", "entry": TEXT, EXPIRES: "in 2 days"})

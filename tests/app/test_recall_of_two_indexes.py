@@ -88,7 +88,7 @@ def test_what_is_forgotten_is_in_no_row(app, database):
 def test_a_memory_in_postgres_expires(app, database):
     """Whatever is asked next forgets it first."""
     save = app.toolset("memory-write").tool("memory_save")
-    save.call({"kind": "todo", "title": SAID, "expires": "tomorrow"})
+    save.call({"kind": "todo", "title": SAID, "expires": "in 2 days"})
     assert rows_with(database, "bakery")
     ((ref, _),) = app.expiring.list_expiring()
     app.expiring.book.keep(ref, 1.0)

@@ -71,7 +71,7 @@ def test_the_next_command_forgets_it(no_weights, words):
 @pytest.mark.parametrize("words", READS, ids=" ".join)
 def test_nothing_shows_it_before_it_is_swept(no_weights, words):
     """No command that reads: it is the one that sweeps."""
-    run("log", SECRET, "--expires", "tomorrow")
+    run("log", SECRET, "--expires", "in 2 days")
     let_expire()
     assert "bakery behind" not in run(*words).output.replace("behind the bakery", "bakery behind")
     assert "four seven" not in run(*words).output
@@ -79,7 +79,7 @@ def test_nothing_shows_it_before_it_is_swept(no_weights, words):
 
 def test_a_tool_of_a_server_that_is_open_shows_nothing(no_weights):
     """One that was started before the entry expired."""
-    run("log", SECRET, "--expires", "tomorrow")
+    run("log", SECRET, "--expires", "in 2 days")
     app = opened_app()
     try:
         tool = app.toolset("recall").tool("recall")
@@ -93,7 +93,7 @@ def test_a_tool_of_a_server_that_is_open_shows_nothing(no_weights):
 
 def test_a_hook_shows_nothing_of_it(no_weights):
     """A brief is read from the journals themselves, and sweeps nothing."""
-    run("log", SECRET, "--expires", "tomorrow")
+    run("log", SECRET, "--expires", "in 2 days")
     said = {"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"}
     given = {"input": json.dumps({**said, "cwd": str(Path.cwd())})}
     assert "four seven" in run("hook", "session-start", "--client", "claude-code", **given).output
@@ -106,7 +106,7 @@ def test_a_time_can_be_given_later_and_taken_back(no_weights):
     """By a number or a ref; what expires is listed, the next first."""
     first, second = write("a quiet harbour"), facts("log", SECRET)["ref"]
     facts("expire", first, "in", "30", "days")
-    facts("expire", "-1", "tomorrow")
+    facts("expire", "-1", "in 2 days")
     assert [item["ref"] for item in facts("expire")["items"]] == [second, first]
     facts("expire", second, "--never")
     let_expire()
@@ -117,7 +117,7 @@ def test_a_time_can_be_given_later_and_taken_back(no_weights):
 @pytest.mark.parametrize("verb", ["forget", "delete"])
 def test_what_is_gone_expires_no_more(no_weights, verb):
     """Neither the list nor doctor counts it."""
-    ref = facts("log", SECRET, "--expires", "tomorrow")["ref"]
+    ref = facts("log", SECRET, "--expires", "in 2 days")["ref"]
     assert run(verb, ref, "--yes").exit_code == 0
     assert "Nothing expires." in run("expire").stdout
     assert "with a time to expire" not in run("doctor").stdout
@@ -128,7 +128,7 @@ def test_a_folder_that_is_away_keeps_its_entry_until_it_is_back(no_weights, tmp_
     folder, away = tmp_path / "work", tmp_path / "away"
     (folder / ".git").mkdir(parents=True)
     words = ("--project-notes", SECRET, "--project", str(folder))
-    assert run("private", "write", *words, "--expires", "tomorrow").exit_code == 0
+    assert run("private", "write", *words, "--expires", "in 2 days").exit_code == 0
     assert facts("recall", "bakery door")["items"]
     folder.rename(away)
     (ref,) = let_expire()
@@ -152,14 +152,14 @@ def test_a_bad_time_writes_nothing(no_weights):
     assert facts("list")["items"] == []
     ref = write("a quiet harbour")
     assert run("expire", ref).exit_code == 2
-    assert run("expire", ref, "tomorrow", "--never").exit_code == 2
-    assert run("expire", "chronicle:nothing", "tomorrow").exit_code == 3
+    assert run("expire", ref, "in 2 days", "--never").exit_code == 2
+    assert run("expire", "chronicle:nothing", "in 2 days").exit_code == 3
 
 
 def test_what_is_never_forgotten_cannot_expire(no_weights):
     """An entry of the notebook is a commit; it is said why."""
     ref = facts("notebook", "write", "door", SECRET)["ref"]
-    done = run("expire", ref, "tomorrow")
+    done = run("expire", ref, "in 2 days")
     assert done.exit_code == 1
     assert "stays in its history" in done.stderr
 
@@ -169,7 +169,7 @@ def test_a_summary_cannot_expire(no_weights):
     run("timeline", "add", "a quiet harbour", "--at", "2026-03-02 10:00")
     run("rollup", "--due")
     ref = facts("timeline", "show", "2026-03-02")["ref"]
-    done = run("expire", ref, "tomorrow")
+    done = run("expire", ref, "in 2 days")
     assert done.exit_code == 1
     assert "it is a summary" in done.stderr
     assert "Nothing expires." in run("expire").stdout
@@ -177,7 +177,7 @@ def test_a_summary_cannot_expire(no_weights):
 
 def test_a_damaged_file_shows_nothing(no_weights):
     """Nobody knows then what has expired: the error names the file, and what to do."""
-    run("log", SECRET, "--expires", "tomorrow")
+    run("log", SECRET, "--expires", "in 2 days")
     book().write_text("{", "utf-8")
     done = run("list")
     assert done.exit_code == 1
@@ -202,7 +202,7 @@ def test_any_command_finishes_what_a_killed_one_was_forgetting(no_weights):
 def test_two_processes_sweep_beside_each_other(no_weights):
     """Neither fails over what the other has forgotten, and neither shows any of it."""
     for number in range(4):
-        run("log", f"{SECRET} {number}", "--expires", "tomorrow")
+        run("log", f"{SECRET} {number}", "--expires", "in 2 days")
     let_expire()
     command = [sys.executable, "-m", "commonplace", "list"]
     both = [
@@ -300,8 +300,8 @@ def test_doctor_names_a_damaged_file_of_times_and_looks_at_the_rest(no_weights):
 
 def test_one_entry_that_cannot_be_forgotten_holds_up_no_other(no_weights, plain_permissions):
     """The rest is forgotten; the error and doctor name the one that is stuck, and how to go on."""
-    stuck = facts("private", "write", SECRET, "--expires", "tomorrow")["refs"][0]
-    gone = facts("log", "only for now", "--expires", "tomorrow")["ref"]
+    stuck = facts("private", "write", SECRET, "--expires", "in 2 days")["refs"][0]
+    gone = facts("log", "only for now", "--expires", "in 2 days")["ref"]
     let_expire()
     (path,) = [x for x in Path.home().rglob("*.md") if SECRET in x.read_text("utf-8")]
     path.parent.chmod(0o500)
