@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,8 @@ def test_a_file_written_just_now_is_not_trusted_yet(tmp_path):
     """It could change again within one tick of its disk's clock: the next session keeps one."""
     user_file().parent.mkdir(parents=True)
     user_file().write_text("read_only = true\n")
+    just_now = time.time() + PATIENCE_S  # however long the first snapshot of a process takes
+    os.utime(user_file(), (just_now, just_now))
     assert not keep_snapshot([], flags={}, user_home=Path.home())
     assert read_snapshot(start_key([])) is None
 
