@@ -13,6 +13,7 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.doors.doctor.secret_repair import repair_secrets
 from commonplace.doors.doctor.secrets import find_secrets
 from commonplace.journals.transcripts.message import Message
+from commonplace.testing import FrozenClock
 
 SECRET = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
 OTHER = "np" + "m_abcdefghijklmnopqrstuvwxyz0123456789"
@@ -189,7 +190,7 @@ READS = {
 @pytest.mark.parametrize("write", READS)
 def test_no_answer_shows_a_part_of_a_secret(opened, write):  # noqa: F811
     """Wherever a text is cut: it is screened before, since a part of a secret has no shape."""
-    app = opened(secrets_at_write="keep")
+    app = opened(FrozenClock(), secrets_at_write="keep")
     toolset, name, given = WRITES[write]
     for before in range(20, 240, 9):
         text = f"The kestrel flies. {'a b c d e f ' * 20}"[:before] + f" {SECRET}"

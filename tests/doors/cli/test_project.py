@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, run
 from tests.repositories import add_work_tree, git, make_repository
+
+from commonplace.core.clock import utc_now
 
 
 @pytest.fixture
@@ -40,9 +43,10 @@ def note(text):
 
 def put_entry(folder, name, text):
     """An entry of another program, or of the time before, in a folder's own journal."""
-    day = folder / ".private-journal" / "2026-11-20"
+    date = f"{utc_now() - timedelta(days=2):%Y-%m-%d}"  # a list shows the last 30 days
+    day = folder / ".private-journal" / date
     day.mkdir(parents=True, mode=0o700)
-    (day / f"{name}.md").write_text(f"---\ntitle: x\ndate: 2026-11-20\n---\n\n{text}\n")
+    (day / f"{name}.md").write_text(f"---\ntitle: x\ndate: {date}\n---\n\n{text}\n")
 
 
 def texts(*words):
