@@ -60,7 +60,7 @@ class World:
         return self.journal.add(text, at=TEN + timedelta(hours=hours), **rest).entry
 
     def client(self, model, *, run=None):
-        endpoint = Endpoint(url=self.fake.url, shape="openai", model=model, timeout_s=5)
+        endpoint = Endpoint(url=self.fake.url, shape="openai", model=model, timeout_s=PATIENCE_S)
         client = LanguageClient(endpoint, sleep=lambda _seconds: None)
         return Metered(client, run or Run(self.budget, per_run=1_000_000))
 
