@@ -102,7 +102,7 @@ def test_an_owner_has_so_many_open_streams(narrow):
     with rates.stream("ann"):
         assert ann.get("/web/live").status_code == 429
     narrow.is_stopping = True  # so that the stream ends by itself
-    assert ann.get("/web/live").text == ": open\n\n"
+    assert ann.get("/web/live").text == "event: new\ndata: \n\n"
     assert ann.get("/web/live").status_code == 200
 
 

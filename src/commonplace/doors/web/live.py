@@ -23,6 +23,9 @@ EVERY_S = 1.0
 PING_EVERY = 15
 """Rounds after which a line is sent that says nothing: a browser that is gone is noticed by it."""
 
+_NEW = b"event: new\ndata: \n\n"
+_NOTHING = b": open\n\n"
+
 
 class LiveMarks:
     """Follows the marks of owners' sources, for any number of open pages.
@@ -49,12 +52,16 @@ class LiveMarks:
     async def events(self, owner: str, *, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
         """Server-sent events: `new` after each write, and a comment now and then in between.
 
+        The first is `new` as well unless nothing was written since these marks were last read: what
+        was written after the page was made, or while its connection was lost, would not be shown.
+
         Args:
             owner: Whose sources are followed.
             is_open: Called every second; the events end once it returns False.
         """
-        yield b": open\n\n"
+        _, last = self._seen.get(owner, (0.0, None))
         before = await self._marks(owner)
+        yield _NEW if before != last else _NOTHING
         rounds = 0
         while True:
             await self._sleep(EVERY_S)
@@ -64,9 +71,9 @@ class LiveMarks:
             now = await self._marks(owner)
             if now != before:
                 before = now
-                yield b"event: new\ndata: \n\n"
+                yield _NEW
             elif rounds % PING_EVERY == 0:
-                yield b": open\n\n"
+                yield _NOTHING
 
     async def _marks(self, owner: str) -> tuple[str, ...]:
         """The marks of an owner's sources, asked for once however many pages want them."""
