@@ -29,6 +29,8 @@ try:
     from playwright.sync_api import expect, sync_playwright
 except ModuleNotFoundError:
     sync_playwright = None
+else:
+    expect.set_options(timeout=PATIENCE_S * 1000)  # which has its own limit, of 5 s
 
 pytestmark = [
     pytest.mark.browser,
@@ -292,7 +294,9 @@ def test_what_was_written_while_one_reads_appears_after(serve, chromium):
     served = serve()
     with opened(chromium, served) as page:
         page.locator("#live .entries a.open").focus()
-        with page.expect_response(lambda answer: answer.url == served.base + "/"):
+        with page.expect_response(
+            lambda answer: answer.url == served.base + "/" and "elsewhere" in answer.text()
+        ):
             subprocess.run(
                 [sys.executable, "-m", "commonplace", "log", "Written elsewhere"],
                 check=True,
@@ -494,7 +498,9 @@ def test_pages_of_other_sites(serve, chromium):
         ".then(() => 1, () => 1)"
     )
     other.evaluate(wrote % (served.base + "/leave"))
-    other.evaluate("document.getElementById('g').submit()")
+    with other.expect_response(served.base + "/leave") as sent:
+        other.evaluate("document.getElementById('g').submit()")
+    assert sent.value.status == 403
     other.wait_for_load_state("networkidle")
     assert seen[served.base + "/leave"] == 403
     assert "Deployed" not in (other.frames[1].content() if len(other.frames) > 1 else "")

@@ -91,7 +91,7 @@ def test_a_host_shows_it(views, may_call):
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = chromium.new_page(viewport={"width": 360, "height": 700})
-        page.set_default_timeout(min(MS, 20_000))
+        page.set_default_timeout(MS)
         said = []
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
