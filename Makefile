@@ -19,7 +19,7 @@ INSTALL_IN = $(if $(UV),$(UV) pip install --python $(1),$(BIN)/python -m pip --p
 CORE := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite index/scoring search \
         journals/private journals/chronicle tools services doors/cli doors/mcp test_public.py)
 
-.PHONY: demo demo-memory test test-core test-npm test-browser test-long proof check bench bench-retrieval docs examples picture docs-pictures lock clean
+.PHONY: demo demo-memory test explore test-core test-npm test-browser test-long proof check bench bench-retrieval docs examples picture docs-pictures lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -P -m commonplace.doors.demos.journals
@@ -30,6 +30,10 @@ demo-memory: $(READY) $(WEIGHTS)
 
 test: $(READY) $(WEIGHTS)
 	$(BIN)/python -m pytest
+
+# The tests of laws, on examples that no run has tried: `make test` always tries the same.
+explore: $(READY) $(WEIGHTS)
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=explore
 
 # CI runs it on each other Python: `make test-core PYTHON=python3.13 VENV=.venv/python3.13`.
 test-core: $(READY) $(WEIGHTS)

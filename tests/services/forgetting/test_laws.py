@@ -39,7 +39,6 @@ def place_of(number):
 @settings(
     max_examples=25,
     deadline=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(entries=ENTRIES, quoted=st.booleans())
