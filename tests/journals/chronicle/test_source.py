@@ -333,6 +333,26 @@ def test_a_tree_is_followed(tmp_path):
     assert follower.catch_up(sweep=True) == []
 
 
+def test_a_tree_is_followed_through_two_changes_in_one_tick_of_its_disk(tmp_path):
+    """They leave the folder at one time: what is replaced or goes is seen all the same."""
+    chronicle = opened(tmp_path / "tree", form="tree")
+    follower = Follower(ChronicleSource(chronicle))
+    chronicle.add_event("one")
+    assert follower.catch_up() == ["+one"]
+    file = next((tmp_path / "tree").rglob("*.md"))
+    at = file.parent.stat()
+
+    def within_one_tick(change):
+        change()
+        os.utime(file.parent, ns=(at.st_atime_ns, at.st_mtime_ns))
+        return follower.catch_up()
+
+    other = tmp_path / "other"
+    other.write_text(file.read_text("utf-8").replace("one", "two"), "utf-8")
+    assert within_one_tick(lambda: other.rename(file)) == ["+two"]
+    assert within_one_tick(file.unlink) == ["-two"]
+
+
 def test_a_database_that_was_removed_is_not_made_again_by_following_it(path):
     """Its entries leave the index, and there is still no file: to read makes none."""
     chronicle = opened(path)

@@ -69,6 +69,9 @@ _LOCK_STEP_S = 0.02
 _LARGEST_FILE = 64 * 1024 * 1024
 _SLUG_WORDS, _SLUG_BYTES = 5, 60
 _SHORT_ID = 8
+_TICK_NS = 2_000_000_000
+"""The longest tick of a disk's clock, that of FAT."""
+
 # Chronicle's own folders are for everybody to read; a new tree is its owner's alone.
 _FOLDER_MODE = 0o700
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
@@ -329,15 +332,23 @@ class ChronicleTree:
         return time.time_ns()
 
     def files_state(self) -> str:
-        """A token of the folders' mtimes: every file put under a name or removed changes one."""
-        stamps = []
+        """A token of the folders' mtimes: every file put under a name or removed changes one.
+
+        Two changes within one tick of a disk's clock leave one mtime: of the folders that changed
+        last it holds the files as well.
+        """
+        times: dict[str, int] = {}
         level = [str(self.path)]
         for _ in range(4):  # the tree, its years, months and days
             for path in level:
                 with contextlib.suppress(OSError):
-                    stamp = f"{path}\0{os.stat(path).st_mtime_ns}\0"
-                    stamps.append(stamp.encode("utf-8", "replace"))
+                    times[path] = os.stat(path).st_mtime_ns
             level = sorted(x for folder in level for x in _dated(folder))
+        newest = max(times.values(), default=0)
+        stamps = []
+        for path, mtime_ns in times.items():
+            files = _files_in(path) if newest - mtime_ns <= _TICK_NS else []
+            stamps.append("\0".join([path, str(mtime_ns), *files, ""]).encode("utf-8", "replace"))
         return blake2b_hex(*stamps)
 
     def mark(self) -> str:
@@ -514,6 +525,14 @@ def _render(draft: EventDraft) -> bytes:
     if written_apart(draft.instant, draft.written):
         fields["written"] = render_utc(draft.written)
     return storable(render_file(fields, draft.message)).encode()
+
+
+def _files_in(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as names:
+            return sorted(f"{x.name}\0{x.inode()}" for x in names)
+    except OSError:
+        return []
 
 
 def _dated(folder: str) -> list[str]:
