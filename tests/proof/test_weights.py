@@ -83,8 +83,9 @@ def test_weights_put_back_bring_meaning_without_a_restart(world, weights, publis
     server = world.server(env={"COMMONPLACE_ENCODER_FOLDER": str(weights)})
     server.call("process_thoughts", {"feelings": "The quiet harbour at dawn."})
     until(lambda: "loading" not in ask(server)["notes"][0])
-    answer = server.call("process_thoughts", {"feelings": "The loud street at noon."})
-    assert "Not found by meaning yet: " in answer["content"][0]["text"]
+    loud = {"feelings": "The loud street at noon."}
+    # The weights are looked at again every few seconds, and for that moment it is not known.
+    until(lambda: "Not found by meaning yet: " in server.text("process_thoughts", loud))
     assert ask(server)["results"] == []
     (note,) = ask(server)["notes"]
     assert note.startswith("Searched by words alone: ")

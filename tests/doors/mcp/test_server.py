@@ -240,8 +240,8 @@ def test_the_end_of_stdin_ends_the_process(server):
     server.call("process_thoughts", {"feelings": "x"})
     started = time.monotonic()
     assert server.end() == 0
-    # Twice the promise: this is a test of ending at all, not a measurement.
-    assert time.monotonic() - started < 4
+    # Five times the promise: this is a test of ending at all, not a measurement.
+    assert time.monotonic() - started < 10
 
 
 def test_sigterm_ends_the_process(server):
