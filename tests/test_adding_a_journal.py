@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "adding-a-journal.md").read_text("utf-8")
@@ -72,7 +73,7 @@ class House:
             capture_output=True,
             encoding="utf-8",
             env=environ,
-            timeout=120,
+            timeout=PATIENCE_S,
         )
 
     def run(self, *words: str, **environ: str) -> str:

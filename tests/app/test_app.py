@@ -136,7 +136,7 @@ def test_warming_up_files_and_encodes_what_is_there(opened, monkeypatch):
     monkeypatch.delenv("COMMONPLACE_ENCODER_FOLDER")
     app = opened()
     app.warm_up()
-    encoder = app.encoder.get(30)
+    encoder = app.encoder.get(PATIENCE_S)
     assert encoder is not None
     waiting = threading.Event()
     deadline = time.monotonic() + PATIENCE_S

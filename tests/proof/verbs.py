@@ -15,6 +15,8 @@ import time
 import traceback
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Conflict
@@ -26,7 +28,7 @@ from commonplace.testing import HashingEncoder, ReadySlot
 from commonplace.tools.private.for_people import delete_entry, edit_entry
 
 SECTION = "api/errors"
-CLOSING_S = 60.0
+CLOSING_S = PATIENCE_S
 
 
 def private_write(app, text):

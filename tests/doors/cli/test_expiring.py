@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, opened_app, run, write
+from tests.patience import PATIENCE_S
 
 SECRET = "the blue door behind the bakery opens with four seven one one, Ann said so"
 
@@ -190,7 +191,7 @@ def test_any_command_finishes_what_a_killed_one_was_forgetting(no_weights):
     """And says so beside its answer."""
     log, note = facts("log", SECRET)["ref"], write(f"{SECRET}.")
     died = subprocess.run(
-        [sys.executable, "-c", DYING, log, note], env=os.environ, timeout=120, check=False
+        [sys.executable, "-c", DYING, log, note], env=os.environ, timeout=PATIENCE_S, check=False
     )
     assert died.returncode == 9
     done = run("list")
@@ -210,7 +211,7 @@ def test_two_processes_sweep_beside_each_other(no_weights):
         for _ in range(2)
     ]
     for process in both:
-        shown, said = process.communicate(timeout=120)
+        shown, said = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, said) == (0, "")
         assert "bakery" not in shown
     assert holders() == []
@@ -227,7 +228,7 @@ def test_a_kill_at_any_stage_leaves_all_or_nothing(no_weights):
         killed = subprocess.run(
             [sys.executable, "-c", KILLED, str(stage), *refs],
             env=os.environ,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
         run("status")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.doors.terminal import facts, on_terminal, opened_app, run, write
 from tests.journals.transcripts.sessions import said
+from tests.patience import PATIENCE_S
 
 SECRET = "the blue door behind the bakery opens with four seven one one, Ann said so, ünd so weiter"
 
@@ -168,7 +169,7 @@ def test_a_process_that_dies_is_followed_by_the_next(no_weights):
     """Killed between two journals: what it noted has no word of the text, and is finished."""
     log, note = add_log(SECRET), write(f"{SECRET}.")
     died = subprocess.run(
-        [sys.executable, "-c", DYING, log, note], env=os.environ, timeout=120, check=False
+        [sys.executable, "-c", DYING, log, note], env=os.environ, timeout=PATIENCE_S, check=False
     )
     assert died.returncode == 9
     (pending,) = Path(opened_home()).rglob("pending.json")
@@ -217,7 +218,7 @@ def test_two_processes_forget_beside_each_other(no_weights):
         for part in (refs[:3], refs[3:])
     ]
     for process in both:
-        assert "An earlier forgetting" not in process.communicate(timeout=120)[0]
+        assert "An earlier forgetting" not in process.communicate(timeout=PATIENCE_S)[0]
     assert facts("list")["items"] == []
     assert holders(SECRET) == []
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.doors.cli.test_expiring import book, let_expire
 from tests.doors.terminal import facts, opened_app, run, write
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Conflict
 
@@ -243,7 +244,7 @@ def test_one_that_is_killed_is_finished(no_weights, where):
     """Once the new commits are made, once the branches have moved, and once all is swept."""
     first, ref, _ = fill()
     died = subprocess.run(
-        [sys.executable, "-c", DYING, where, ref], env=os.environ, timeout=120, check=False
+        [sys.executable, "-c", DYING, where, ref], env=os.environ, timeout=PATIENCE_S, check=False
     )
     assert died.returncode == 9
     assert "An earlier forgetting of 1 entry was finished." in run("forget").stdout
@@ -359,7 +360,10 @@ def test_who_finishes_a_killed_one_is_told_of_the_remote(no_weights, tmp_path):
     git("remote", "add", "origin", str(tmp_path / "meeting.git"))
     assert run("notebook", "sync").exit_code == 0
     died = subprocess.run(
-        [sys.executable, "-c", DYING, "update_refs", ref], env=os.environ, timeout=120, check=False
+        [sys.executable, "-c", DYING, "update_refs", ref],
+        env=os.environ,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert died.returncode == 9
     assert "push --force origin main" in run("forget").stdout

@@ -21,6 +21,7 @@ from tests.inference.encoder.small_models import (
     small_weights,
     write_published,
 )
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Invalid
 from commonplace.inference.encoder.encoder import batches, load_encoder
@@ -173,7 +174,7 @@ def test_a_passage_waits_for_none_that_are_encoded_aside(tmp_path):
     def gated(rows):
         if len(rows[0]) > 10:
             busy.set()
-            assert open_gate.wait(30)
+            assert open_gate.wait(PATIENCE_S)
         return real(rows)
 
     encoder._graph.vectors = gated
@@ -181,12 +182,12 @@ def test_a_passage_waits_for_none_that_are_encoded_aside(tmp_path):
     texts = ["sea " * 200] * 20
     aside = threading.Thread(target=lambda: made.append(encoder.encode_in_background(texts)))
     aside.start()
-    assert busy.wait(30)
+    assert busy.wait(PATIENCE_S)
     passage = encoder.encode_passages(["sea"])[0]
     query = encoder.encode_query("sea")
     assert made == []
     open_gate.set()
-    aside.join(30)
+    aside.join(PATIENCE_S)
     assert passage.shape == query.shape == (8,)
     assert np.abs(made[0] - encoder.encode_passages(texts)).max() == 0
 
@@ -206,10 +207,10 @@ def test_a_process_may_end_while_it_encodes(tmp_path):
         encoder._graph.vectors = lambda rows: (begun.set(), run(rows))[1]
         texts = ["the sea is blue and a harbour lies far away " * 50] * 500
         threading.Thread(target=encoder.encode_in_background, args=(texts,), daemon=True).start()
-        begun.wait(60)
+        begun.wait(300)
     """
     command = [sys.executable, "-c", code, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, run
+from tests.patience import PATIENCE_S
 from tests.services.imports.serving import served
 
 TOOLS = Path(__file__).parents[3] / ".tools"
@@ -44,7 +45,9 @@ class Jrnl:
         self.path = Path(os.environ["XDG_DATA_HOME"]) / "jrnl" / "journal.txt"
 
     def _call(self, *words, answers=""):
-        subprocess.run([self._program, *words], input=answers, text=True, check=True, timeout=60)
+        subprocess.run(
+            [self._program, *words], input=answers, text=True, check=True, timeout=PATIENCE_S
+        )
 
     def write(self):
         """Entries of four days, one of which looks like two."""
