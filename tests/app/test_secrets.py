@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-import tracemalloc
 
 import pytest
 from tests.app.test_app import opened  # noqa: F401  a fixture
+from tests.peak_memory import peak_memory
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.doors.doctor.secret_repair import repair_secrets
@@ -226,17 +226,13 @@ def test_doctor_reads_a_long_history_in_a_stream(opened):  # noqa: F811
     for number, secret in enumerate(["", SECRET, "", OTHER]):
         text = f"{number} {'The kestrel flies over the oak. ' * 6000}{secret}"
         write.call({"path": f"a/b{number}", "entry": text, "overview": "It flies."})
-    tracemalloc.start()
-    try:
+    with peak_memory() as most:
         report = find_secrets(app)
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
     said = " ".join(problem.what for _, problem in report.problems)
     assert "2 commits of the history hold secrets" in said
     assert "GitHub token" in said
     assert "npm token" in said
-    assert most < 40_000_000
+    assert most() < 40_000_000
 
 
 REPAIRS = ["private", "chronicle", "timeline", "profile", "message", "journal", "todo", "flags"]

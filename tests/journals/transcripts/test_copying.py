@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import threading
 
 import pytest
@@ -16,6 +15,7 @@ from tests.journals.transcripts.originals import (
     codex_meta,
     write_lines,
 )
+from tests.peak_memory import peak_memory
 
 from commonplace.journals.transcripts.clients import json_lines
 from commonplace.journals.transcripts.clients.claude_code import originals_in
@@ -152,9 +152,9 @@ def test_a_line_of_a_hundred_megabytes_is_skipped_in_little_memory(store, path):
             file.write(b"x" * 1024 * 1024)
         file.write(b'"}\n')
     add_lines(path, claude_line("two"))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert copied(store, path) == (2, 0, 1)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 80 * 1024
+    with peak_memory() as most:
+        assert copied(store, path) == (2, 0, 1)
+    assert most() < 80 * 1024 * 1024
     assert texts(store) == ["one", "two"]
 
 

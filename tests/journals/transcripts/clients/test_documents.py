@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import resource
 import sqlite3
 import zipfile
 from contextlib import closing
 
 import pytest
 from tests.journals.transcripts.originals import clock, write_lines
+from tests.peak_memory import peak_memory
 
 from commonplace.core.errors import Invalid
 from commonplace.journals.transcripts.clients import document_client
@@ -220,9 +220,9 @@ def test_a_hundred_megabytes_of_white_space_take_little_memory(tmp_path):
         file.write(b"[")
         for _ in range(100):
             file.write(b" " * 1024 * 1024)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert said("claude-ai", path) == {"": [BROKEN]}
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30 * 1024
+    with peak_memory() as most:
+        assert said("claude-ai", path) == {"": [BROKEN]}
+    assert most() < 30 * 1024 * 1024
 
 
 @pytest.mark.parametrize("form", ["cut", "nothing", "noise"])
