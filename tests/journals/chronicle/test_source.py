@@ -19,6 +19,7 @@ from commonplace.core.values import Doc, Drop, Put, Since
 from commonplace.journals.chronicle.journal import Author, Chronicle, doc_of
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
+from commonplace.journals.chronicle.survey import LocalWrites
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 make, rows = GOLDEN["make"], GOLDEN["rows"]
@@ -351,6 +352,19 @@ def test_a_tree_is_followed_through_two_changes_in_one_tick_of_its_disk(tmp_path
     other.write_text(file.read_text("utf-8").replace("one", "two"), "utf-8")
     assert within_one_tick(lambda: other.rename(file)) == ["+two"]
     assert within_one_tick(file.unlink) == ["-two"]
+
+
+def test_writes_that_leave_one_state_are_not_told_from_one_another():
+    """Where the disk's clock did not go on between two of ours, a whole pass finds both."""
+    writes = LocalWrites()
+    writes.add("a", "b", "one")
+    assert writes.refs_between("a", "b") == ["one"]
+    writes.add("b", "b", "two")
+    assert writes.refs_between("a", "b") is None
+    writes.add("b", "c", "three")
+    writes.add("c", "d", "four")
+    assert writes.refs_between("a", "d") is None
+    assert writes.refs_between("c", "d") == ["four"]
 
 
 def test_a_database_that_was_removed_is_not_made_again_by_following_it(path):

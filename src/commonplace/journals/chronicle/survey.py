@@ -40,10 +40,19 @@ class LocalWrites:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._steps: dict[str, tuple[str, str]] = {}
+        self._of_several = ""
 
     def add(self, before: str, after: str, ref: str) -> None:
-        """Note that one write of ours, and nothing else, led from one state to the other."""
+        """Note that one write of ours, and nothing else, led from one state to the other.
+
+        Writes within one tick of the disk's clock may leave one state: no step leads to or from it.
+        """
         with self._lock:
+            if before == after:
+                self._of_several = before
+                self._steps.pop(before, None)
+            if before == self._of_several:
+                return
             self._steps[before] = (after, ref)
             while len(self._steps) > self._KEPT:
                 del self._steps[next(iter(self._steps))]
@@ -52,6 +61,8 @@ class LocalWrites:
         """What our writes touched from one state to another; None where others wrote as well."""
         refs: list[str] = []
         with self._lock:
+            if after == self._of_several:
+                return None
             while before != after:
                 step = self._steps.get(before)
                 if step is None or len(refs) > self._KEPT:
