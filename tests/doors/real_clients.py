@@ -17,6 +17,7 @@ QUIET = {
     "DISABLE_AUTOUPDATER": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "IS_SANDBOX": "1",
+    "MCP_TIMEOUT": str(int(PATIENCE_S * 1000)),
 }
 TOOLS = ("recall", "open_ref", "process_thoughts")
 

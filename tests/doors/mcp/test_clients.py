@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from tests.doors.npm import needs_clients
 from tests.doors.real_clients import claude_session, codex_session, plain_environment
 from tests.doors.scripted_model import DONE, Call, ScriptedModel, call
+from tests.patience import PATIENCE_S
 
 from commonplace.doors.cli import main
 
@@ -37,7 +38,8 @@ def codex(model, task):
     run = CliRunner().invoke(main, ["setup", "codex", "--json"])
     assert run.exit_code == 0, run.output
     file = Path.home() / ".codex" / "config.toml"
-    file.write_text(f'{file.read_text()}default_tools_approval_mode = "approve"\n')
+    more = f'default_tools_approval_mode = "approve"\nstartup_timeout_sec = {PATIENCE_S}\n'
+    file.write_text(file.read_text() + more)
     return codex_session(model, task)
 
 
