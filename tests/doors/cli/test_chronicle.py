@@ -175,7 +175,7 @@ def test_a_direction_mark_is_written_out():
             ["chronicle", "tags"],
             ["when", "port"],
             ["chronicle", "edit", whole, "-t", "+c"],
-            ["chronicle", "undo"],
+            ["chronicle", "undo", "--yes"],
         )
     ]
     assert ["<U+202E>" in text and "\u202e" not in text for text in [logged.stdout, *shown]] == [
@@ -373,16 +373,37 @@ def test_undo_shows_what_it_removed(monkeypatch):
     add("hers")
     monkeypatch.setenv("USER", "wren")
     add("mine, last", "--at", "2026-01-01 09:30")
-    done = run("chronicle", "undo")
+    done = run("chronicle", "undo", "--yes")
     assert done.stdout.startswith("Removed:\n- 2026-01-01 09:30 mine, last")
     assert found("mine") == ["mine, first"]
-    assert facts("chronicle", "undo")["text"] == "mine, first"
+    assert facts("chronicle", "undo", "--yes")["text"] == "mine, first"
     assert run("chronicle", "undo").exit_code == 3
     assert listed() == ["hers"]
 
 
+def test_undo_off_a_terminal_wants_yes():
+    """It is refused in the words of every other deletion, and the entry stays."""
+    whole = add("perhaps")
+    refused = run("chronicle", "undo")
+    assert refused.exit_code == 2
+    assert refused.stderr == run("chronicle", "delete", whole).stderr
+    assert "Refusing to delete without confirmation. Pass --yes." in refused.stderr
+    assert listed() == ["perhaps"]
+
+
+@needs_terminal
+@pytest.mark.parametrize(("typed", "code", "left"), [("n\n", 1, ["perhaps"]), ("y\n", 0, [])])
+def test_undo_asks_on_a_terminal(typed, code, left):
+    """A person is shown the entry, and asked as every deletion asks."""
+    whole = add("perhaps")
+    done, _, shown = on_terminal("chronicle", "undo", typed=typed)
+    assert (done, listed()) == (code, left)
+    assert "perhaps\r\nDelete " in shown or "perhaps\nDelete " in shown
+    assert f"Delete {whole} of " in shown
+
+
 def test_undo_after_an_import_takes_back_the_import(tmp_path):
-    """It is asked about; with --yes it is done, and what was there before stays."""
+    """With --yes it is done, and what was there before stays."""
     add("mine")
     file = tmp_path / "export.json"
     entries = [
@@ -390,12 +411,12 @@ def test_undo_after_an_import_takes_back_the_import(tmp_path):
     ]
     file.write_text(json.dumps({"entries": entries}))
     assert run("chronicle", "import", file).exit_code == 0
-    refused = run("chronicle", "undo")
-    assert (refused.exit_code, "an import of 2 entries" in refused.stderr) == (2, True)
+    assert run("chronicle", "undo").exit_code == 2
+    assert len(listed()) == 3
     done = run("chronicle", "undo", "--yes")
     assert done.stdout == "Removed 2 entries that the last import had added.\n"
     assert (listed(), found("far")) == (["mine"], [])
-    assert facts("chronicle", "undo")["text"] == "mine"
+    assert facts("chronicle", "undo", "--yes")["text"] == "mine"
 
 
 def test_tags_by_frequency():

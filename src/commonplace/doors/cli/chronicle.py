@@ -6,7 +6,6 @@ Never decides anything about the log: each command parses, calls one verb and sh
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -225,12 +224,12 @@ def delete(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002  the name t
     with opened() as app:
         keeper = keeping(app)
         entry = find_entry(app, id, keeper.read_entry, within=_LOG)
-        confirm(f"Delete {keeper.label_of(entry)} for good?", yes=yes)
+        confirm(f"Delete {keeper.label_of(entry)} for good?", yes=yes, text=entry.message)
         show(keeper.delete_entry(ref=entry.id, expected=entry.stamp), as_json)
 
 
 @chronicle.command(short_help="Take back what you added last: an entry, or a whole import.")
-@click.option("--yes", is_flag=True, help="Do not ask before an import is taken back.")
+@yes_option
 @common_options
 def undo(yes: bool, as_json: bool) -> None:
     """Take back what you added last on this machine, and show it.
@@ -241,14 +240,8 @@ def undo(yes: bool, as_json: bool) -> None:
     with opened() as app:
         keeper = keeping(app)
         act = keeper.last_addition()
-        if act.is_import and not yes:
-            brought = keeper.label_of_import(act)
-            if not sys.stdin.isatty():
-                raise Invalid(
-                    f"This takes back {brought}, and there is no terminal to confirm that on.",
-                    hint="Give --yes.",
-                )
-            click.confirm(f"Take back {brought}?", abort=True, err=True)
+        text = "" if act.is_import else act.events[0].message
+        confirm(f"Delete {keeper.label_of_addition(act)} for good?", yes=yes, text=text)
         show(keeper.undo(act), as_json)
 
 

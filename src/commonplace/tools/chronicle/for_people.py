@@ -182,9 +182,11 @@ class ChronicleKeeping:
         """An entry in a question: its id and its time."""
         return f"{one_line(event.id)} of {when_of(event.at, self._service().zone)}"
 
-    def label_of_import(self, act: Addition) -> str:
-        """An import in a question: how many entries it brought."""
-        return f"an import of {entries(len(act.events))}"
+    def label_of_addition(self, act: Addition) -> str:
+        """What an undo takes back in a question: an entry, or how many an import added."""
+        if act.is_import:
+            return f"an import of {entries(len(act.events))}"
+        return self.label_of(act.events[0])
 
     def _changed(self, head: str, event: Event, notes: Sequence[str]) -> Answer:
         return answer_of([head, event_line(event, self._service().zone)], event_facts(event), notes)
