@@ -54,9 +54,12 @@ def test_a_tool_writes_nothing_where_its_end_cannot_be_meant(opened, tmp_path, p
     assert holders(tmp_path) == []
 
 
-def test_what_cannot_expire_takes_no_end(opened):  # noqa: F811
-    """An entry of the notebook is a commit."""
-    write = opened().toolset("notebook").tool("journal_write")
-    assert EXPIRES not in write.schema["properties"]
-    with pytest.raises(Invalid, match="Unknown argument"):
-        write.call({"path": "a", "entry": TEXT, EXPIRES: "in 2 days"})
+def test_the_notebook_keeps_the_end_in_the_commit_itself(opened):  # noqa: F811
+    """There is no moment at which the entry is there without it."""
+    app = opened()
+    write = app.toolset("notebook").tool("journal_write")
+    answer = write.call({"path": "a", "entry": TEXT, EXPIRES: "2099-05-09"})
+    assert "It expires 2099-05-09 00:00." in answer.text
+    assert [ref for ref, _ in app.expiring.list_expiring()] == [answer.facts["ref"]]
+    log = app.notebook.journal.repo.git.run(["log", "--format=%(trailers:key=Expires)"]).out
+    assert log.decode().strip().startswith("Expires: 2099-05-0")

@@ -22,6 +22,7 @@ from commonplace.tools.selection import classic_toolset, default_toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from commonplace.app.context import JournalWiring
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.timeline import TimelineWiring
     from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.config.table import Settings
-    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Answer
@@ -84,7 +84,7 @@ class App(OwnerContext):
         self._is_alone = shared is None
         made: dict[str, Any] = {row.name: Backend(row.wiring).load()(self) for row in JOURNALS}
         self.journals: tuple[JournalWiring, ...] = tuple(made.values())
-        self.amend = AmendWiring(self.journals, book=self._expiry_book, zone=self.settings.timezone)
+        self.amend = AmendWiring(self.journals, book=self.expiry_book, zone=self.settings.timezone)
         self.recall = RecallWiring(
             self,
             journals=self.journals,
@@ -148,7 +148,7 @@ class App(OwnerContext):
             notebook=self.notebook,
             transcripts=self.transcripts,
             copies=self.copies(),
-            book=self._expiry_book,
+            book=self.expiry_book,
         ).service()
 
     def exporting(self) -> ExportService:
@@ -161,7 +161,7 @@ class App(OwnerContext):
             folder=self.folder,
             zone=self.settings.timezone,
             screen=self.shared.screen,
-            book=self._expiry_book,
+            book=self.expiry_book,
         )
 
     def copies(self) -> Copies:
@@ -176,33 +176,29 @@ class App(OwnerContext):
         from commonplace.services.forgetting.expiry import ExpiryService
 
         return ExpiryService(
-            book=self._expiry_book,
+            book=self.expiry_book,
             forgetting=self.forgetting,
-            is_away=self.private.is_away,
+            ends=self.notebook.ends,
+            is_away=lambda ref: self.private.is_away(ref) or self.notebook.ends.is_away(ref),
             unfile=self.filing.forget,
             clock=self.clock,
             zone=self.settings.timezone,
         )
 
-    def write_expiring(self, phrase: str, write: Callable[[], Answer]) -> Answer:
+    def write_expiring(self, phrase: str, write: Callable[[datetime], Answer]) -> Answer:
         """Run a tool's write, and note when what it wrote expires; its answer says when.
 
+        write: is called with that time, which the notebook writes into the entry itself.
         Raises: as `write`; Invalid where the phrase names no future time, and nothing is written.
         """
         from commonplace.core.clock import render_instant
         from commonplace.tools.answers import add_notes, written_refs
 
         at = self.expiring.read_time(phrase)
-        answer = write()
+        answer = write(at)
         for ref in written_refs(answer):
             self.expiring.expire(ref, at)
         return add_notes(answer, [f"It expires {render_instant(at, self.settings.timezone)}."])
-
-    @locked_cached_property
-    def _expiry_book(self) -> ExpiryBook:
-        from commonplace.core.expiring import ExpiryBook
-
-        return ExpiryBook(self.folder)
 
     def sweep_expired(self) -> Sequence[str]:
         """Forget what has expired and what a killed process was forgetting; returns notes on it.
@@ -210,7 +206,7 @@ class App(OwnerContext):
         Every door calls it before it answers; where nothing is due, it looks at two files.
         Raises: Unavailable where an entry cannot be forgotten.
         """
-        is_due = self._expiry_book.has_due(self.clock().timestamp())
+        is_due = self.expiry_book.has_due(self.clock().timestamp())
         if not is_due and not os.path.exists(self.folder.joinpath(*PENDING)):
             return ()
         return self.expiring.sweep()

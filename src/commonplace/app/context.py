@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from commonplace.app.languages import Languages
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
+    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import (
         AmendsRefs,
         EncoderSlot,
@@ -207,6 +208,13 @@ class OwnerContext(ABC):
             quoting=self._quoting(),
             shows_paths=self.shows_paths,
         )
+
+    @locked_cached_property
+    def expiry_book(self) -> ExpiryBook:
+        """The times at which this owner's entries expire."""
+        from commonplace.core.expiring import ExpiryBook
+
+        return ExpiryBook(self.folder)
 
     @locked_cached_property
     def replaced(self) -> ReplacedBook:

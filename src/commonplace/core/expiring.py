@@ -68,6 +68,26 @@ class ExpiryBook:
         """Set when each of many entries expires, in one write. Raises: Unavailable."""
         self._change(lambda known: known.update(times))
 
+    def put_all(self, journal: str, times: dict[str, float]) -> None:
+        """Put these times in the place of all that are kept for a journal. Raises: Unavailable."""
+        begins = f"{journal}:"
+
+        def others(known: dict[str, float]) -> dict[str, float]:
+            return {
+                ref: at
+                for ref, at in known.items()
+                if not ref.startswith(begins) or ref == FORMER_HISTORY
+            }
+
+        def put(known: dict[str, float]) -> None:
+            kept = others(known)
+            known.clear()
+            known.update(kept | times)
+
+        known = self.read()
+        if known != others(known) | times:
+            self._change(put)
+
     def drop(self, refs: list[str]) -> None:
         """Remove the times of entries, which then never expire. Raises: Unavailable."""
 

@@ -195,6 +195,15 @@ class AmendsRefs(Protocol):
 
 
 @runtime_checkable
+class KeepsExpired(Protocol):
+    """A journal that still holds the text of an entry that has expired, and shows it to no one."""
+
+    def read_kept_text(self, ref: str) -> EditableText:
+        """The text under a ref, to forget it; else as `AmendsRefs.read_text`."""
+        ...
+
+
+@runtime_checkable
 class OpensPaths(Protocol):
     """A journal whose entries are files, which it also opens by their paths."""
 

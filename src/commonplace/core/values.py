@@ -366,6 +366,7 @@ class EditableText(Struct, frozen=True, kw_only=True):
         version: A token that changes with the entry.
         supersedes: The ref of the entry whose place it took; empty for none.
         written: When it was written down; of use where it took a place.
+        has_expired: Whether nothing shows it any more, though its journal still holds it.
     """
 
     ref: str
@@ -374,6 +375,7 @@ class EditableText(Struct, frozen=True, kw_only=True):
     verbs: tuple[AmendVerb, ...] = ("edit", "supersede", "delete")
     supersedes: str = ""
     written: datetime | None = None
+    has_expired: bool = False
 
 
 class Amendment(Struct, frozen=True, kw_only=True):

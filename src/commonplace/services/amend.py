@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import Denied, Invalid, NotFound
+from commonplace.core.ports import KeepsExpired
 from commonplace.core.refs import look_up
 from commonplace.core.text import nearest, opening
 
@@ -45,6 +46,17 @@ class AmendService(Struct, frozen=True, kw_only=True):
     def read_text(self, ref: str) -> EditableText:
         """The text under a ref as `edit` takes it. Raises: as `AmendsRefs.read_text`."""
         return look_up(ref, lambda each: self._amender_of(each).read_text(each))
+
+    def read_kept_text(self, ref: str) -> EditableText:
+        """The same, also of an entry that has expired and whose journal still holds it."""
+
+        def read(each: str) -> EditableText:
+            amender = self._amender_of(each)
+            if isinstance(amender, KeepsExpired):
+                return amender.read_kept_text(each)
+            return amender.read_text(each)
+
+        return look_up(ref, read)
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Put a new text in place of an entry's; see `AmendsRefs.edit`.

@@ -23,6 +23,7 @@ from commonplace.tools.answers import add_notes, either, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
 
     from pydantic import BaseModel
     from pydantic_core import ErrorDetails
@@ -36,6 +37,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 SAMPLER = "sampler"
 """The parameter in which a door hands in the client's own model."""
 
+
+ENDS = "ends"
+"""The parameter in which a write that keeps the end of an entry itself is handed it."""
 
 EXPIRES = "expires"
 """The argument that says when what a tool writes is to be forgotten."""
@@ -66,7 +70,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     Every parameter is `Annotated[type, Arg(...)]` and has a default unless it is required; where
     the default is a setting's, the type is `type | None` and the default None. A parameter named
     `sampler` is no argument: a door hands in the client's own model there, where it has one. Of a
-    tool that `may_expire` the argument `expires` is no parameter: `expiring` is called with it.
+    tool that `may_expire` the argument `expires` is no parameter: `expiring` is called with it. The
+    instant that it names is handed in where there is a parameter named `ends`, no argument either.
 
     Attributes:
         run: What is called.
@@ -82,7 +87,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         before: Called before each run.
         view: The address of the page that shows its result in a chat; empty for none.
         may_expire: Whether what it writes may be given a time at which it is forgotten.
-        expiring: Runs a write, given the time in words at which its result is forgotten.
+        expiring: Runs a write, given the time in words at which its result is forgotten; it calls
+            the write with the instant that they name.
     """
 
     run: Callable[..., Answer]
@@ -97,7 +103,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     before: Callable[[], object] | None = None
     view: str = ""
     may_expire: bool = False
-    expiring: Callable[[str, Callable[[], Answer]], Answer] | None = None
+    expiring: Callable[[str, Callable[[datetime], Answer]], Answer] | None = None
 
     @property
     def name(self) -> str:
@@ -131,7 +137,13 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
                 del argument["default"]
         return schema
 
-    def call(self, arguments: Mapping[str, Any], *, sampler: Language | None = None) -> Answer:
+    def call(
+        self,
+        arguments: Mapping[str, Any],
+        *,
+        sampler: Language | None = None,
+        ends: datetime | None = None,
+    ) -> Answer:
         """Check raw arguments against the signature, then run; no secret is in answer or error.
 
         Null is an absent argument; a list or an object that arrives as JSON text is read as one.
@@ -139,6 +151,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         Args:
             arguments: As a client sent them, by name.
             sampler: The client's own model, for a tool that samples.
+            ends: When what it writes expires, for a tool that keeps that itself.
 
         Returns:
             The answer, with a note on the secrets that a write left out.
@@ -146,17 +159,20 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         Raises:
             Invalid: Names the argument, its value and what fits.
         """
+        more: dict[str, Any] = {SAMPLER: sampler} if self.samples else {}
+        if ends is not None:
+            more |= self._handed(ends)
         if self.screen is None:
-            return self._called(arguments, sampler)
+            return self._called(arguments, more)
         try:
-            return self._called(arguments, sampler)
+            return self._called(arguments, more)
         except CommonplaceError as exc:
             hidden = exc.screened(self.screen.shown)
             if hidden is exc:
                 raise
             raise hidden from None
 
-    def _called(self, arguments: Mapping[str, Any], sampler: Language | None) -> Answer:
+    def _called(self, arguments: Mapping[str, Any], more: Mapping[str, Any]) -> Answer:
         given = {name: value for name, value in arguments.items() if value is not None}
         for name in given:
             if name not in self._parameters:
@@ -169,12 +185,20 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         with noting_secrets() as left_out, screening(shown):
             checked = self._checked(given)
             expires = checked.pop(EXPIRES, "")
-            run = partial(self.run, **checked, **({SAMPLER: sampler} if self.samples else {}))
-            answer = self.expiring(expires, run) if self.expiring and expires.strip() else run()
+            run = partial(self.run, **checked, **more)
+            answer = (
+                self.expiring(expires, lambda at: run(**self._handed(at)))
+                if self.expiring and expires.strip()
+                else run()
+            )
         if self.screen is not None:
             facts = self.screen.shown_values(dict(answer.facts))
             answer = replace(answer, text=self.screen.shown(answer.text), facts=facts)
         return add_notes(answer, left_out.notes)
+
+    def _handed(self, ends: datetime) -> dict[str, Any]:
+        """The end of what is written, for a function that keeps it; else nothing."""
+        return {ENDS: ends} if ENDS in inspect.signature(self.run).parameters else {}
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Every argument of the signature, checked.
@@ -201,7 +225,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     def _parameters(self) -> dict[str, Any]:
         hints = get_type_hints(self.run, include_extras=True)
         named = inspect.signature(self.run).parameters
-        found = {name: hints[name] for name in named if name != SAMPLER}
+        found = {name: hints[name] for name in named if name not in {SAMPLER, ENDS}}
         return found | ({EXPIRES: _EXPIRES} if self.may_expire and self.expiring else {})
 
     @cached_property
@@ -377,7 +401,7 @@ class Toolset(Struct, frozen=True, kw_only=True):
             ),
         )
 
-    def expiring(self, run: Callable[[str, Callable[[], Answer]], Answer]) -> Toolset:
+    def expiring(self, run: Callable[[str, Callable[[datetime], Answer]], Answer]) -> Toolset:
         """The same toolset, with a function that runs the writes that expire; see `Tool`."""
         return replace(self, tools=tuple(replace(x, expiring=run) for x in self.tools))
 

@@ -157,12 +157,130 @@ def test_a_bad_time_writes_nothing(no_weights):
     assert run("expire", "chronicle:nothing", "in 2 days").exit_code == 3
 
 
-def test_what_is_never_forgotten_cannot_expire(no_weights):
-    """An entry of the notebook is a commit; it is said why."""
+def end_elsewhere(ref, at="2026-01-01T00:00:00+00:00"):
+    """Another clone has set when an entry of the notebook expires: a commit that came by git."""
+    with contextlib.closing(opened_app()) as app:
+        repo = app.notebook.journal.repo
+        said = f"x\n\nCommonplace: expire\nExpires-Entry: {ref.rpartition('#')[2]}\nExpires: {at}\n"
+        who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
+        command = ["git", "-C", str(repo.folder), *who, "commit", "-q", "--allow-empty", "-F", "-"]
+        subprocess.run(command, input=said.encode(), check=True)
+
+
+def noted_elsewhere():
+    """An entry of the notebook that has expired, and is known to be due but not swept; its ref."""
     ref = facts("notebook", "write", "door", SECRET)["ref"]
-    done = run("expire", ref, "in 2 days")
-    assert done.exit_code == 1
-    assert "stays in its history" in done.stderr
+    facts("timeline", "add", "a quiet harbour")
+    facts("recall", "bakery")
+    end_elsewhere(ref)
+    with contextlib.closing(opened_app()) as app:
+        app.notebook.ends.note()
+    return ref
+
+
+def test_an_entry_of_the_notebook_expires(no_weights):
+    """By an option of its write or later; it is listed, and may be kept after all."""
+    ref = facts("notebook", "write", "door", SECRET, "--expires", "2099-05-09")["ref"]
+    later = facts("notebook", "write", "door", "a quiet harbour")["ref"]
+    assert f"{later} expires 2098-05-09" in run("expire", later, "2098-05-09").stdout
+    assert [item["ref"] for item in facts("expire")["items"]] == [later, ref]
+    facts("expire", later, "--never")
+    assert [item["ref"] for item in facts("expire")["items"]] == [ref]
+    assert "1 entry with a time to expire" in run("doctor").stdout
+    assert [*json.loads(book().read_text("utf-8"))] == [ref]
+    done = run("expire", "notebook:door", "in 2 days")
+    assert (done.exit_code, "it is an overview" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *READS,
+        ("notebook", "log", "door"),
+        ("notebook", "read", "door"),
+        ("notebook", "toc"),
+        ("notebook", "search", "bakery"),
+        ("timeline", "show", "today"),
+    ],
+    ids=" ".join,
+)
+def test_no_command_shows_what_another_clone_let_expire(no_weights, words):
+    """Nor does any that comes first after a pull by hand, which nothing here was told of."""
+    ref = facts("notebook", "write", "door", SECRET)["ref"]
+    facts("recall", "bakery")
+    end_elsewhere(ref)
+    assert "four seven" not in run(*words).output
+    run("recall", "harbour")
+    run("status")
+    assert holders() == []
+
+
+def test_its_ref_says_that_it_has_expired_and_how_it_is_removed(no_weights):
+    """As often as it is opened; by `forget` it leaves the history, and then there is no entry."""
+    ref = noted_elsewhere()
+    for _ in range(2):
+        done = run("open", ref)
+        assert done.exit_code == 3
+        said = " ".join(done.stderr.split())
+        assert f"{ref} expired on 1 January 2026; git's history still holds it." in said
+        assert f"`commonplace forget {ref} --rewrite-history`" in said
+        assert "bakery" not in done.output
+    assert ref in " ".join(run("doctor").stdout.split())
+    refused = run("forget", ref, "--yes")
+    assert (refused.exit_code, "--rewrite-history" in refused.stderr) == (1, True)
+    assert facts("forget", ref, "--rewrite-history", "--keep-days", "0", "--yes")["clean"]
+    assert "There is no entry" in run("open", ref).stderr
+    assert ref not in run("doctor").stdout
+
+
+def test_what_has_expired_in_the_notebook_can_be_brought_back(no_weights):
+    """Since the history has it, a wrong time loses nothing."""
+    ref = noted_elsewhere()
+    assert facts("recall", "bakery")["items"] == []
+    assert run("expire", ref, "--never").exit_code == 0
+    assert [item["ref"] for item in facts("recall", "bakery")["items"]] == [ref]
+
+
+@pytest.mark.long
+def test_a_kill_in_the_sweep_of_the_notebook_leaves_it_to_the_next(no_weights):
+    """Whatever file it was about to touch: the next command shows nothing, and ends the work."""
+    stage, outcomes = 1, set()
+    while True:
+        ref = noted_elsewhere()
+        command = [sys.executable, "-c", COUNTING + SWEEPING, str(stage)]
+        died = subprocess.run(command, env=os.environ, timeout=120, check=False)
+        outcomes.add(died.returncode)
+        assert "four seven" not in run("recall", "bakery").output
+        assert holders() == []
+        assert json.loads(book().read_text("utf-8")) == {}
+        assert run("open", ref).exit_code == 3
+        if died.returncode == 0:
+            break
+        stage += 5
+    assert outcomes == {0, 9}
+
+
+def test_two_processes_sweep_the_notebook_beside_each_other(no_weights):
+    """Neither fails over what the other has left out."""
+    refs = [noted_elsewhere() for _ in range(3)]
+    command = [sys.executable, "-m", "commonplace", "recall", "bakery"]
+    both = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for process in both:
+        shown, _ = process.communicate(timeout=120)
+        assert process.returncode == 0
+        assert "four seven" not in shown
+    assert holders() == []
+    assert {run("open", ref).exit_code for ref in refs} == {3}
+
+
+SWEEPING = """
+sys.addaudithook(count)
+app.sweep_expired()
+os._exit(0)
+"""
 
 
 def test_a_summary_cannot_expire(no_weights):
@@ -226,7 +344,7 @@ def test_a_kill_at_any_stage_leaves_all_or_nothing(no_weights):
         refs = [facts("log", texts[0])["ref"], write(texts[1])]
         refs.append(facts("timeline", "add", texts[2])["ref"])
         killed = subprocess.run(
-            [sys.executable, "-c", KILLED, str(stage), *refs],
+            [sys.executable, "-c", COUNTING + KILLED, str(stage), *refs],
             env=os.environ,
             timeout=PATIENCE_S,
             check=False,
@@ -245,15 +363,13 @@ def test_a_kill_at_any_stage_leaves_all_or_nothing(no_weights):
     assert outcomes == {0, 3}
 
 
-KILLED = """
+COUNTING = """
 import os, sys
 from pathlib import Path
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 
 app = App(read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home())
-service = app.forgetting()
-plan = service.plan(sys.argv[2:])
 left = int(sys.argv[1])
 
 def count(event, args):
@@ -262,7 +378,11 @@ def count(event, args):
         left -= 1
         if not left:
             os._exit(9)
+"""
 
+KILLED = """
+service = app.forgetting()
+plan = service.plan(sys.argv[2:])
 sys.addaudithook(count)
 service.delete(plan)
 os._exit(0)

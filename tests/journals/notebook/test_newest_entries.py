@@ -41,11 +41,13 @@ def test_git_tells_what_the_ledger_would(book):
     head = notes.repo.head().commit
     for section in ("new", "other"):
         for start, length in ((0, 3), (0, 99), (4, 2), (50, 5)):
-            told = newest_entries(notes.repo, head, section, start=start, length=length)
+            told = newest_entries(
+                notes.repo, head, section, start=start, length=length, now=book.now
+            )
             assert told == notes.list_entries(section, start=start, length=length)
     assert len(notes.list_entries("new", length=99)) == 9
-    assert newest_entries(notes.repo, head, "never", start=0, length=9) == []
-    assert newest_entries(notes.repo, "", "new", start=0, length=9) == []
+    for section, at in (("never", head), ("new", "")):
+        assert newest_entries(notes.repo, at, section, start=0, length=9, now=book.now) == []
 
 
 def test_a_blank_ledger_is_not_waited_for(book):

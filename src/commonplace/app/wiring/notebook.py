@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.notebook.journal import Notebook
+    from commonplace.services.notebook.ends import NotebookEnds
     from commonplace.services.notebook.service import NotebookService
     from commonplace.tools.notebook.tools import NotebookTools
     from commonplace.tools.toolset import Toolset
@@ -92,7 +93,24 @@ class NotebookWiring:
             most=policy.NOTEBOOK_MOST if most is None else int(most),
             is_own=settings.notebook.path is None,
             language=lambda: context.languages.find(better=True, within_s=MERGE_S),
+            note_ends=self.ends.note,
         )
+
+    @locked_cached_property
+    def ends(self) -> NotebookEnds:
+        """When its entries expire."""
+        from commonplace.services.notebook.ends import NotebookEnds
+
+        context = self._context
+        return NotebookEnds(
+            notebook=self.journal,
+            book=context.expiry_book,
+            replaced=context.replaced,
+            unfile=self._unfile,
+        )
+
+    def _unfile(self, refs: Sequence[str]) -> None:
+        self._context.filing.forget(refs)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
@@ -127,15 +145,17 @@ class NotebookWiring:
     def _source(self) -> Source:
         from commonplace.journals.notebook.source import NotebookSource
 
-        return NotebookSource(self.journal)
+        return NotebookSource(self.journal, note_ends=self.ends.note)
 
     def problems(self) -> Iterator[Finding]:
         """Where the notebook lies, and what is wrong with it now; changes nothing."""
-        from commonplace.journals.notebook.repair import find_problems
+        from commonplace.journals.notebook.repair import find_problems, held_expired
 
         if self.is_there():
             yield f"{self.journal.folder}{'' if self.journal.exists else ', not made yet'}"
             yield from find_problems(self.journal)
+            if self.journal.exists:
+                yield from held_expired(self.journal)
 
     def repair(self) -> list[str]:
         """Repair what can be repaired; a sentence for each repair. Raises: Unavailable, Denied."""

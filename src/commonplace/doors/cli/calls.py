@@ -98,7 +98,7 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
         phrase, given = expires_at(), {**arguments, **more}
         if phrase is None:
             return tool.call(given)
-        return app.write_expiring(phrase, lambda: tool.call(given))
+        return app.write_expiring(phrase, lambda at: tool.call(given, ends=at))
 
     named = arguments.get("supersedes")
     if not named or within is None:
@@ -132,7 +132,8 @@ supersedes_option = click.option(
 def args_of(verb: Any) -> dict[str, Arg]:
     """What a tool says about each of its arguments."""
     hints = get_type_hints(verb, include_extras=True)
-    return {name: hint.__metadata__[0] for name, hint in hints.items() if name != "return"}
+    found = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
+    return {name: said[0] for name, said in found.items() if said}
 
 
 def tool_option(verb: Any, argument: str, *names: str, **attrs: Any) -> Callable[[Any], Any]:

@@ -25,7 +25,8 @@ def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -
 
     REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. TIME is in
     the future, such as `in 30 days`, `tomorrow` or `2027-01-01`. From then on nothing shows the
-    entry: the next command, tool call or page forgets it first, as `commonplace forget` does.
+    entry: the next command, tool call or page forgets it first, as `commonplace forget` does. One
+    of the notebook stays in git's history all the same.
     """
     if ref is not None and bool(when) == never:
         raise Invalid(
@@ -45,7 +46,9 @@ def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -
             return
         # --never also works on an entry that can no longer be read.
         is_whole = never and ref in dict(service.list_expiring())
-        whole = ref if is_whole else find_entry(app, ref, app.amend.service().read_text).ref
+        amend = app.amend.service()
+        read = amend.read_kept_text if never else amend.read_text
+        whole = ref if is_whole else find_entry(app, ref, read).ref
         if never:
             was = service.cancel(whole)
             text = f"{whole} stays." if was else f"{whole} was not going to expire."

@@ -107,7 +107,7 @@ def forget(
                 )
             show(Answer(text="\n".join(notes), facts={"notes": list(notes)}), as_json)
             return
-        named = [find_entry(app, ref, app.amend.service().read_text).ref for ref in refs]
+        named = [find_entry(app, ref, app.amend.service().read_kept_text).ref for ref in refs]
         plan = service.plan(
             named or [doc.ref for doc in chosen], kept_days=days if rewrites else None
         )

@@ -26,6 +26,7 @@ from commonplace.doors.cli.calls import (
 from commonplace.doors.cli.editor import kept_if_refused
 from commonplace.doors.cli.frame import (
     common_options,
+    expires_option,
     explain_option,
     file_text,
     flag_of,
@@ -128,6 +129,7 @@ def _left(folder: str) -> str:
 @tool_option(NotebookTools.journal_write, "base_version", "--base-version", metavar="VERSION")
 @tool_option(NotebookTools.journal_write, "idempotency_key", "--idempotency-key", metavar="KEY")
 @supersedes_option
+@expires_option
 @common_options
 def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Add an entry to SECTION.

@@ -11,15 +11,23 @@ import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.files import replace_file
 from commonplace.core.text import well_formed
+from commonplace.journals.git.history import parse_commit, read_history
 from commonplace.journals.git.refs import RefUpdate, find_leading, list_refs, update_refs
 from commonplace.journals.git.repo import is_repository
 from commonplace.journals.git.rewriting import REBUILT, drop_unreachable, rewrite_branches
 from commonplace.journals.git.trees import compare_trees
 from commonplace.journals.notebook.conflicts import Clashes
-from commonplace.journals.notebook.format import parse_message, with_supersedes
+from commonplace.journals.notebook.format import (
+    compose_message,
+    entries_of,
+    parse_message,
+    with_supersedes,
+)
 from commonplace.journals.notebook.names import parse_address
 from commonplace.journals.notebook.sync_checks import (
     BACKUPS,
@@ -36,6 +44,7 @@ if TYPE_CHECKING:
 
     from commonplace.journals.git.repo import GitRepository
     from commonplace.journals.git.rewriting import RewrittenBranches
+    from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.journal import Notebook
 
 _MESSAGE = b"An entry was forgotten.\n\nCommonplace: forgotten\n"
@@ -78,12 +87,16 @@ class NotebookHistory:
                 hint="Settle them first: `commonplace notebook conflicts`.",
             )
         formers, hashes = self._named(refs)
+        renamed = self._by_hand_with_end(cut)
 
         def message_of(name: str, message: bytes) -> bytes:
             text = message.decode("utf-8", "surrogateescape")
             said = parse_message(text)
             if name in hashes or said.entry_id in formers:
                 return _MESSAGE
+            if entry := renamed.get(name):
+                named = replace(said, entry_id=entry.id, section=entry.section)
+                return compose_message(named).encode("utf-8", "surrogateescape")
             if said.supersedes in formers:
                 left = _first_left(said.supersedes, formers)
                 return with_supersedes(text, left).encode("utf-8", "surrogateescape")
@@ -146,10 +159,28 @@ class NotebookHistory:
         for address in map(parse_address, refs):
             with contextlib.suppress(NotFound):
                 if address.entry:
-                    entry = self._notebook.read_entry(address)
+                    entry = self._notebook.read_kept_entry(address)
                     formers[entry.id] = entry.supersedes
                     hashes.add(entry.hash)
         return formers, hashes
+
+    def _by_hand_with_end(self, cut: Callable[[bytes], bytes]) -> dict[str, NotebookEntry]:
+        """By their commits the entries by hand whose ids would change, and that are to expire.
+
+        Their ids follow from the contents of files; a commit that says when one expires names it.
+        """
+        repo, ledger = self._notebook.repo, self._notebook.ledger
+        found: dict[str, NotebookEntry] = {}
+        for line in (x for each in ledger.list_set_ends() for x in ledger.by_id(each)):
+            (blob,) = repo.read_objects([line.hash])
+            parents = parse_commit(line.hash, blob.content).parents if blob else ()
+            for commit in read_history(repo, line.hash, since=parents) if blob else ():
+                entry = next(iter(entries_of(commit)), None)
+                blobs = repo.read_objects([x.blob for x in commit.touched if x.blob])
+                changes = any(x is not None and cut(x.content) != x.content for x in blobs)
+                if entry is not None and entry.by_hand and changes:
+                    found.setdefault(line.hash, entry)
+        return found
 
     def _moves(
         self,

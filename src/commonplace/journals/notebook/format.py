@@ -28,6 +28,9 @@ DEFAULT_AUTHOR = "Journal Server <journal@localhost>"
 JOURNAL = "notebook"
 ENTRY = "entry"
 OVERVIEW = "overview"
+NEVER = "never"
+"""What stands in place of a time where an entry was to expire, and is to stay."""
+
 LARGEST = 10 * 1024 * 1024
 SUMMARY_LENGTH = 72
 _LONGEST_SUMMARY = 500
@@ -74,6 +77,8 @@ class CommitMessage(Struct, frozen=True, kw_only=True):
         moved_from: The section's former name.
         supersedes: The id of the entry whose place this one took.
         written: When it was written down, as ISO 8601, where the commit is of another time.
+        expires: When an entry expires, likewise; of an end that was set later also `never`.
+        expires_entry: The id of the entry whose end was set later, by a commit of its own.
     """
 
     summary: str
@@ -85,6 +90,20 @@ class CommitMessage(Struct, frozen=True, kw_only=True):
     moved_from: str = ""
     supersedes: str = ""
     written: str = ""
+    expires: str = ""
+    expires_entry: str = ""
+
+
+class SetEnd(Struct, frozen=True, kw_only=True):
+    """When an entry expires, as a later commit says.
+
+    Attributes:
+        entry_id: Of the entry.
+        expires: None for never.
+    """
+
+    entry_id: str
+    expires: datetime | None
 
 
 class NotebookEntry(Struct, frozen=True, kw_only=True):
@@ -97,6 +116,7 @@ class NotebookEntry(Struct, frozen=True, kw_only=True):
         by_hand: It was committed with plain git.
         supersedes: The id of the entry whose place it took; empty for none.
         written: When it was written down, where that is not the time it is of.
+        expires: When it expires; None for never.
     """
 
     section: str
@@ -111,6 +131,7 @@ class NotebookEntry(Struct, frozen=True, kw_only=True):
     by_hand: bool = False
     supersedes: str = ""
     written: datetime | None = None
+    expires: datetime | None = None
 
     @property
     def ref(self) -> str:
@@ -197,6 +218,8 @@ def parse_message(message: str) -> CommitMessage:
         moved_from=ours.get("moved-from", ""),
         supersedes=ours.get("supersedes", ""),
         written=ours.get("written", ""),
+        expires=ours.get("expires", ""),
+        expires_entry=ours.get("expires-entry", ""),
     )
 
 
@@ -213,6 +236,28 @@ def move_message(old: str, new: str) -> CommitMessage:
     return CommitMessage(summary=summary, text="", section=new, verb="move", moved_from=old)
 
 
+def set_end_of(message: CommitMessage) -> SetEnd | None:
+    """What a message says of the end of an entry that was there before; None where it does not."""
+    expires = _instant(message.expires)
+    if message.verb != "expire" or not message.expires_entry:
+        return None
+    if expires is None and message.expires != NEVER:
+        return None
+    return SetEnd(entry_id=message.expires_entry, expires=expires)
+
+
+def set_end_message(section: str, entry_id: str, expires: datetime | None) -> CommitMessage:
+    """The message that says when an entry expires, None for never; `set_end_of` reads it."""
+    return CommitMessage(
+        summary="Let an entry expire" if expires else "Let an entry stay",
+        text="",
+        section=section,
+        verb="expire",
+        expires=_rendered(expires) if expires else NEVER,
+        expires_entry=entry_id,
+    )
+
+
 def _parse_trailers(paragraph: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in paragraph.split("\n"):
@@ -220,7 +265,7 @@ def _parse_trailers(paragraph: str) -> dict[str, str]:
         if match is None:
             continue
         key, value = match["key"].lower(), match["value"].strip()
-        if key in {"entry-id", "supersedes"}:
+        if key in {"entry-id", "supersedes", "expires-entry"}:
             if not _UUID.fullmatch(value):
                 continue
             value = value.lower()
@@ -262,6 +307,8 @@ def compose_message(message: CommitMessage) -> str:
         ("Moved-From", message.moved_from),
         ("Supersedes", message.supersedes),
         ("Written", message.written),
+        ("Expires", message.expires),
+        ("Expires-Entry", message.expires_entry),
         ("Commonplace", message.verb),
         ("Entry-Id", message.entry_id),
     ]
@@ -279,6 +326,7 @@ def entry_message(
     work_context: str | None,
     supersedes: str = "",
     written: datetime | None = None,
+    expires: datetime | None = None,
 ) -> CommitMessage:
     """The message of an entry to be written, checked.
 
@@ -290,6 +338,7 @@ def entry_message(
         work_context: What kind of work it was.
         supersedes: The id of the entry whose place it takes.
         written: When it is written down, where it is of another time.
+        expires: When it expires; None for never.
 
     Raises:
         Invalid: A text is blank, too long, or cannot be kept.
@@ -306,14 +355,29 @@ def entry_message(
         entry_id=entry_id,
         section=section,
         supersedes=supersedes,
-        written="" if written is None else written.astimezone(UTC).isoformat(timespec="seconds"),
+        written=_rendered(written) if written else "",
+        expires=_rendered(expires) if expires else "",
     )
 
 
 def written_of(message: CommitMessage) -> datetime | None:
     """When a message says that it was written down; None where it does not, or names no instant."""
+    return _instant(message.written)
+
+
+def own_end(message: CommitMessage) -> datetime | None:
+    """When an entry expires as its own message says; None for never."""
+    return _instant(message.expires) if message.entry_id else None
+
+
+def _rendered(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _instant(text: str) -> datetime | None:
+    """The instant that a trailer names; None where it names none."""
     try:
-        at = datetime.fromisoformat(message.written)
+        at = datetime.fromisoformat(text)
         return at.astimezone(UTC) if at.tzinfo else None
     except (ValueError, OverflowError):
         return None
@@ -371,6 +435,7 @@ def entry_of(
         by_hand=not message.entry_id,
         supersedes=message.supersedes,
         written=written_of(message),
+        expires=own_end(message),
     )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from commonplace.core.errors import already_superseded
 from commonplace.core.ids import key_id, new_id
 from commonplace.core.redact import Screen
@@ -22,6 +24,7 @@ from commonplace.journals.notebook.format import (
     NotebookEntry,
     entry_message,
     plain_overview,
+    set_end_message,
 )
 from commonplace.journals.notebook.ledger import EntryLine
 from commonplace.journals.notebook.names import parse_new_section, parse_section
@@ -130,6 +133,7 @@ class Notebook(NotebookReader):
         entry_id: str | None = None,
         at: datetime | None = None,
         supersedes: str = "",
+        expires: datetime | None = None,
     ) -> WrittenEntry:
         """Add an entry, and put a new overview in place if one is given; the branch moves once.
 
@@ -144,6 +148,7 @@ class Notebook(NotebookReader):
             entry_id: The same id twice in any clone is one entry.
             at: Aware, default now; kept in whole seconds.
             supersedes: The id of the entry whose place this one takes.
+            expires: When the entry expires, aware; None for never. Kept in whole seconds.
 
         Raises:
             OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
@@ -161,6 +166,7 @@ class Notebook(NotebookReader):
             work_context=self.screen.values(work_context),
             supersedes=supersedes,
             written=noted,
+            expires=expires,
         )
         request = EntryRequest(
             section=name,
@@ -185,6 +191,7 @@ class Notebook(NotebookReader):
         summary: str | None = None,
         work_context: str | None = None,
         base_version: str | None = None,
+        expires: datetime | None = None,
     ) -> WrittenEntry:
         """Add an entry in the place of another; both stay in the history.
 
@@ -196,6 +203,7 @@ class Notebook(NotebookReader):
             summary: As for `write`.
             work_context: None for that of the former.
             base_version: As for `write`.
+            expires: As for `write`; the former's end is its own.
 
         Returns:
             The new entry; the one that is there, `repeated`, where this was done before.
@@ -206,6 +214,8 @@ class Notebook(NotebookReader):
         """
         old, text = self.read_entry(address), self.screen(text)
         known = self.ledger.find_successor(old.id)
+        # One whose successors have expired may be replaced again.
+        key = " ".join(["supersedes", old.id, *self.ledger.list_expired_successors(old.id)])
         written = self.write(
             section or old.section,
             text,
@@ -214,13 +224,27 @@ class Notebook(NotebookReader):
             work_context=work_context or old.work_context or None,
             base_version=base_version,
             # In this clone once; what another clone writes in its place comes with a sync.
-            idempotency_key=f"supersedes {old.id}",
+            idempotency_key=key,
             entry_id=known.id if known else None,
             supersedes=old.id,
+            expires=expires,
         )
         if written.repeated and written.entry.text.strip() != well_formed(text).strip():
             raise already_superseded(old.ref, written.entry.ref)
         return written
+
+    def set_end(self, address: str | SectionAddress, expires: datetime | None) -> NotebookEntry:
+        """Set when an entry expires, None for never, by a commit of its own; the entry with it.
+
+        One that has expired is shown again if it is to stay. Where the end is that already,
+        nothing is written. Raises: as `read_kept_entry`; Conflict, Denied.
+        """
+        found = self.read_kept_entry(address)
+        end = None if expires is None else expires.replace(microsecond=0)
+        if found.expires != end:
+            message = set_end_message(found.section, found.id, end)
+            NotebookWriter(self, self.signature).set_end(message)
+        return replace(found, expires=end)
 
     def replace_overview(
         self, section: str, text: str, *, base_version: str, summary: str = ""

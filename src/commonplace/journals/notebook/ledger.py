@@ -13,27 +13,41 @@ from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 
 from commonplace.core.digest import sha256
 from commonplace.core.errors import Corrupted, Unavailable
 from commonplace.core.files import make_folder
 from commonplace.db.queries import read_queries
 from commonplace.db.sqlite import Database, connect, erase, transaction, translated
-from commonplace.journals.git.history import read_history
-from commonplace.journals.notebook.format import entries_of, move_of, parse_message, ref_of
+from commonplace.journals.git.history import parse_commit, read_history
+from commonplace.journals.notebook.format import (
+    entries_of,
+    move_of,
+    parse_message,
+    ref_of,
+    set_end_of,
+)
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from commonplace.core.clock import Clock
     from commonplace.journals.git.history import Commit
     from commonplace.journals.git.repo import GitRepository
 
-_LAYOUT = 5
+_LAYOUT = 6
 _TRIES = 20
-_TABLES = ("entries", "by_section", "by_hash", "by_former", "moves", "merges")
+_COLUMNS = 6
+"""Of an entry in a list."""
+_TABLES = (
+    *("entries", "by_section", "by_hash", "by_former", "by_end"),
+    *("ends", "ends_by_entry", "moves", "merges"),
+)
+_NEVER = 1 << 62
+"""Stands for no end; `ledger.sql` has the same number."""
 
 
 @cache
@@ -42,18 +56,27 @@ def _sql() -> Mapping[str, str]:
 
 
 class EntryLine(Struct, frozen=True, kw_only=True):
-    """An entry in a list: where it is now, its id for good, its commit now, its first line."""
+    """An entry in a list: where it is now, its id for good, its commit now, its first line.
+
+    Attributes:
+        expires: When it expires; None for never.
+    """
 
     id: str
     section: str
     hash: str
     at: datetime
     summary: str
+    expires: datetime | None = None
 
     @property
     def ref(self) -> str:
         """Its address for good: `notebook:api/errors#<entry id>`."""
         return ref_of(self.section, self.id)
+
+    def has_expired(self, now: datetime) -> bool:
+        """Whether it has expired by then."""
+        return self.expires is not None and self.expires <= now
 
 
 class ReplacedEntry(Struct, frozen=True, kw_only=True):
@@ -84,7 +107,16 @@ class _Merge(Struct, frozen=True):
     """A commit that brings two histories together; no entry."""
 
 
-_Row: TypeAlias = "_Move | _Merge | dict[str, object]"
+class _End(Struct, frozen=True):
+    """A commit that says when an entry expires; no entry itself."""
+
+    id: str
+    hash: str
+    at: int
+    expires: int
+
+
+_Row: TypeAlias = "_Move | _Merge | _End | dict[str, Any]"
 
 
 class _Step(Struct, frozen=True, kw_only=True):
@@ -92,11 +124,13 @@ class _Step(Struct, frozen=True, kw_only=True):
 
     Attributes:
         whole: It takes the place of all that was.
+        summaries: By its commit, the summary of each entry that was swept and whose end changes.
     """
 
     gone: list[_Row] = field(default_factory=list)
     come: list[_Row] = field(default_factory=list)
     whole: bool = False
+    summaries: dict[str, str] = field(default_factory=dict)
 
 
 class _NeedsWholeHistory(Exception):
@@ -133,11 +167,16 @@ class _Moves:
 
 
 class Ledger:
-    """The entries of one repository's branch, in a database of ours. Thread-safe."""
+    """The entries of one repository's branch, in a database of ours. Thread-safe.
 
-    def __init__(self, repo: GitRepository, path: Path) -> None:
+    An entry that has expired is in no list, and has neither neighbours nor a place in a chain; by
+    its id or hash alone it is found.
+    """
+
+    def __init__(self, repo: GitRepository, path: Path, clock: Clock) -> None:
         self._repo = repo
         self._path = path
+        self._clock = clock
         self._lock = threading.Lock()
         self._database: Database | None = None
 
@@ -172,20 +211,42 @@ class Ledger:
         with self._open().using() as conn, translated(self._path):
             erase(conn)
 
+    def clear(self) -> None:
+        """Leave nothing in it; the next question reads the history again. Raises: Unavailable."""
+        self._apply(_Step(come=[], whole=True), at=self._head(), head="")
+        self.erase()
+
     def clear_others(self) -> None:
         """Leave nothing in the ledgers beside this one: a notebook that moved leaves one behind.
 
         That of a notebook which is used still is filled again. Raises: Unavailable.
         """
+        for other in self._others():
+            other.clear()
+
+    def sweep(self, entry_ids: Sequence[str]) -> None:
+        """Remove what is held of the text of entries that have expired. Raises: Unavailable."""
+        with self._open().using() as conn, translated(self._path):
+            with transaction(conn):
+                asked = [{"id": entry_id} for entry_id in entry_ids]
+                changed = conn.executemany(_sql()["sweep"], asked).rowcount
+            if changed > 0:
+                erase(conn)
+
+    def sweep_others(self, entry_ids: Sequence[str]) -> None:
+        """The same for the ledgers beside this one. Raises: Unavailable."""
+        for other in self._others():
+            other.sweep(entry_ids)
+
+    def _others(self) -> Iterator[Ledger]:
+        """The ledgers beside this one, each open until the next."""
         for path in self._path.parent.glob("*.db"):
-            if path == self._path:
-                continue
-            other = Ledger(self._repo, path)
-            try:
-                other._apply(_Step(come=[], whole=True), at=other._head(), head="")
-                other.erase()
-            finally:
-                other.close()
+            if path != self._path:
+                other = Ledger(self._repo, path, self._clock)
+                try:
+                    yield other
+                finally:
+                    other.close()
 
     def digest(self) -> str:
         """What it holds, as a hash: two ledgers that answer alike have the same one."""
@@ -231,7 +292,7 @@ class Ledger:
 
     def copy_to(self, path: Path) -> Ledger:
         """A ledger of its own that holds what this one holds now; the file must not be there."""
-        copy = Ledger(self._repo, path)
+        copy = Ledger(self._repo, path, self._clock)
         with self._open().using() as conn, copy._open().using() as fresh, translated(path):
             conn.backup(fresh)
         return copy
@@ -241,8 +302,37 @@ class Ledger:
         return int(self._ask("total")[0][0])
 
     def count(self, section: str) -> int:
-        """How many entries a section has."""
+        """How many entries a section has, those that have expired too: its file states as many."""
         return int(self._ask("count", section=section)[0][0])
+
+    def count_expired(self, section: str = "") -> int:
+        """How many entries have expired, of a section or of all."""
+        if not section:
+            return int(self._ask("count_expired")[0][0])
+        return int(self._ask("count_expired_of", section=section)[0][0])
+
+    def list_expired(self) -> list[EntryLine]:
+        """The entries that have expired, the last one first; without a summary once swept."""
+        return _lines(self._ask("expired"))
+
+    def list_ends(self) -> list[EntryLine]:
+        """The entries that expire and were not yet swept, the next first."""
+        return _lines(self._ask("set_ends"))
+
+    def last_end_set(self, entry_id: str) -> datetime | None:
+        """When the last commit was made that says when an entry expires; None for none."""
+        at = self._ask("last_end_set", id=entry_id)[0][0]
+        return None if at is None else _instant(at)
+
+    def list_set_ends(self) -> list[str]:
+        """The ids of the entries of which later commits say when they expire."""
+        return [entry_id for (entry_id,) in self._ask("set_end_ids")]
+
+    def list_left_replaced(self) -> dict[str, datetime]:
+        """When each entry was replaced whose successor has expired, by its ref."""
+        rows = self._ask("left_replaced")
+        lines = _lines(row[:_COLUMNS] for row in rows)
+        return {x.ref: _instant(row[_COLUMNS]) for x, row in zip(lines, rows, strict=True)}
 
     def newest(self, section: str, *, start: int = 0, length: int = 1) -> list[EntryLine]:
         """Entries of a section, newest first."""
@@ -252,16 +342,33 @@ class Ledger:
         """The entry with an id; several lines for a commit by hand in several sections."""
         return _lines(self._ask("by_id", id=entry_id))
 
+    def newest_at(self, section: str) -> datetime | None:
+        """When the newest entry of a section was, whether or not it has expired."""
+        at = self._ask("newest_at", section=section)[0][0]
+        return None if at is None else _instant(at)
+
     def find_successor(self, entry_id: str) -> EntryLine | None:
         """The entry that took the place of the one with this id, the newest of several."""
         return next(iter(_lines(self._ask("successors", id=entry_id))), None)
 
+    def list_expired_successors(self, entry_id: str) -> list[str]:
+        """The ids of the entries that took the place of one, and have expired."""
+        return [found for (found,) in self._ask("expired_successors", id=entry_id)]
+
+    def find_former(self, entry_id: str) -> EntryLine | None:
+        """The entry with an id that another names as replaced; None for none, and for an empty id.
+
+        Where it has expired, the one whose place it had taken.
+        """
+        return next(iter(_lines(self._ask("formers", id=entry_id))), None) if entry_id else None
+
     def list_replaced(self, section: str) -> list[ReplacedEntry]:
         """The replaced entries of a section with their successors, newest successors first."""
         rows = self._ask("replaced", section=section)
-        olds, news = _lines(row[:5] for row in rows), _lines(row[5:10] for row in rows)
+        olds = _lines(row[:_COLUMNS] for row in rows)
+        news = _lines(row[_COLUMNS:-1] for row in rows)
         return [
-            ReplacedEntry(former=old, successor=new, is_on_one_line=bool(row[10]))
+            ReplacedEntry(former=old, successor=new, is_on_one_line=bool(row[-1]))
             for old, new, row in zip(olds, news, rows, strict=True)
         ]
 
@@ -273,6 +380,14 @@ class Ledger:
         """Where an entry is now that its commit puts into the section `named`."""
         found = self._ask("place", id=entry_id, named=named)
         return found[0][0] if found else named
+
+    def shown_section(self, entry_id: str, named: str) -> str:
+        """The same; empty for an entry that has expired."""
+        found = self._ask("place", id=entry_id, named=named)
+        if not found:
+            return named
+        section, expires = found[0]
+        return section if expires > self._clock().timestamp() else ""
 
     def around(self, section: str, entry_id: str) -> tuple[EntryLine | None, EntryLine | None]:
         """The entries before and after one, in its section."""
@@ -306,8 +421,9 @@ class Ledger:
         return names
 
     def _ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
+        asked = {"now": self._clock().timestamp(), **values}
         with self._open().using() as conn:
-            return conn.execute(_sql()[query], values).fetchall()
+            return conn.execute(_sql()[query], asked).fetchall()
 
     def _head(self) -> str:
         found = self._ask("state")
@@ -351,6 +467,8 @@ class Ledger:
 
     def _apply(self, step: _Step, *, at: str, head: str) -> bool:
         """Take a step from one commit to another; False where the ledger is elsewhere by now."""
+        if not step.whole:
+            step.summaries.update(self._swept_summaries([*step.gone, *step.come]))
         try:
             with self._open().using() as conn, transaction(conn):
                 layout, known = conn.execute(_sql()["state"]).fetchone()
@@ -361,6 +479,15 @@ class Ledger:
         except _NeedsWholeHistory:
             return self._apply(self._whole(head), at=at, head=head)
         return True
+
+    def _swept_summaries(self, rows: Iterable[_Row]) -> Iterator[tuple[str, str]]:
+        """The summaries of swept entries whose ends change: they may be shown again."""
+        for row in rows:
+            for (name,) in self._ask("swept", id=row.id) if isinstance(row, _End) else ():
+                (blob,) = self._repo.read_objects([name])
+                if blob is not None:
+                    message = parse_message(parse_commit(name, blob.content).message)
+                    yield name, message.summary
 
     def _open(self) -> Database:
         with self._lock:
@@ -390,6 +517,7 @@ class Ledger:
                     conn.execute(_sql()["drop_entries"])
                     conn.execute(_sql()["drop_moves"])
                     conn.execute(_sql()["drop_merges"])
+                    conn.execute(_sql()["drop_ends"])
                     conn.execute(_sql()["set_state"], {"head": "", "layout": _LAYOUT})
                 for name in _TABLES:
                     conn.execute(_sql()[f"create_{name}"])
@@ -407,11 +535,33 @@ def _take_step(conn: sqlite3.Connection, step: _Step) -> None:
         conn.execute(sql["clear_entries"])
         conn.execute(sql["clear_moves"])
         conn.execute(sql["clear_merges"])
+        conn.execute(sql["clear_ends"])
     conn.executemany(sql["drop_copy"], gone)
     conn.executemany(sql["drop_gone"], gone)
     _add(conn, step.come)
+    _settle_ends(conn, step)
     if any(conn.execute(sql["is_at"], x).fetchone() for x in gone):
         raise _NeedsWholeHistory  # another copy of it is left, and its hash is unknown
+
+
+def _settle_ends(conn: sqlite3.Connection, step: _Step) -> None:
+    """File the commits that say when entries expire, and what follows for those entries."""
+    sql = _sql()
+    gone = [x for x in step.gone if isinstance(x, _End)]
+    conn.executemany(sql["drop_end"], [{"hash": x.hash} for x in gone])
+    come = [to_builtins(x) for x in step.come if isinstance(x, _End)]
+    conn.executemany(sql["add_end"], come)
+    if step.whole:
+        conn.execute(sql["settle_ends"])
+    elif gone or conn.execute(sql["has_ends"]).fetchone():
+        ids = {x["id"] if isinstance(x, dict) else x.id for x in _with_ids(step)}
+        conn.executemany(sql["settle_end"], [{"id": each} for each in ids])
+    for name, summary in step.summaries.items():
+        conn.execute(sql["bring_back"], {"hash": name, "summary": summary})
+
+
+def _with_ids(step: _Step) -> list[_End | dict[str, Any]]:
+    return [x for x in (*step.gone, *step.come) if isinstance(x, (_End, dict))]
 
 
 def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
@@ -426,7 +576,7 @@ def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
                 names = {"old": row.old, "new": row.new}
                 conn.execute(sql["add_move"], names)
                 conn.execute(sql["move_entries"], names)
-            else:
+            elif isinstance(row, _Merge):
                 conn.execute(sql["add_merge"])
 
 
@@ -436,6 +586,8 @@ def _rows_of(commit: Commit) -> Iterator[_Row]:
     message = parse_message(commit.message)
     if move := move_of(message):
         yield _Move(*move)
+    if end := set_end_of(message):
+        yield _End(end.entry_id, commit.hash, int(commit.at.timestamp()), _seconds(end.expires))
     for entry in entries_of(commit, message):
         yield {
             "id": entry.id,
@@ -445,14 +597,26 @@ def _rows_of(commit: Commit) -> Iterator[_Row]:
             "at": int(entry.at.timestamp()),
             "summary": entry.summary.encode("utf-8", "replace").decode(),
             "supersedes": entry.supersedes,
+            "own_end": _seconds(entry.expires),
         }
 
 
 def _lines(rows: Iterable[tuple[Any, ...]]) -> list[EntryLine]:
     return [
-        EntryLine(id=id_, section=section, hash=hash_, at=_instant(at), summary=summary)
-        for id_, section, hash_, at, summary in rows
+        EntryLine(
+            id=id_,
+            section=section,
+            hash=hash_,
+            at=_instant(at),
+            summary=summary,
+            expires=None if expires == _NEVER else _instant(expires),
+        )
+        for id_, section, hash_, at, summary, expires in rows
     ]
+
+
+def _seconds(end: datetime | None) -> int:
+    return _NEVER if end is None else int(end.timestamp())
 
 
 def _instant(seconds: int) -> datetime:

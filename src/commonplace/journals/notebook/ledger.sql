@@ -9,7 +9,8 @@ CREATE TABLE IF NOT EXISTS state (
 -- name: create_entries
 -- One row for each entry of a section; named: the section as its commit calls it, section: its name now;
 -- copies: how many commits of the history are this entry; supersedes: the id of the entry whose place
--- it took, empty for none.
+-- it took, empty for none; own_end: when it expires as its own commit says; expires: when it does, in
+-- seconds since 1970; is_swept: whether it has expired and its summary was removed.
 CREATE TABLE IF NOT EXISTS entries (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -19,13 +20,16 @@ CREATE TABLE IF NOT EXISTS entries (
     at INTEGER NOT NULL,
     summary TEXT NOT NULL,
     supersedes TEXT NOT NULL,
+    own_end INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    is_swept INTEGER NOT NULL DEFAULT 0,
     copies INTEGER NOT NULL DEFAULT 1,
     UNIQUE (id, named)
 );
 
 -- name: create_by_section
 -- The newest of a section, and how many there are.
-CREATE INDEX IF NOT EXISTS entries_by_section ON entries (section, at, seq);
+CREATE INDEX IF NOT EXISTS entries_by_section ON entries (section, at, seq, expires);
 
 -- name: create_by_hash
 -- A hash, or the beginning of one.
@@ -34,6 +38,23 @@ CREATE INDEX IF NOT EXISTS entries_by_hash ON entries (hash);
 -- name: create_by_former
 -- Which entry took the place of another.
 CREATE INDEX IF NOT EXISTS entries_by_former ON entries (supersedes) WHERE supersedes <> '';
+
+-- name: create_by_end
+-- Which entries expire; never is 1 << 62.
+CREATE INDEX IF NOT EXISTS entries_by_end ON entries (expires) WHERE expires < 4611686018427387904;
+
+-- name: create_ends
+-- When entries expire as later commits say, a row for each commit.
+CREATE TABLE IF NOT EXISTS ends (
+    hash TEXT PRIMARY KEY,
+    id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    expires INTEGER NOT NULL
+);
+
+-- name: create_ends_by_entry
+-- The commits that say when one entry expires.
+CREATE INDEX IF NOT EXISTS ends_by_entry ON ends (id, at, hash);
 
 -- name: create_moves
 -- What sections were called before, in the order of the history.
@@ -71,6 +92,14 @@ DROP TABLE IF EXISTS moves;
 -- Forget every entry: the history is another.
 DELETE FROM entries;
 
+-- name: drop_ends
+-- As above.
+DROP TABLE IF EXISTS ends;
+
+-- name: clear_ends
+-- Forget when entries expire: the history is another.
+DELETE FROM ends;
+
 -- name: drop_merges
 -- As above.
 DROP TABLE IF EXISTS merges;
@@ -86,11 +115,76 @@ DELETE FROM moves;
 -- name: add_entry
 -- One entry, after all that are there; a copy of one (a rebase merged with what it was made from) is
 -- that entry, with the commit that comes later, wherever its section was moved to since.
-INSERT INTO entries (id, named, section, hash, at, summary, supersedes)
-VALUES (:id, :named, :section, :hash, :at, :summary, :supersedes)
+INSERT INTO entries (id, named, section, hash, at, summary, supersedes, own_end, expires)
+VALUES (:id, :named, :section, :hash, :at, :summary, :supersedes, :own_end, :own_end)
 ON CONFLICT (id, named) DO UPDATE
 SET hash = excluded.hash, at = excluded.at, summary = excluded.summary,
-    supersedes = excluded.supersedes, copies = copies + 1;
+    supersedes = excluded.supersedes, own_end = excluded.own_end, expires = excluded.expires,
+    is_swept = 0, copies = copies + 1;
+
+-- name: add_end
+-- A commit that says when an entry expires.
+INSERT OR IGNORE INTO ends (hash, id, at, expires) VALUES (:hash, :id, :at, :expires);
+
+-- name: drop_end
+-- That commit is in the history no more.
+DELETE FROM ends WHERE hash = :hash;
+
+-- name: has_ends
+-- Whether any later commit says when an entry expires.
+SELECT 1 FROM ends LIMIT 1;
+
+-- name: last_end_set
+-- When the last commit was made that says when an entry expires.
+SELECT max(at) FROM ends WHERE id = :id;
+
+-- name: set_end_ids
+-- The entries of which later commits say when they expire.
+SELECT DISTINCT id FROM ends ORDER BY id;
+
+-- name: settle_end
+-- When an entry expires: of later commits the latest counts, by time and then by hash, so that every
+-- clone reads the same in whatever order it learned of them.
+UPDATE entries SET expires = coalesce(
+    (SELECT expires FROM ends WHERE ends.id = entries.id ORDER BY at DESC, hash DESC LIMIT 1), own_end)
+WHERE id = :id;
+
+-- name: settle_ends
+-- The same of every entry of which later commits say it.
+UPDATE entries SET expires =
+    (SELECT expires FROM ends WHERE ends.id = entries.id ORDER BY at DESC, hash DESC LIMIT 1)
+WHERE id IN (SELECT id FROM ends);
+
+-- name: swept
+-- The commit of an entry whose summary was removed.
+SELECT hash FROM entries WHERE id = :id AND is_swept;
+
+-- name: bring_back
+-- Its summary is there again.
+UPDATE entries SET summary = :summary, is_swept = 0 WHERE hash = :hash;
+
+-- name: sweep
+-- An entry has expired: nothing of its text stays here.
+UPDATE entries SET summary = '', is_swept = 1 WHERE id = :id AND NOT is_swept;
+
+-- name: set_ends
+-- The entries that expire and were not yet swept, the next first.
+SELECT id, section, hash, at, summary, expires FROM entries
+WHERE expires < 4611686018427387904 AND NOT is_swept ORDER BY expires, seq;
+
+-- name: expired
+-- The entries that have expired, the last one first.
+SELECT id, section, hash, at, summary, expires FROM entries
+WHERE expires < 4611686018427387904 AND expires <= :now ORDER BY expires DESC, seq DESC;
+
+-- name: count_expired
+-- How many entries have expired.
+SELECT count(*) FROM entries WHERE expires < 4611686018427387904 AND expires <= :now;
+
+-- name: count_expired_of
+-- How many of a section have.
+SELECT count(*) FROM entries
+WHERE expires < 4611686018427387904 AND expires <= :now AND section = :section;
 
 -- name: drop_copy
 -- A commit that was this entry is in the history no more.
@@ -114,8 +208,10 @@ SELECT count(*) FROM entries;
 
 -- name: all_entries
 -- Every entry, in an order of its own. Of several commits that are one entry either may be named.
+-- Nor is a summary that is removed once its entry has expired.
 SELECT id, named, section, copies, CASE copies WHEN 1 THEN hash END, CASE copies WHEN 1 THEN at END,
-    CASE copies WHEN 1 THEN summary END, CASE copies WHEN 1 THEN supersedes END
+    CASE WHEN copies = 1 AND expires = 4611686018427387904 THEN summary END,
+    CASE copies WHEN 1 THEN supersedes END, CASE copies WHEN 1 THEN expires END
 FROM entries ORDER BY id, named;
 
 -- name: all_moves
@@ -143,52 +239,92 @@ SELECT new FROM moves WHERE old = :old ORDER BY seq DESC LIMIT 1;
 SELECT count(*) FROM entries WHERE section = :section;
 
 -- name: newest
--- Entries of a section, newest first.
-SELECT id, section, hash, at, summary FROM entries WHERE section = :section
+-- Entries of a section, newest first, but those that have expired.
+SELECT id, section, hash, at, summary, expires FROM entries
+WHERE section = :section AND expires > :now
 ORDER BY at DESC, seq DESC LIMIT :length OFFSET :start;
 
 -- name: by_id
 -- An entry by its id; several rows for a commit by hand that touched several sections.
-SELECT id, section, hash, at, summary FROM entries WHERE id = :id ORDER BY seq;
+SELECT id, section, hash, at, summary, expires FROM entries WHERE id = :id ORDER BY seq;
+
+-- name: newest_at
+-- When the newest of a section was, whether or not it has expired.
+SELECT max(at) FROM entries WHERE section = :section;
 
 -- name: successors
--- The entries that took the place of one, the newest first: other clones may have written theirs.
-SELECT id, section, hash, at, summary FROM entries
-WHERE supersedes = :id AND supersedes <> '' ORDER BY at DESC, seq DESC;
+-- The entries that took the place of one, the newest first: other clones may have written theirs. What
+-- took the place of one that has expired stands in its stead.
+WITH RECURSIVE later (id, is_open) AS (
+    SELECT :id, 1
+    UNION
+    SELECT next.id, next.expires <= :now FROM later
+    JOIN entries AS next ON next.supersedes = later.id AND next.supersedes <> ''
+    WHERE later.is_open)
+SELECT entries.id, section, hash, at, summary, expires FROM later JOIN entries ON entries.id = later.id
+WHERE NOT later.is_open ORDER BY at DESC, seq DESC;
+
+-- name: expired_successors
+-- The ids of those that took the place of one, and have expired.
+SELECT DISTINCT id FROM entries
+WHERE supersedes = :id AND supersedes <> '' AND expires <= :now ORDER BY id;
+
+-- name: formers
+-- The entry with an id; where that has expired, the one whose place it had taken, and so on.
+WITH RECURSIVE before (id) AS (
+    SELECT :id
+    UNION
+    SELECT gone.supersedes FROM before JOIN entries AS gone ON gone.id = before.id
+    WHERE gone.expires <= :now AND gone.supersedes <> '')
+SELECT entries.id, section, hash, at, summary, expires FROM before JOIN entries ON entries.id = before.id
+WHERE expires > :now ORDER BY seq LIMIT 1;
+
+-- name: left_replaced
+-- The entries whose place others took that have expired, with when that was.
+SELECT old.id, old.section, old.hash, old.at, old.summary, old.expires, max(new.at)
+FROM entries AS new CROSS JOIN entries AS old ON old.id = new.supersedes
+WHERE new.expires < 4611686018427387904 AND new.expires <= :now AND new.supersedes <> ''
+GROUP BY old.id, old.named;
 
 -- name: replaced
 -- The entries of a section whose places others took, with those, newest first, and whether the
 -- history is one line since. What took a place is walked through, not the section: few entries do.
-SELECT old.id, old.section, old.hash, old.at, old.summary,
-    new.id, new.section, new.hash, new.at, new.summary,
+-- Where one of a chain has expired, the one behind it stands in its stead.
+WITH RECURSIVE taken (former, seq) AS (
+    SELECT supersedes, seq FROM entries WHERE supersedes <> '' AND expires > :now
+    UNION
+    SELECT gone.supersedes, taken.seq FROM taken JOIN entries AS gone ON gone.id = taken.former
+    WHERE gone.expires <= :now AND gone.supersedes <> '')
+SELECT old.id, old.section, old.hash, old.at, old.summary, old.expires,
+    new.id, new.section, new.hash, new.at, new.summary, new.expires,
     new.seq > (SELECT coalesce(max(after), 0) FROM merges)
-FROM entries AS new CROSS JOIN entries AS old ON old.id = new.supersedes
-WHERE new.supersedes <> '' AND old.section = :section
+FROM taken JOIN entries AS new ON new.seq = taken.seq JOIN entries AS old ON old.id = taken.former
+WHERE old.section = :section AND old.expires > :now
 ORDER BY new.at DESC, new.seq DESC;
 
 -- name: by_hash
 -- Entries by a hash, or by the beginning of one.
-SELECT id, section, hash, at, summary FROM entries
+SELECT id, section, hash, at, summary, expires FROM entries
 WHERE hash >= :low AND hash < :high ORDER BY seq LIMIT 50;
 
 -- name: place
--- Where an entry is now that its commit puts into a section.
-SELECT section FROM entries WHERE id = :id AND named = :named;
+-- Where an entry is now that its commit puts into a section, and when it expires.
+SELECT section, expires FROM entries WHERE id = :id AND named = :named;
 
 -- name: before
 -- The entry of a section before one, in the order they are listed in.
-SELECT id, section, hash, at, summary FROM entries
-WHERE section = :section
+SELECT id, section, hash, at, summary, expires FROM entries
+WHERE section = :section AND expires > :now
   AND (at, seq) < (SELECT at, seq FROM entries WHERE section = :section AND id = :id)
 ORDER BY at DESC, seq DESC LIMIT 1;
 
 -- name: after
 -- The entry of a section after one, in the order they are listed in.
-SELECT id, section, hash, at, summary FROM entries
-WHERE section = :section
+SELECT id, section, hash, at, summary, expires FROM entries
+WHERE section = :section AND expires > :now
   AND (at, seq) > (SELECT at, seq FROM entries WHERE section = :section AND id = :id)
 ORDER BY at, seq LIMIT 1;
 
 -- name: tallies
--- Each section's number of entries, and when its newest was.
-SELECT section, count(*), max(at) FROM entries GROUP BY section;
+-- Each section's number of entries, and when its newest was, but for those that have expired.
+SELECT section, count(*), max(at) FROM entries WHERE expires > :now GROUP BY section;

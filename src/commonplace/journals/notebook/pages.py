@@ -74,7 +74,7 @@ class NotebookPages:
         ledger = self._notebook.ledger
         before, after = ledger.around(entry.section, entry.id)
         successor = ledger.find_successor(entry.id)
-        former = next(iter(ledger.by_id(entry.supersedes)), None) if entry.supersedes else None
+        former = ledger.find_former(entry.supersedes)
         return Page(
             ref=entry.ref,
             journal=JOURNAL,
@@ -91,7 +91,7 @@ class NotebookPages:
 
     def _overview(self, name: str) -> Page:
         section = self._notebook.read_section(name)
-        at = section.last_entry.at if section.last_entry else self._notebook.head_at()
+        at = self._notebook.ledger.newest_at(section.name) or self._notebook.head_at()
         return Page(
             ref=ref_of(section.name),
             journal=JOURNAL,

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from msgspec import field
+from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict
 from commonplace.core.files import make_folder, sync_folder, translated
@@ -26,7 +27,7 @@ from commonplace.journals.git.portable import (
     write_commits,
 )
 from commonplace.journals.git.repo import find_repository, init_repository, is_repository
-from commonplace.journals.notebook.format import JOURNAL, parse_message, ref_of
+from commonplace.journals.notebook.format import JOURNAL, own_end, parse_message, ref_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.journal import Notebook
 
 _STAGE = ".importing"
+_EXPIRED = "An entry has expired.\n\nCommonplace: expired\n"
+"""The message of its commit in an export."""
+
 _FIELDS = WholeCommit.__struct_fields__
 
 
@@ -89,7 +93,10 @@ class PortableOverview(PortableItem, frozen=True, kw_only=True):
 
 
 class PortableNotebook:
-    """Exports a notebook, and imports into an empty one. See `core.ports.Portable`."""
+    """Exports a notebook, and imports into an empty one. See `core.ports.Portable`.
+
+    Of an entry that has expired the commit is exported, without its message.
+    """
 
     journal = JOURNAL
     item_type: Any = PortableStep
@@ -112,8 +119,21 @@ class PortableNotebook:
         if not is_repository(self._folder):
             return
         refs: dict[str, str] = {}
+        self._notebook.ledger.catch_up()
         for commit in read_commits(find_repository(self._folder), since):
-            yield _item_of(commit, refs)
+            end = self._end_of(commit)
+            if end is not None and end <= self._notebook.clock():
+                yield _item_of(replace(commit, message=_EXPIRED), refs)
+            else:
+                yield replace(_item_of(commit, refs), expires=end)
+
+    def _end_of(self, commit: WholeCommit) -> datetime | None:
+        """When the entry of a commit expires, as the ledger knows it, or the commit itself."""
+        line = next(iter(self._notebook.ledger.by_hash(commit.commit)), None)
+        said = parse_message(commit.message)
+        if line is None and said.entry_id:
+            line = next(iter(self._notebook.ledger.by_id(said.entry_id)), None)
+        return line.expires if line is not None else own_end(said)
 
     def export_summaries(self, since: datetime | None) -> Iterator[PortableOverview]:
         """The overviews as they are now, by section, each at the time of its newest entry."""
@@ -121,8 +141,7 @@ class PortableNotebook:
             return
         for name in self._notebook.list_sections():
             section = self._notebook.read_section(name)
-            newest = section.last_entry
-            at = self._notebook.head_at() if newest is None else newest.at
+            at = self._notebook.ledger.newest_at(name) or self._notebook.head_at()
             if section.overview and (since is None or at >= since):
                 yield PortableOverview(ref=ref_of(name), at=at, text=section.overview)
 

@@ -10,7 +10,9 @@ import threading
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.text import opening
 from commonplace.journals.git.history import parse_commit, read_history
@@ -110,7 +112,7 @@ class NotebookReader:
         with self._opening:
             if self._opened is None:
                 repo = find_repository(self.folder)
-                self._opened = (repo, Ledger(repo, self._ledger_path))
+                self._opened = (repo, Ledger(repo, self._ledger_path, self.clock))
             return self._opened
 
     def head_at(self) -> datetime:
@@ -131,7 +133,7 @@ class NotebookReader:
             name=name,
             overview=file.overview,
             version=file.version,
-            entry_count=self.count(name, file),
+            entry_count=self.count(name, file) - self.ledger.count_expired(name),
             last_entry=next(iter(self.ledger.newest(name)), None),
         )
 
@@ -153,8 +155,15 @@ class NotebookReader:
         """An entry by `path#<entry id>` or `path#hash`, the section's former names included.
 
         A hash that a rebase has replaced still leads to its entry while git keeps it.
-        Raises: Invalid, NotFound, Unavailable.
+        Raises: Invalid, NotFound, where it has expired too; Unavailable.
         """
+        found = self.read_kept_entry(address)
+        if found.expires is not None and found.expires <= self.clock():
+            raise _has_expired(found.ref, found.expires, self.zone)
+        return found
+
+    def read_kept_entry(self, address: str | SectionAddress) -> NotebookEntry:
+        """The same, also where it has expired: the history keeps it. Raises: as `read_entry`."""
         wanted = parse_address(address) if isinstance(address, str) else address
         line = self.find_line(wanted)
         (blob,) = self.repo.read_objects([line.hash])
@@ -162,10 +171,11 @@ class NotebookReader:
             raise _no_entry(wanted)
         found = parse_commit(line.hash, blob.content)
         message = parse_message(found.message)
-        return entry_of(found, message, section=line.section, entry_id=line.id)
+        entry = entry_of(found, message, section=line.section, entry_id=line.id)
+        return replace(entry, expires=line.expires)
 
     def find_line(self, address: SectionAddress) -> EntryLine:
-        """Where an address leads to. Raises: as `read_entry`."""
+        """Where an address leads to, also where that has expired. Raises: as `read_entry`."""
         self.ledger.catch_up()
         section = address.section
         names = {section, self.ledger.current_name(section)}
@@ -208,8 +218,8 @@ class NotebookReader:
         name = parse_section(section)
         if self.ledger.is_empty and has_changed_paths(self.repo):
             # A first question is not to wait for a walk through all that was ever written.
-            head = self.repo.head().commit
-            found = newest_entries(self.repo, head, name, start=start, length=length)
+            head, now = self.repo.head().commit, self.clock()
+            found = newest_entries(self.repo, head, name, start=start, length=length, now=now)
             if found:
                 return found
         self.ledger.catch_up()
@@ -266,6 +276,14 @@ class NotebookReader:
             else "List what is there (journal_toc, or `commonplace notebook toc`), or write to it."
         )
         return NotFound(f"There is no section {opening(name, 80)!r}.", hint=hint)
+
+
+def _has_expired(ref: str, at: datetime, zone: tzinfo) -> NotFound:
+    return NotFound(
+        f"{ref} expired on {render_date(local_date(at, zone))}; git's history still holds it.",
+        hint=f"Only a person can remove it there: `commonplace forget {ref} --rewrite-history`; or"
+        f" bring it back: `commonplace expire {ref} --never`.",
+    )
 
 
 def _no_entry(address: SectionAddress) -> NotFound:

@@ -66,6 +66,22 @@ def find_problems(notebook: NotebookReader) -> Iterator[Problem]:
         yield Problem(what=exc.located, hint=exc.located_hint)
 
 
+def held_expired(notebook: NotebookReader) -> Iterator[str]:
+    """What has expired and the history still holds, in a sentence; nothing where nothing is.
+
+    Raises: Unavailable, Denied.
+    """
+    notebook.ledger.catch_up()
+    lines = notebook.ledger.list_expired()
+    if lines:
+        named = ", ".join(line.ref for line in lines[:_NAMED])
+        more = f" and {len(lines) - _NAMED:,} more" if len(lines) > _NAMED else ""
+        yield (
+            f"Expired, and still in git's history: {named}{more}."
+            " `commonplace forget REF --rewrite-history` removes them there."
+        )
+
+
 def repair(notebook: NotebookReader) -> list[str]:
     """Repair what can be repaired; a sentence for each repair. Raises: Unavailable, Denied."""
     if not notebook.exists:
@@ -152,7 +168,7 @@ def _is_ledger_true(notebook: NotebookReader) -> bool:
     if not notebook.ledger.exists:
         return True
     with tempfile.TemporaryDirectory() as folder:
-        rebuilt = Ledger(notebook.repo, Path(folder, "rebuilt.db"))
+        rebuilt = Ledger(notebook.repo, Path(folder, "rebuilt.db"), notebook.clock)
         opened = [rebuilt]
         try:
             head = rebuilt.catch_up()

@@ -21,13 +21,14 @@ from commonplace.journals.notebook.format import (
     parse_file,
     parse_message,
     ref_of,
+    set_end_of,
     version_of,
     written_of,
 )
-from commonplace.journals.notebook.names import file_of, find_section
+from commonplace.journals.notebook.names import SectionAddress, file_of, find_section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.values import Change, Since
@@ -41,14 +42,23 @@ _UNREADABLE = "unreadable"
 
 
 class NotebookSource:
-    """One notebook, as the index follows it."""
+    """One notebook, as the index follows it.
+
+    Args:
+        notebook: What is followed.
+        note_ends: Called before a change is handed over that may expire, so that what sweeps
+            expired entries knows of it no later than the index.
+    """
 
     cheap_mark = True
     """Its mark reads two small files of git's."""
     exact_mark = True
 
-    def __init__(self, notebook: NotebookReader) -> None:
+    def __init__(
+        self, notebook: NotebookReader, *, note_ends: Callable[[], object] = lambda: None
+    ) -> None:
         self._notebook = notebook
+        self._note_ends = note_ends
 
     @property
     def name(self) -> str:
@@ -56,23 +66,28 @@ class NotebookSource:
         return JOURNAL
 
     def mark(self) -> str:
-        """The commit the branch is at; empty where there is none."""
+        """The commit the branch is at, and how many entries have expired; empty where none is."""
         try:
-            return self._notebook.repo.head().commit if self._notebook.exists else ""
+            head = self._notebook.repo.head().commit if self._notebook.exists else ""
+            ledger = self._notebook.ledger if head else None
+            expired = ledger.count_expired() if ledger is not None and ledger.exists else 0
         except CommonplaceError as exc:
             return f"{_UNREADABLE} {exc.message}"
+        return f"{head} {expired}" if expired else head
 
     def scan(self, since: Since) -> Iterator[Change]:
         """Puts of the entries that came since, oldest first, then of overviews; drops of the gone.
 
         One stream of git's history. Where the branch was rewritten, what lies in the old history
         alone is looked at as well. Where the two share nothing, or a section was moved, all of it
-        is read, and what differs from the stamps is handed over.
+        is read, and what differs from the stamps is handed over. Entries that have expired are
+        dropped.
         Raises: Unavailable, Denied where the repository cannot be read.
         """
         repo = self._notebook.repo
         head = self._notebook.ledger.catch_up()
-        mark = since.mark or ""
+        self._note_ends()
+        mark, _, expired = (since.mark or "").partition(" ")
         if mark.isalnum() and head and (common := repo.merge_base(mark, head)):
             gone = _Commits([] if common == mark else list(read_history(repo, mark, since=head)))
             left = [x for commit in gone for x in self._docs(commit)]
@@ -87,6 +102,9 @@ class NotebookSource:
                 changed = {x for path in paths if (x := find_section(path)) is not None}
                 touched = sorted(changed | come.touched | gone.touched)
                 yield from self._overviews(head, touched, since, come.written)
+                ends = come.ends | gone.ends
+                if ends or expired != str(self._notebook.ledger.count_expired() or ""):
+                    yield from self._ended(ends, since)
                 return
         yield from self._everything(head, since)
 
@@ -120,10 +138,29 @@ class NotebookSource:
                 seen.add(overview.ref)
         yield from (Drop(ref) for ref in sorted(known.keys() - seen))
 
+    def _ended(self, ends: Iterable[str], since: Since) -> Iterator[Change]:
+        """Drops of what has expired; puts of what is shown again, and of what replaced the former.
+
+        ends: the ids of the entries whose ends were set or taken back.
+        """
+        ledger = self._notebook.ledger
+        over = ledger.list_expired()
+        yield from (Drop(line.ref) for line in over if since.stamps(line.ref).get(line.ref))
+        ids = [*ends, *(line.id for line in over)]
+        successors = (found for x in ids if (found := ledger.find_successor(x)) is not None)
+        lines = [line for entry_id in ends for line in ledger.by_id(entry_id)]
+        for line in {x.ref: x for x in (*lines, *successors)}.values():
+            if not line.has_expired(self._notebook.clock()):
+                entry = self._notebook.read_kept_entry(SectionAddress(line.section, line.id))
+                doc = entry_doc(self._notebook, entry, section=line.section)
+                if since.stamps(doc.ref).get(doc.ref) != doc.stamp:
+                    yield Put(doc)
+
     def _docs(self, commit: Commit) -> Iterator[Doc]:
+        """The docs of a commit's entries, but for those that have expired."""
         for entry in entries_of(commit):
-            place = self._notebook.ledger.current_section(entry.id, entry.section)
-            yield entry_doc(self._notebook, entry, section=place)
+            if place := self._notebook.ledger.shown_section(entry.id, entry.section):
+                yield entry_doc(self._notebook, entry, section=place)
 
     def _overviews(
         self, head: str, names: Sequence[str], since: Since, written: Mapping[str, datetime]
@@ -149,18 +186,24 @@ class NotebookSource:
 
 
 class _Commits:
-    """Commits on their way; remembers which sections they touched, when, and whether one moved."""
+    """Commits on their way; remembers which sections they touched, when, and whether one moved.
+
+    Of those that say when an entry expires it remembers the entries.
+    """
 
     def __init__(self, commits: Iterable[Commit]) -> None:
         self._commits = commits
         self.touched: set[str] = set()
         self.written: dict[str, datetime] = {}
         self.moved = False
+        self.ends: set[str] = set()
 
     def __iter__(self) -> Iterator[Commit]:
         for commit in self._commits:
             message = parse_message(commit.message)
             self.moved = self.moved or message.verb == "move"
+            if end := set_end_of(message):
+                self.ends.add(end.entry_id)
             touched = {x for t in commit.touched if (x := find_section(t.path)) is not None}
             self.touched |= touched
             at = written_of(message) or commit.at
@@ -171,9 +214,9 @@ class _Commits:
 
 def entry_doc(notebook: NotebookReader, entry: NotebookEntry, *, section: str) -> Doc:
     """What the index holds of an entry: all that was said of it, under the section it is in now."""
-    former = notebook.ledger.by_id(entry.supersedes) if entry.supersedes else []
+    former = notebook.ledger.find_former(entry.supersedes)
     facts = (entry.at.isoformat(), section, entry.author, entry.work_context, entry.summary)
-    tags = superseding_tags(former[0].ref if former else "")
+    tags = superseding_tags(former.ref if former else "")
     said = "\n".join((*facts, *tags, entry.text))
     return Doc(
         ref=ref_of(section, entry.id),
@@ -210,8 +253,7 @@ def overview_doc(
 
     written: When the section was last written to; None for the newest commit of all.
     """
-    newest = notebook.ledger.newest(section)
-    at = newest[0].at if newest else notebook.head_at()
+    at = notebook.ledger.newest_at(section) or notebook.head_at()
     return Doc(
         ref=ref_of(section),
         journal=JOURNAL,

@@ -41,6 +41,7 @@ from commonplace.journals.notebook.sync_checks import (
     refuse_loss,
     refuse_shallow,
     refuse_stranger,
+    set_ends_between,
 )
 from commonplace.journals.notebook.tree_merge import (
     MERGED,
@@ -383,6 +384,10 @@ class Sync:
                 content = blob.content if blob else b""
                 named = replace(entry, section=place)
                 drafts.append(entry_draft(self._notebook.signature(), commit, content, named))
+        drafts += [
+            replace(maintenance_draft(self._notebook.signature(), message), at=commit.at)
+            for commit, message in set_ends_between(self._repo, ours, since=(theirs, seen))
+        ]
         if not drafts and joined.files == list_tree(self._repo, theirs):
             return self._with_counts(given, theirs, ledger)
         return self._merged(given, joined, ledger, before=drafts)

@@ -14,7 +14,7 @@ from commonplace.journals.git.history import heads_before_rebase, read_history
 from commonplace.journals.git.refs import RefUpdate, find_leading, update_refs
 from commonplace.journals.git.rewriting import drop_unreachable
 from commonplace.journals.git.trees import compare_trees, list_tree
-from commonplace.journals.notebook.format import entries_of, parse_message
+from commonplace.journals.notebook.format import entries_of, parse_message, set_end_of
 from commonplace.journals.notebook.names import find_section
 from commonplace.journals.notebook.work_tree import WorkTree
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commonplace.journals.git.remote import Remote
     from commonplace.journals.git.repo import GitRepository
     from commonplace.journals.git.trees import TreeChange
-    from commonplace.journals.notebook.format import NotebookEntry
+    from commonplace.journals.notebook.format import CommitMessage, NotebookEntry
     from commonplace.journals.notebook.ledger import Ledger
 
 FORGOTTEN = "commonplace-forgotten"
@@ -49,6 +49,19 @@ def entries_between(
     for commit in read_history(repo, until, since=since):
         for entry in entries_of(commit):
             yield commit, entry
+
+
+def set_ends_between(
+    repo: GitRepository, until: str, *, since: Sequence[str]
+) -> Iterator[tuple[Commit, CommitMessage]]:
+    """The commits that say when earlier entries expire, up to one and not in others' histories.
+
+    Raises: Unavailable, Denied.
+    """
+    for commit in read_history(repo, until, since=since, paths=False):
+        message = parse_message(commit.message)
+        if set_end_of(message):
+            yield commit, message
 
 
 def refuse_shallow(repo: GitRepository) -> None:
@@ -147,7 +160,7 @@ def refuse_loss(repo: GitRepository, kept: Ledger, merged: Ledger, *, ours: str,
             lines = kept.newest(name, length=tallies[name].count)
             unseen = [x for x in lines if now.isdisjoint(y.section for y in merged.by_id(x.id))]
             gone |= {name: len(unseen)} if unseen else {}
-    total, dropped = kept.total(), sum(gone.values())
+    total, dropped = sum(x.count for x in tallies.values()), sum(gone.values())
     if dropped * _TENTH > total:
         names = opening(", ".join(sorted(gone)), 200)
         raise Conflict(

@@ -5,6 +5,7 @@ Never writes over an overview that was not read, and never over what a person ch
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.commit_drafts import Signature
     from commonplace.journals.notebook.ledger import EntryLine
     from commonplace.journals.notebook.reader import NotebookReader
+
+
+_SECOND = timedelta(seconds=1)
 
 
 class OverviewConflict(Conflict):
@@ -196,9 +200,26 @@ class NotebookWriter:
             ),
             overview=shown.overview,
             version=shown.version,
-            entry_count=count,
+            entry_count=count - self._ledger.count_expired(asked.section),
             notes=tuple(notes),
         )
+
+    def set_end(self, message: CommitMessage) -> None:
+        """Put a message on the branch that says when an entry expires; no file changes.
+
+        Its time is later than that of any such message before, whatever another clone's clock
+        said: the latest counts. Raises: as `write`.
+        """
+
+        def attempt(repo: GitRepository) -> None:
+            head = self._head_with_ledger()
+            draft = maintenance_draft(self._signature(), message)
+            last = self._ledger.last_end_set(message.expires_entry)
+            at = draft.at if last is None else max(draft.at, last + _SECOND)
+            self._commit(repo, head, replace(draft, at=at))
+
+        with self._repo.locked() as repo:
+            retry_while_branch_moves(lambda: attempt(repo))
 
     def put_overview(
         self, message: CommitMessage, overview: str, base_version: str

@@ -118,7 +118,7 @@ class ExportWriter:
 
     def _completed(self, item: PortableItem, heirs: Mapping[str, str]) -> PortableItem:
         """An item with the entry that took its place, and when it expires."""
-        heir, expires = heirs.get(item.ref, ""), self._expiring.get(item.ref)
+        heir, expires = heirs.get(item.ref, ""), self._expiring.get(item.ref, item.expires)
         if heir or expires:
             return replace(item, superseded_by=heir or item.superseded_by, expires=expires)
         return item

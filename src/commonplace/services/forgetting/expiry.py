@@ -5,8 +5,9 @@ Never waits for a timer: every door sweeps before it answers, so no answer shows
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -25,9 +26,42 @@ if TYPE_CHECKING:
     from commonplace.services.forgetting.service import ForgettingService, RewritesHistory
 
 _NEVER = {
-    "notebook": "what the notebook held stays in its history",
-    "transcripts": "sessions are deleted whole, by transcripts.retain_days",
+    "notebook": (
+        "it is an overview, whose history keeps what it was",
+        "Let the entries of its section expire.",
+    ),
+    "transcripts": (
+        "sessions are deleted whole, by transcripts.retain_days",
+        "Write what is not to last into another journal.",
+    ),
 }
+
+
+class KeepsEnds(Protocol):
+    """A journal that keeps the times itself at which its entries expire, and then hides them."""
+
+    def covers(self, ref: str) -> bool:
+        """Whether a ref is that of an entry of this journal that may expire."""
+        ...
+
+    def note(self) -> None:
+        """Copy the times into the book. Raises: Unavailable, Denied."""
+        ...
+
+    def set_end(self, ref: str, at: datetime | None) -> str:
+        """Set when an entry expires, None for never; returns its whole ref.
+
+        Raises: Invalid, NotFound, Conflict, Denied, Unavailable.
+        """
+        ...
+
+    def find_end(self, ref: str) -> datetime | None:
+        """When an entry expires, or has expired; None for never. Raises: as `set_end`."""
+        ...
+
+    def leave_out(self, refs: Sequence[str]) -> None:
+        """Take what has expired out of all that was derived from it. Raises: Unavailable."""
+        ...
 
 
 class ExpiryService(Struct, frozen=True, kw_only=True):
@@ -35,6 +69,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
 
     Attributes:
         book: The times, by ref.
+        ends: The notebook's, which stand in git; the book has a copy.
         forgetting: Opens the service that forgets; called only where an entry is due.
         is_away: Whether the folder that an entry lies in is not there, as of a disk taken out.
         unfile: Takes refs out of the index.
@@ -43,6 +78,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
     """
 
     book: ExpiryBook
+    ends: KeepsEnds
     forgetting: Callable[[], ForgettingService]
     is_away: Callable[[str], bool]
     unfile: Callable[[Sequence[str]], object]
@@ -57,15 +93,16 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
     def expire(self, ref: str, at: datetime) -> str:
         """Set when an entry expires, in place of any earlier time; returns its whole ref.
 
-        Raises: as `AmendService.read_text`; Denied for an entry that cannot be forgotten.
+        Raises: as `AmendService.read_kept_text`; Denied for an entry that cannot be forgotten;
+            Conflict.
         """
-        found = self.forgetting().amend.read_text(ref)
+        found = self.forgetting().amend.read_kept_text(ref)
         whole = found.ref
-        if why := _NEVER.get(whole.partition(":")[0]):
-            raise Denied(
-                f"{whole} cannot expire: {why}.",
-                hint="Write what is not to last into another journal.",
-            )
+        if self.ends.covers(whole):
+            return self.ends.set_end(whole, at)
+        if never := _NEVER.get(whole.partition(":")[0]):
+            why, hint = never
+            raise Denied(f"{whole} cannot expire: {why}.", hint=hint)
         if "delete" not in found.verbs:
             raise Denied(
                 f"{whole} cannot expire: it is a summary, which follows what it is made from.",
@@ -75,7 +112,14 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         return whole
 
     def cancel(self, ref: str) -> bool:
-        """Keep an entry for good; returns whether it would have expired. Raises: Unavailable."""
+        """Keep an entry for good; returns whether it would have expired.
+
+        One of the notebook that has expired is shown again. Raises: Unavailable; as `expire`.
+        """
+        if self.ends.covers(ref) and not self.is_away(ref):
+            end = self.ends.find_end(ref)
+            self.ends.set_end(ref, None)
+            return end is not None
         was = ref in self.book.read()
         if was:
             self.book.drop([ref])
@@ -86,6 +130,8 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
 
         What was deleted in another way is left out.
         """
+        with suppress(CommonplaceError):  # of a notebook that cannot be read the copy is listed
+            self.ends.note()
         service = self.forgetting()
         found = sorted(self.book.read().items(), key=lambda each: (each[1], each[0]))
         return [
@@ -109,13 +155,12 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         notes = service.resume()
         if not self.book.has_due(now):
             return notes
-        due = [ref for ref, at in self.book.read().items() if at <= now]
+        due, away = self._list_due(now)
         if FORMER_HISTORY in due:
             due.remove(FORMER_HISTORY)
             self._drop_history(service.history())
-        if away := [ref for ref in due if self.is_away(ref)]:
+        if away:
             self.unfile(away)
-            due = [ref for ref in due if ref not in away]
         try:
             self._forget(service, due)
         except CommonplaceError:
@@ -124,6 +169,19 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         else:
             self.book.drop(due)
         return notes
+
+    def _list_due(self, now: float) -> tuple[list[str], list[str]]:
+        """The refs of entries that are due and can be reached, and of those that are away now."""
+        due = [ref for ref, at in self.book.read().items() if at <= now]
+        lost: list[str] = []
+        if any(self.ends.covers(ref) for ref in due):
+            try:
+                self.ends.note()  # another clone may have set another time
+            except CommonplaceError:
+                lost = [ref for ref in due if self.ends.covers(ref)]
+            due = [ref for ref, at in self.book.read().items() if at <= now]
+        away = [ref for ref in due if ref in lost or self.is_away(ref)]
+        return [ref for ref in due if ref not in away], away
 
     def _drop_history(self, history: RewritesHistory) -> None:
         history.drop_expired(self.clock())
@@ -150,16 +208,18 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
             ) from why
 
     def _forget(self, service: ForgettingService, due: Sequence[str]) -> None:
+        """Forget entries, and what quotes them; those of the notebook are left out of all else."""
         while there := [ref for ref in due if self._is_there(service, ref)]:
             try:
                 service.delete(service.plan(there))
             except NotFound:
                 continue  # another process was faster with some of them
-            return
+            break
+        self.ends.leave_out([ref for ref in due if self.ends.covers(ref)])
 
     def _is_there(self, service: ForgettingService, ref: str) -> bool:
         try:
-            service.amend.read_text(ref)
+            service.amend.read_kept_text(ref)
         except NotFound:
             return False
         except CommonplaceError:

@@ -73,7 +73,7 @@ class PlannedDeletion(Struct, frozen=True, kw_only=True):
 
     Attributes:
         ref: Its own, whole.
-        text: What it says.
+        text: What it says; empty where it has expired, so that nothing shows it.
         version: What was read, so that nothing else goes.
         because: The ref of the entry that it quotes; empty for one that was named.
         supersedes: The ref of the entry that it replaced, which stays replaced; empty for none.
@@ -220,7 +220,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         Raises: as `AmendService.read_text`; Invalid for a rollup; Unavailable where a journal
             cannot be read.
         """
-        named = _newest_first([self.amend.read_text(ref) for ref in dict.fromkeys(refs)])
+        named = _newest_first([self.amend.read_kept_text(ref) for ref in dict.fromkeys(refs)])
         for each in named:
             if "delete" not in each.verbs and not each.ref.startswith(_NOTEBOOK):
                 raise Invalid(
@@ -235,7 +235,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         entries = [
             PlannedDeletion(
                 ref=each.ref,
-                text=each.text,
+                text="" if each.has_expired else each.text,
                 version=each.version,
                 supersedes=each.supersedes,
                 written=each.written,
@@ -378,7 +378,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         there = []
         for ref, _ in wanted:
             with suppress(NotFound):
-                there.append(self.amend.read_text(ref))
+                there.append(self.amend.read_kept_text(ref))
         notes: list[str] = []
         if there:
             pieces = {piece: None for each in there for piece in pieces_of(each.text)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Denied, Invalid
 from commonplace.core.text import text_hash
@@ -41,15 +42,25 @@ class NotebookAmender(Struct, frozen=True):
                 version=section.version,
                 verbs=("edit", "delete"),
             )
-        entry = notebook.read_entry(address)
-        former = notebook.ledger.by_id(entry.supersedes) if entry.supersedes else []
+        notebook.read_entry(address)  # raises where it has expired
+        return replace(self.read_kept_text(ref), verbs=("supersede",))
+
+    def read_kept_text(self, ref: str) -> EditableText:
+        """The same, also of an entry that has expired; see `core.ports.KeepsExpired`."""
+        address = parse_address(ref)
+        if not address.entry:
+            return self.read_text(ref)
+        notebook = self.service.reading()
+        entry = notebook.read_kept_entry(address)
+        former = notebook.ledger.find_former(entry.supersedes)
         return EditableText(
             ref=entry.ref,
             text=entry.text,
             version=text_hash(entry.text),
-            verbs=("supersede",),
-            supersedes=former[0].ref if former else "",
+            verbs=(),
+            supersedes=former.ref if former else "",
             written=entry.written or entry.at,
+            has_expired=entry.expires is not None and entry.expires <= self.service.clock(),
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
@@ -93,7 +104,7 @@ class NotebookAmender(Struct, frozen=True):
             )
         notebook = self.service.reading()
         former = notebook.read_entry(address)
-        written = notebook.supersede(address, text)
+        written = notebook.supersede(address, text, expires=former.expires)
         return Amendment(
             act="superseded",
             ref=written.entry.ref,

@@ -84,7 +84,7 @@ def find(
 def _compared_texts(
     service: NotebookService, doc: Doc, places: dict[str, tuple[str, EntryLine | None]]
 ) -> ComparedTexts | None:
-    """Both sides of a doc, and where it is now; None for an entry that the history has no more."""
+    """Both sides of a doc, and where it is now; None for an entry that is gone."""
     from commonplace.search.two_questions import ComparedTexts
 
     section, _, entry_id = doc.ref.removeprefix("notebook:").partition("#")
@@ -93,7 +93,7 @@ def _compared_texts(
         words = section.replace("/", " ").replace("-", " ").replace("_", " ")
         return ComparedTexts(context=words, content=doc.text, at=doc.at)
     line = next((x for x in service.notebook.ledger.by_id(entry_id) if x.section == section), None)
-    if line is None:
+    if line is None or line.has_expired(service.clock()):
         return None
     places[doc.ref] = (section, line)
     context = next(iter(doc.headings), "")

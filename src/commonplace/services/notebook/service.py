@@ -20,7 +20,7 @@ from commonplace.services.session import current_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
     from pathlib import Path
 
     from commonplace.core.clock import Clock
@@ -99,6 +99,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         is_own: The notebook lies in our own folder, so that a first write may make it.
         language: The configured model for one call, None where there is none.
         process_reads: What was read where the process serves one client.
+        note_ends: Notes when entries expire, for what sweeps them.
     """
 
     notebook: Notebook
@@ -112,6 +113,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
     is_own: bool = False
     language: Callable[[], Language | None] = lambda: None
     process_reads: Reads = field(default_factory=Reads)
+    note_ends: Callable[[], object] = lambda: None
 
     @property
     def reads(self) -> Reads:
@@ -144,26 +146,34 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         base_version: str | None = None,
         idempotency_key: str | None = None,
         supersedes: str = "",
+        expires: datetime | None = None,
     ) -> WrittenEntry:
         """Add an entry, in the place of another where one is named; see `Notebook.write`.
 
         Args:
             section: Where.
             entry: What was done or learned.
-            overview: As for `Notebook.write`, like all that follows but the last.
+            overview: As for `Notebook.write`, like all that follows but `supersedes`.
             summary: The entry in a line.
             work_context: What kind of work it was.
             base_version: The version of the overview that was read.
             idempotency_key: The same key twice is one entry.
             supersedes: The ref of the entry whose place it takes; blank for none. Done twice it is
                 one entry, whatever the key.
+            expires: When the entry expires.
 
         Raises:
             As `Notebook.write`, and as `Notebook.supersede`.
         """
         notebook = self.writing()
+
+        def noted(written: WrittenEntry) -> WrittenEntry:
+            if expires is not None:
+                self.note_ends()
+            return written
+
         if not supersedes.strip():
-            return notebook.write(
+            written = notebook.write(
                 section,
                 entry,
                 overview=overview,
@@ -171,7 +181,9 @@ class NotebookService(Struct, frozen=True, kw_only=True):
                 work_context=work_context,
                 base_version=base_version,
                 idempotency_key=idempotency_key,
+                expires=expires,
             )
+            return noted(written)
 
         def write(ref: str) -> WrittenEntry:
             address = parse_address(ref)
@@ -190,9 +202,10 @@ class NotebookService(Struct, frozen=True, kw_only=True):
                 summary=summary,
                 work_context=work_context,
                 base_version=base_version,
+                expires=expires,
             )
 
-        return look_up_former(supersedes, JOURNAL, write)
+        return noted(look_up_former(supersedes, JOURNAL, write))
 
     def file(self, written: WrittenEntry) -> tuple[str, ...]:
         """File what was written; the notes of the filing."""

@@ -120,6 +120,7 @@ def written_answer(written: WrittenEntry, *, with_overview: bool, notes: Sequenc
     """What a write came to."""
     entry = written.entry
     facts = {
+        "ref": entry.ref,
         "id": named(entry.section, entry.id),
         "hash_id": named(entry.section, entry.hash),
         "timestamp": entry.at.isoformat(),

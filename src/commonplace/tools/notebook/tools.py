@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from datetime import datetime  # noqa: TC003  a tool's hints are read at run time
 from typing import TYPE_CHECKING, Annotated
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
@@ -80,6 +81,7 @@ class NotebookTools:
                     run=self.journal_write,
                     title="Write in the notebook",
                     effects=Effects(writes=True, repeatable=False),
+                    may_expire=True,
                 ),
                 Tool(run=self.journal_list_entries, title="List a section's entries", quotes=True),
                 Tool(run=self.journal_toc, title="List the notebook's sections", quotes=True),
@@ -131,6 +133,7 @@ class NotebookTools:
         ] = "",
         idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
         supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
+        ends: datetime | None = None,
     ) -> Answer:
         """Notebook: add an entry to a section, and put a new overview in place if you give one.
 
@@ -153,6 +156,7 @@ class NotebookTools:
                 base_version=base or None,
                 idempotency_key=idempotency_key or None,
                 supersedes=supersedes,
+                expires=ends,
             )
         except Conflict as exc:
             raise _with_both_texts(exc) from exc
@@ -228,7 +232,7 @@ class NotebookTools:
         """Notebook: find entries and overviews by the work they came from and by what they say.
 
         Use it when a problem feels familiar; give both questions, or one. Returns the best first,
-        with raw cosines; a fresh entry stands a little higher, a strong old one is never hidden.
+        with raw cosines; a fresh entry stands a little higher.
         """
         from commonplace.services.notebook.finding import find
 
@@ -276,8 +280,7 @@ class NotebookTools:
         """Notebook: merge two overviews of a section into one text that keeps every line of both.
 
         Use it after a conflict. Your own model is asked if it may be, then a configured one, else
-        they are merged by block. Read what is marked, then write it with journal_write; nothing is
-        written here.
+        they are merged by block. Read what is marked; journal_write writes it.
         """
         from commonplace.services.notebook.synthesis import (
             OverviewPair,
