@@ -439,7 +439,9 @@ def test_one_entry_that_cannot_be_forgotten_holds_up_no_other(no_weights, plain_
     assert run("open", gone).exit_code == 3
 
 
-@pytest.mark.parametrize("words", WRITES, ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words", [*WRITES, ("notebook", "write", "door", SECRET)], ids=lambda words: words[0]
+)
 def test_a_correction_ends_when_the_entry_does_that_it_replaces(no_weights, words):
     """So does a message that is edited, since it stays; the answer says when."""
     is_memory = words[0] == "memory"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from tests.journals.notebook.team import Team
 from tests.journals.notebook.test_forget import SECRET, forget
 
+from commonplace.core.clock import render_instant
 from commonplace.core.errors import NotFound
 from commonplace.journals.notebook.format import (
     NEVER,
@@ -67,6 +69,10 @@ def test_both_forms_are_read_as_they_were_written():
     by_hand = f"Text.\n\nExpires: {END.isoformat()}\n"
     assert own_end(parse_message(by_hand)) is None
     assert parse_message(by_hand).text == by_hand.strip()
+    for far, kept in (("0001-01-01", 1970), ("9999-12-31", 9999)):
+        at = own_end(parse_message(written.replace("2027-05-09", far)))
+        assert at.year == kept
+        assert [render_instant(at, ZoneInfo(x)) for x in ("Asia/Tokyo", "America/Los_Angeles")]
     no_time = f"a\n\nCommonplace: expire\nExpires-Entry: {entry_id}\nExpires: soon\n"
     assert set_end_of(parse_message(no_time)) is None
     assert set_end_of(parse_message(no_time.replace("soon", NEVER))).expires is None

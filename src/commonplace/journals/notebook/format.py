@@ -37,6 +37,9 @@ _LONGEST_SUMMARY = 500
 _LONGEST_CONTEXT = 2000
 
 HAND = uuid.UUID("0b8a2a36-5a5e-5c44-9d0b-3c6b6f1c7a52")
+_FIRST_END = datetime(1970, 1, 2, tzinfo=UTC)
+_LAST_END = datetime(9999, 12, 30, tzinfo=UTC)
+
 KEYS = uuid.UUID("a3c0b7f4-52f9-5c39-8a51-0c8f6c1d2e90")
 
 _COUNT = re.compile(r"<!-- entry count: (?P<count>[0-9]{1,12}) -->")
@@ -238,7 +241,7 @@ def move_message(old: str, new: str) -> CommitMessage:
 
 def set_end_of(message: CommitMessage) -> SetEnd | None:
     """What a message says of the end of an entry that was there before; None where it does not."""
-    expires = _instant(message.expires)
+    expires = _end(message.expires)
     if message.verb != "expire" or not message.expires_entry:
         return None
     if expires is None and message.expires != NEVER:
@@ -367,7 +370,13 @@ def written_of(message: CommitMessage) -> datetime | None:
 
 def own_end(message: CommitMessage) -> datetime | None:
     """When an entry expires as its own message says; None for never."""
-    return _instant(message.expires) if message.entry_id else None
+    return _end(message.expires) if message.entry_id else None
+
+
+def _end(text: str) -> datetime | None:
+    """The instant, moved to where every zone has a day for it; None where there is none."""
+    at = _instant(text)
+    return None if at is None else min(max(at, _FIRST_END), _LAST_END)
 
 
 def _rendered(at: datetime) -> str:

@@ -84,12 +84,12 @@ class NotebookEnds(Struct, frozen=True, kw_only=True):
         if not refs:
             return
         self.note()
-        entries = []
+        lines = []
         for ref in refs:
             with suppress(NotFound):  # forgotten since, and out of the history
-                entries.append(self.notebook.read_kept_entry(parse_address(ref)))
+                lines.append(self.notebook.find_line(parse_address(ref)))
         # A section that was moved since gives its entries other refs.
-        self.unfile(list(dict.fromkeys([*refs, *(entry.ref for entry in entries)])))
-        ids = [entry.id for entry in entries]
+        self.unfile(list(dict.fromkeys([*refs, *(line.ref for line in lines)])))
+        ids = [line.id for line in lines]
         self.notebook.ledger.sweep(ids)
         self.notebook.ledger.sweep_others(ids)
