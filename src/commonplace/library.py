@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid, NotFound, Unavailable
-from commonplace.core.expiring import ExpiryBook
+from commonplace.core.expiring import expiry_book
 from commonplace.core.owner_folders import parse_owner
 from commonplace.core.values import Interval
 from commonplace.services.amend import ending_alike
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
     from commonplace.core.ports import AmendsRefs, EncoderSlot
+    from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Amendment, By, EditableText
     from commonplace.journals.memory.records import Role
 
@@ -302,8 +303,8 @@ class Library(ABC, Generic[_Service]):
         return at.timestamp()
 
     @cached_property
-    def _expiring(self) -> ExpiryBook:
-        return ExpiryBook(self._shared.app.shared.folder_of(self.owner))
+    def _expiring(self) -> TimeBook:
+        return expiry_book(self._shared.app.shared.folder_of(self.owner))
 
     def _sweep(self, service: _Service) -> None:
         """Delete the entries that have expired, before each answer. Raises: Unavailable."""

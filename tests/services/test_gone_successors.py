@@ -9,7 +9,7 @@ import pytest
 from tests.services.test_amend import EDITED, EVERY, opened, superseding, write
 from tests.tools.recall_world import ask, refs
 
-from commonplace.core.replaced import ReplacedBook
+from commonplace.core.replaced import replaced_book
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.retention import parse_retention
@@ -129,7 +129,7 @@ def test_a_damaged_note_hides_no_entry(world, app):
 
 def test_two_processes_note_at_once(tmp_path):
     """Neither note is lost; one that goes itself is noted no more."""
-    one, other = ReplacedBook(tmp_path), ReplacedBook(tmp_path)
+    one, other = replaced_book(tmp_path), replaced_book(tmp_path)
     now = time.time()
     one.keep_all({"chronicle:1": now})
     assert dict(other.read()) == {"chronicle:1": now}

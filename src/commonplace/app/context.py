@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from commonplace.app.languages import Languages
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
-    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import (
         AmendsRefs,
         EncoderSlot,
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
         Searched,
         Source,
     )
-    from commonplace.core.replaced import ReplacedBook
     from commonplace.core.rollups import Lineage
+    from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Finding
     from commonplace.db.raw_files import RawFiles
     from commonplace.search.filing.filing import Filing
@@ -210,18 +209,18 @@ class OwnerContext(ABC):
         )
 
     @locked_cached_property
-    def expiry_book(self) -> ExpiryBook:
+    def expiry_book(self) -> TimeBook:
         """The times at which this owner's entries expire."""
-        from commonplace.core.expiring import ExpiryBook
+        from commonplace.core.expiring import expiry_book
 
-        return ExpiryBook(self.folder)
+        return expiry_book(self.folder)
 
     @locked_cached_property
-    def replaced(self) -> ReplacedBook:
+    def replaced(self) -> TimeBook:
         """The notes of entries that were replaced by one that has expired or been forgotten."""
-        from commonplace.core.replaced import ReplacedBook
+        from commonplace.core.replaced import replaced_book
 
-        return ReplacedBook(self.folder)
+        return replaced_book(self.folder)
 
     @locked_cached_property
     def raw_files(self) -> RawFiles:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import tzinfo
 
-    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import AmendsRefs
+    from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Amendment, EditableText
     from commonplace.search.filing.filing import Filed, Pending
 
@@ -40,7 +40,7 @@ class AmendService(Struct, frozen=True, kw_only=True):
     """
 
     amenders: Mapping[str, Callable[[], AmendsRefs | None]]
-    book: ExpiryBook
+    book: TimeBook
     zone: tzinfo
 
     def read_text(self, ref: str) -> EditableText:
@@ -119,7 +119,7 @@ class AmendService(Struct, frozen=True, kw_only=True):
         return amender
 
 
-def ending_alike(book: ExpiryBook, zone: tzinfo, correct: Callable[[], Amendment]) -> Amendment:
+def ending_alike(book: TimeBook, zone: tzinfo, correct: Callable[[], Amendment]) -> Amendment:
     """Correct an entry; one that takes its place expires when it does, and the notes say so.
 
     An end that the new entry has by itself stays. If the process is killed in between, the new

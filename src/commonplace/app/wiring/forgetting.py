@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
     from commonplace.app.wiring.transcripts import TranscriptWiring
-    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import Source
+    from commonplace.core.time_book import TimeBook
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
     from commonplace.services.backup.copies import Copies
@@ -45,7 +45,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
     notebook: NotebookWiring
     transcripts: TranscriptWiring
     copies: Copies
-    book: ExpiryBook
+    book: TimeBook
 
     def service(self) -> ForgettingService:
         """What forgets this owner's entries."""

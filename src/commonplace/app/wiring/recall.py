@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.app.context import JournalWiring, OwnerContext
-    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import OpensRefs, Searched
+    from commonplace.core.time_book import TimeBook
     from commonplace.search.finder import Finder
     from commonplace.services.backup.copies import MadeCopy
     from commonplace.services.imports.tally import ImportTally
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 class AmendWiring:
     """What corrects entries by their refs; a journal is opened once a ref names it."""
 
-    def __init__(
-        self, journals: Sequence[JournalWiring], *, book: ExpiryBook, zone: tzinfo
-    ) -> None:
+    def __init__(self, journals: Sequence[JournalWiring], *, book: TimeBook, zone: tzinfo) -> None:
         self._service = AmendService(
             amenders={each.name: each.amender for each in journals}, book=book, zone=zone
         )

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
-    from commonplace.core.replaced import ReplacedBook
+    from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Change, Interval
     from commonplace.journals.timeline.privacy_delete import Rollup
 
@@ -113,7 +113,7 @@ class TimelineJournal:
         random_bytes: Callable[[int], bytes] = os.urandom,
         prepare: Callable[[], object] | None = None,
         screen: Screen | None = None,
-        replaced: ReplacedBook | None = None,
+        replaced: TimeBook | None = None,
     ) -> None:
         self.owner = owner
         self.replaced = replaced

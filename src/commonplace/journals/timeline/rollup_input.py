@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from commonplace.core.replaced import ReplacedBook
+    from commonplace.core.time_book import TimeBook
 
 
 _NAMES_KEPT = 50
@@ -150,7 +150,7 @@ def gather(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> RollupInpu
     return _of_entries(conn, span) if span.level == "hour" else _of_rollups(conn, span, owner)
 
 
-def without_replaced(found: RollupInput, book: ReplacedBook | None) -> RollupInput:
+def without_replaced(found: RollupInput, book: TimeBook | None) -> RollupInput:
     """The same input, with entries replaced by one that is gone counted, but not in the text."""
     known = {} if book is None else book.read()
     if not any(part.item.ref in known for part in found.parts):

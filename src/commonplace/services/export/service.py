@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.portable import PortableItem
     from commonplace.core.ports import Portable
     from commonplace.core.redact import Screen
+    from commonplace.core.time_book import TimeBook
     from commonplace.services.export.manifest import ExportManifest
     from commonplace.services.export.reading import Export
 
@@ -69,7 +69,7 @@ class ExportService:
         folder: Path,
         zone: tzinfo,
         screen: Screen,
-        book: ExpiryBook,
+        book: TimeBook,
     ) -> None:
         self._portables = portables
         self._owner = owner

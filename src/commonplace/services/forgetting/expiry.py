@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
-    from commonplace.core.expiring import ExpiryBook
+    from commonplace.core.time_book import TimeBook
     from commonplace.services.forgetting.service import ForgettingService, RewritesHistory
 
 _NEVER = {
@@ -77,7 +77,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         zone: The owner's, for phrases.
     """
 
-    book: ExpiryBook
+    book: TimeBook
     ends: KeepsEnds
     forgetting: Callable[[], ForgettingService]
     is_away: Callable[[str], bool]

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
-    from commonplace.core.expiring import ExpiryBook
     from commonplace.core.ports import Source
-    from commonplace.core.replaced import ReplacedBook
+    from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Doc, EditableText, Since
     from commonplace.db.raw_files import RawFiles
     from commonplace.journals.git.repo import GitRepository
@@ -190,12 +189,12 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     history: Callable[[], RewritesHistory]
     clock: Clock
     filed: Callable[[Sequence[str]], object]
-    book: ExpiryBook
+    book: TimeBook
     raw: RawFiles
     skip: Path
     drafts: Path
     unreached: Callable[[], Sequence[str]]
-    replaced: ReplacedBook
+    replaced: TimeBook
     pending: Path
 
     def select(self, selection: EntrySelection) -> list[Doc]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import NotFound
+from commonplace.core.expiring import put_journal
 from commonplace.journals.notebook.format import JOURNAL
 from commonplace.journals.notebook.names import parse_address
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from commonplace.core.expiring import ExpiryBook
-    from commonplace.core.replaced import ReplacedBook
+    from commonplace.core.time_book import TimeBook
     from commonplace.journals.notebook.journal import Notebook
 
 
@@ -35,8 +35,8 @@ class NotebookEnds(Struct, frozen=True, kw_only=True):
     """
 
     notebook: Notebook
-    book: ExpiryBook
-    replaced: ReplacedBook
+    book: TimeBook
+    replaced: TimeBook
     unfile: Callable[[Sequence[str]], object]
 
     def covers(self, ref: str) -> bool:
@@ -57,11 +57,9 @@ class NotebookEnds(Struct, frozen=True, kw_only=True):
         ledger = self.notebook.ledger
         ledger.catch_up()
         ends = {x.ref: x.expires.timestamp() for x in ledger.list_ends() if x.expires}
-        self.book.put_all(JOURNAL, ends)
+        put_journal(self.book, JOURNAL, ends)
         left = {ref: micros(at) / 1e6 for ref, at in ledger.list_left_replaced().items()}
-        known = self.replaced.read()
-        if any(known.get(ref) != at for ref, at in left.items()):
-            self.replaced.keep_all(left)
+        self.replaced.keep_all(left)
 
     def set_end(self, ref: str, at: datetime | None) -> str:
         """Set when an entry expires, None for never; returns its whole ref.
