@@ -1,4 +1,4 @@
-"""A small file that says a time of entries, by their refs; an owner has one for each kind of note.
+"""A small file with a time for each of some entries, by their refs: when they expire, for one.
 
 Holds refs and times, and never a word of an entry. Imports nothing heavy: a hook reads it too.
 """
@@ -83,7 +83,8 @@ class TimeBook:
 
     def drop(self, refs: list[str]) -> None:
         """Remove the times of entries. Raises: Unavailable, Denied."""
-        self.change(lambda known: {ref: at for ref, at in known.items() if ref not in refs})
+        gone = set(refs)
+        self.change(lambda known: {ref: at for ref, at in known.items() if ref not in gone})
 
     def change(self, change: Callable[[dict[str, float]], dict[str, float]]) -> None:
         """Put what a function makes of the times in their place, unless it is the same.

@@ -117,3 +117,31 @@ def test_an_overview_says_what_was_replaced_since(notebook):
         assert "Since this overview: an entry of Mon 23 Nov 2026 was replaced by" in words_of(page)
         for entry_id in (old, new):
             assert entry_id.partition("#")[2] in page.text
+
+
+def test_no_page_shows_an_entry_that_has_expired(notebook):
+    """Neither tree, section, search nor calendar; the page of its ref says what became of it."""
+    world = notebook("ann")
+    write(world, "api", "It listens.", overview="The API.")
+    said = "The quokka door opens with four seven."
+    ref = write(world, "api", said, expires="in 2 hours").facts["ref"]
+    pages = (
+        ("/", {}),
+        ("/notebook", {}),
+        ("/notebook/section", {"name": "api"}),
+        ("/search", {"q": "quokka door"}),
+        ("/calendar", {}),
+        ("/entry", {"ref": "notebook:api"}),
+    )
+    browser = world.browser()
+    assert "four seven" in words_of(browser.get("/notebook/section", params={"name": "api"}))
+    world.clock.advance(7200)
+    for path, asked in pages:
+        page = browser.get(path, params=asked, follow_redirects=True)
+        assert page.status_code == 200
+        assert "four seven" not in page.text
+        assert ref not in page.text
+    assert "api 1 entry" in words_of(browser.get("/notebook"))
+    gone = browser.get("/entry", params={"ref": ref})
+    assert gone.status_code == 404
+    assert "expired on 23 November 2026; git's history still holds it." in words_of(gone)

@@ -169,8 +169,8 @@ class _Moves:
 class Ledger:
     """The entries of one repository's branch, in a database of ours. Thread-safe.
 
-    An entry that has expired is in no list, and has neither neighbours nor a place in a chain; by
-    its id or hash alone it is found.
+    An entry that has expired is in no list, nor beside another, nor in a chain of replaced ones:
+    only its id or its hash leads to it.
     """
 
     def __init__(self, repo: GitRepository, path: Path, clock: Clock) -> None:
@@ -302,7 +302,7 @@ class Ledger:
         return int(self._ask("total")[0][0])
 
     def count(self, section: str) -> int:
-        """How many entries a section has, those that have expired too: its file states as many."""
+        """How many entries a section has, with those that have expired, as its file states it."""
         return int(self._ask("count", section=section)[0][0])
 
     def count_expired(self, section: str = "") -> int:

@@ -253,8 +253,8 @@ SELECT id, section, hash, at, summary, expires FROM entries WHERE id = :id ORDER
 SELECT max(at) FROM entries WHERE section = :section;
 
 -- name: successors
--- The entries that took the place of one, the newest first: other clones may have written theirs. What
--- took the place of one that has expired stands in its stead.
+-- The entries that took the place of one, the newest first: other clones may have written theirs. In
+-- place of one that has expired counts what took its place.
 WITH RECURSIVE later (id, is_open) AS (
     SELECT :id, 1
     UNION
@@ -289,7 +289,7 @@ GROUP BY old.id, old.named;
 -- name: replaced
 -- The entries of a section whose places others took, with those, newest first, and whether the
 -- history is one line since. What took a place is walked through, not the section: few entries do.
--- Where one of a chain has expired, the one behind it stands in its stead.
+-- Of a chain whose middle has expired both ends count.
 WITH RECURSIVE taken (former, seq) AS (
     SELECT supersedes, seq FROM entries WHERE supersedes <> '' AND expires > :now
     UNION

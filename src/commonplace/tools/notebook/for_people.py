@@ -84,7 +84,9 @@ def synced_answer(synced: SyncReport) -> Answer:
     counted = f"{entries(synced.received)} received, {entries(synced.sent)} sent."
     lines = [f"Synced with {synced.remote} ({synced.address}): {counted}"]
     if not (synced.received or synced.sent or synced.dropped) and synced.before != synced.now:
-        lines.append("What came along bears no entry: overviews, moves or other files.")
+        lines.append(
+            "What came along bears no entry: overviews, moves, times to expire or other files."
+        )
     if synced.dropped:
         lines.append(
             f"{entries(synced.dropped)} that the remote lost are gone from here as well; git keeps"
