@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -82,11 +83,11 @@ def test_a_ledger_goes_to_any_commit_and_a_copy_is_its_own(book, tmp_path):
     copy.close()
 
 
-STEPS = st.lists(
-    st.sampled_from(["write a", "write b", "rebase", "reset", "move", "side", "merge", "look"]),
-    min_size=5,
-    max_size=14,
-)
+KINDS = [
+    *("write a", "write b", "rebase", "reset", "move", "side", "merge", "look"),
+    *("end", "stay", "sweep"),
+]
+STEPS = st.lists(st.sampled_from(KINDS), min_size=5, max_size=14)
 
 
 @pytest.fixture
@@ -107,6 +108,20 @@ def books(tmp_path):
         each.close()
 
 
+def expiring(book, notes, step):
+    """Let the newest entry of a section expire, or one that has expired stay; or sweep those."""
+    notes.ledger.catch_up()
+    over = notes.ledger.list_expired()
+    if step == "sweep":
+        book.now += timedelta(seconds=2)
+        notes.ledger.sweep([x.id for x in over])
+        return
+    shown = [line for name in notes.list_sections() for line in notes.ledger.newest(name)]
+    end = book.now + timedelta(seconds=1) if step == "end" else None
+    for line in (shown if end else over)[:1]:
+        notes.set_end(f"{line.section}#{line.id}", end)
+
+
 @settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
 def test_whatever_becomes_of_a_history(books, steps):
@@ -123,6 +138,8 @@ def test_whatever_becomes_of_a_history(books, steps):
             notes.move(names[0], f"m{number}")
         elif step == "look":
             notes.ledger.catch_up()
+        elif step in {"end", "stay", "sweep"}:
+            expiring(book, notes, step)
         elif step == "side":
             book.git("switch", "-q", "side")
             notes.write("c", str(number))
