@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import shutil
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -10,7 +12,7 @@ from tests.services.test_amend import superseding
 from tests.services.test_as_of import shown, time_of
 from tests.tools.recall_world import ALL, ask, refs
 
-from commonplace.core.errors import Denied, Invalid, NotFound
+from commonplace.core.errors import Conflict, Denied, Invalid, NotFound
 from commonplace.core.values import Put, Since
 from commonplace.journals.transcripts.message import Message
 
@@ -303,3 +305,47 @@ def test_one_whose_notebook_is_gone_may_be_given_up(world, app):
     app.sweep_expired()
     assert app.expiring.cancel(ref)
     assert app.expiring.book.read() == {}
+
+
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(x, marks=pytest.mark.long) for x in (3, 4))])
+def test_an_index_that_followed_holds_what_one_built_at_once_holds(world, app, seed):
+    """Whatever was written, replaced, moved, ended and brought back, and whenever it was filed."""
+    chance = random.Random(seed)
+    service = app.notebook.service()
+    known = [write(app, KEPT, overview="It is green.")]
+    names = ["zoo/night"]
+    for number in range(30):
+        world.clock.advance(chance.randint(1, 12) * 3600)
+        end = world.clock() + timedelta(hours=chance.randint(1, 40))
+        act = chance.choice(["write", "ending", "end", "stay", "supersede", "move", "search"])
+        ref = chance.choice(known)
+        with suppress(NotFound, Conflict):
+            if act in {"write", "ending"}:
+                expires = end if act == "ending" else None
+                made = service.write(names[-1], f"Quokka {number}.", expires=expires)
+                known.append(made.entry.ref)
+            elif act == "end":
+                app.expiring.expire(ref, end)
+            elif act == "stay":
+                app.expiring.cancel(ref)
+            elif act == "supersede":
+                known.append(service.write(names[-1], f"Now {number}.", supersedes=ref).entry.ref)
+            elif act == "move":
+                names.append(f"zoo/{number}")
+                service.writing().move(names[-2], names[-1])
+            else:
+                ask(app, "recall", query="quokka")
+    app.sweep_expired()
+    app.filing.catch_up()
+    followed = filed(app)
+    app.index.clear()
+    app.filing.sweep()
+    assert filed(app) == followed
+    over = {line.ref for line in app.notebook.journal.ledger.list_expired()}
+    assert over
+    assert not over & followed.keys()
+
+
+def filed(app):
+    """The stamp of each doc of the notebook that the index holds."""
+    return dict(app.index.since("notebook").stamps("notebook:"))
