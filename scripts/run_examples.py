@@ -38,6 +38,7 @@ CONTROL = re.compile(r"(\n|\r|\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07)")
 DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 FORMS = (
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "ID"),
+    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}\b"), "SHORT ID"),
     (re.compile(r"\b\d\d-\d\d-\d\d-\d{6}\b"), "NAME"),
     (re.compile(r"\bcp_[0-9a-f]{8}_[\w-]+"), "TOKEN"),
     (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{7,64}\b"), "HEX"),
