@@ -38,7 +38,7 @@ def test_what_is_due_is_put_into_words(fake):
 
 def test_a_model_that_fails_is_a_note(fake, monkeypatch):
     """The command ends well: the extractive summary stands."""
-    monkeypatch.setenv("COMMONPLACE_LLM_TIMEOUT_S", "1")
+    monkeypatch.setenv("COMMONPLACE_LLM_TIMEOUT_S", "60")
     fake.say(busy(after="100"))
     done = facts("rollup", "--due")
     assert done["model"]["done"] == 0
