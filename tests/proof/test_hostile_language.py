@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx2  # noqa: F401  so that no import takes of the second that an answer has
 import pytest
 from tests.doors.terminal import facts, run
 from tests.proof.hostile_language import KEY, LINE, OTHER, HostileServer, answers, http, said
