@@ -135,7 +135,7 @@ FULL = Plan(
     http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0, warm_s=15.0),
     transcripts=transcripts.Sizes(megabytes=200, times=3),
     hooks=hooks.Sizes(entries=100_000, recalled=10_000, times=15),
-    pages=pages.Sizes(entries=100_000, times=15),
+    pages=pages.Sizes(entries=100_000, timeline=20_000, times=15),
     copies=copies.Sizes(entries=100_000, times=3),
 )
 QUICK = Plan(
@@ -156,7 +156,7 @@ QUICK = Plan(
     http=https.Sizes(owners=8, records=50, clients=32, seconds=5.0),
     transcripts=transcripts.Sizes(megabytes=10, times=3),
     hooks=hooks.Sizes(entries=2_000, recalled=2_000, times=5),
-    pages=pages.Sizes(entries=2_000, times=5),
+    pages=pages.Sizes(entries=2_000, timeline=730, times=5),
     copies=copies.Sizes(entries=2_000, times=2),
 )
 

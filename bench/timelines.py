@@ -78,7 +78,7 @@ def kept_home(cache: Path, entries: int, *, a_day: int) -> Home:
         return home
     with home.opened(encoder="absent") as app:
         journal, days = app.timeline.journal, -(-entries // a_day)
-        with _unsynced(journal):
+        with unsynced(journal):
             _told("Filled", lambda: fill(journal, days=days, a_day=a_day, first=FIRST_DAY))
             _told("Rolled up", app.timeline.rollups.catch_up)
         _told("Filed", app.filing.sweep)
@@ -89,7 +89,7 @@ def kept_home(cache: Path, entries: int, *, a_day: int) -> Home:
 
 
 @contextmanager
-def _unsynced(journal: TimelineJournal) -> Iterator[None]:
+def unsynced(journal: TimelineJournal) -> Iterator[None]:
     """What this thread writes meanwhile does not wait for the disk: it is made for the run."""
     with journal.database.bare() as conn:
         conn.execute("PRAGMA synchronous = OFF")
@@ -226,7 +226,7 @@ def _year_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
     folder = scratch / "year"
     what = f"{sizes.days} days of {sizes.a_day:,} entries"
     journal = TimelineJournal(folder, owner="me", zone=UTC)
-    with closing(journal), _unsynced(journal):
+    with closing(journal), unsynced(journal):
         fill(journal, days=sizes.days, a_day=sizes.a_day, first=FIRST_DAY)
     command = [sys.executable, "-m", "bench.timelines", str(folder), str(sizes.days)]
     told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
