@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 import pytest
-from tests.doors.web.web_world import words_of
+from tests.doors.web.web_world import WebWorld, words_of
+from tests.patience import PATIENCE_S
+
+from commonplace.journals.timeline.entry import TimelineDraft
 
 
 @pytest.fixture
@@ -81,6 +85,15 @@ def test_a_summary_with_both_ways(world):
     assert "3 entries." in period(world, "2026-10-06")
 
 
+def test_a_summary_names_its_projects_and_tags(world):
+    """As its entries do."""
+    metadata = {"projects": ["sales"], "tags": ["work"]}
+    at = datetime(2026, 10, 6, 10, tzinfo=UTC)
+    world.app.timeline.service().add("tests", at=at, metadata=metadata)
+    world.app.timeline_keeping().roll_up()
+    assert "Projects: sales. Tags: work." in period(world, "2026-10")
+
+
 def test_the_way_down_goes_several_steps(world):
     """From a month to the entries of an hour, a step at a time."""
     world.call("timeline", "timeline_add", content="tests were red", at="2026-10-06 10:05")
@@ -110,9 +123,10 @@ def test_a_page_of_steps_counts_as_the_whole_way_does(world):
     for key in ("2026", "2026-10", "2026-11", "2026-W48", "2026-11-23", "2026-11-23T09"):
         for depth in (1, 2, 3, 4):
             whole = keeping.show(text=key, depth=depth)
-            page = keeping.show(text=key, depth=depth, most_lines=400)
+            page = keeping.show_stored(key, depth=depth, most_lines=400)
             assert lines(page.node) == lines(whole.node), (key, depth)
             assert page.node.is_cut == whole.node.is_cut, (key, depth)
+            assert page.period.rollup.content == whole.rollup.content, (key, depth)
 
 
 def test_the_way_down_ends_before_it_has_too_many_lines(world):
@@ -123,13 +137,80 @@ def test_the_way_down_ends_before_it_has_too_many_lines(world):
         )
     keeping = world.app.timeline_keeping()
     keeping.roll_up()
-    whole = keeping.show(text="2026-10", depth=3, most_lines=4)
+    whole = keeping.show_stored("2026-10", depth=3, most_lines=4)
     assert whole.depth == 3
     assert not whole.node.is_cut
-    shown = keeping.show(text="2026-10", depth=3, most_lines=3)
+    shown = keeping.show_stored("2026-10", depth=3, most_lines=3)
     assert shown.depth == 2
     assert shown.node.is_cut
     assert shown.node.lines_to(3) == 2
+
+
+@pytest.mark.parametrize("state", ["never made", "older than its entries"])
+@pytest.mark.parametrize(("key", "depth"), [("2026", 1), ("2026", 4), ("2025", 1), ("2025-03", 2)])
+def test_a_page_of_what_is_due_reads_what_it_shows(world, state, key, depth):
+    """Twenty times the entries in the same hours cost SQLite no more, though no summary has them."""
+    hours = [
+        datetime(year, month, 6, 10, tzinfo=UTC) for year in (2025, 2026) for month in range(1, 10)
+    ]
+    add_to(world, hours, 2)
+    if state != "never made":
+        world.app.timeline_keeping().roll_up()
+        add_to(world, hours, 1)
+    few = steps_of_sqlite(world, key, depth)
+    add_to(world, hours, 40)
+    assert 0 < steps_of_sqlite(world, key, depth) < 1.1 * few
+
+
+def add_to(world, hours, count):
+    drafts = [TimelineDraft(content=f"tests {n}", at=at) for at in hours for n in range(count)]
+    world.app.timeline.journal.add_many(drafts)
+
+
+def steps_of_sqlite(world, key, depth):
+    """How many thousands of its instructions a page of a period takes."""
+    keeping, counted = world.app.timeline_keeping(), []
+    keeping.show_stored(key, depth=depth, most_lines=40)
+    with world.app.timeline.journal.database.reading() as conn:
+        conn.set_progress_handler(lambda: counted.append(1), 100)
+        keeping.show_stored(key, depth=depth, most_lines=40)
+        conn.set_progress_handler(None, 0)
+    return len(counted)
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("2026", "Some of it is not summed up yet, or has changed since"),
+        ("2026", "September 2026 1 entry when it was last summed up"),
+        ("2026", "October 2026 not summed up yet"),
+        ("2026-09", "older than its entries"),
+        ("2026-10", "It is not summed up yet."),
+        ("2026-10-06", "Tue 6 Oct 2026, 10:00 not summed up yet"),
+        ("2026-10-06?steps=2", "tests were red"),
+    ],
+)
+def test_a_summary_that_is_due_is_named(words_only, monkeypatch, key, said):
+    """Where pages may only read: as older than its entries, or as not made yet."""
+    world = WebWorld()
+    for made, month in enumerate(("09", "09", "10")):
+        at = f"2026-{month}-06 10:05"
+        world.call("timeline", "timeline_add", content="tests were red", at=at)
+        if not made:
+            world.app.timeline.rollups.catch_up()
+    world.close()
+    monkeypatch.setenv("COMMONPLACE_READ_ONLY", "true")
+    world = WebWorld()
+    assert said in period(world, key)
+    world.close()
+
+
+def test_what_is_due_is_rolled_up_behind_a_page(world):
+    """By looking at it: the page after has the summary."""
+    world.call("timeline", "timeline_add", content="tests were red", at="2026-10-06 10:05")
+    assert "October 2026" in period(world, "2026")
+    world.app.timeline.catching_up.begin(wait_s=PATIENCE_S)
+    assert "nothing that it was made from has changed since" in period(world, "2026-10-06")
 
 
 @pytest.mark.parametrize(

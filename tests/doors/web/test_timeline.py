@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from tests.doors.web.web_world import words_of
+from tests.doors.web.web_world import WebWorld, words_of
+from tests.patience import PATIENCE_S
 
 
 def page(world, **query):
@@ -24,12 +25,27 @@ def test_trends_as_charts_and_as_a_table(world):
     """Three entries in two hours of two days, each day a bar that leads to the calendar."""
     for at in ("2026-10-06 10:10", "2026-10-06 10:20", "2026-10-08 11:00"):
         world.call("timeline", "timeline_add", content="tests <b>run</b>", at=at)
+    page(world)
+    world.app.timeline.catching_up.begin(wait_s=PATIENCE_S)
     answer = page(world)
     assert "3 entries in 2 hours" in words_of(answer)
     assert "<title>2026-10-06: 2</title>" in answer.text
     assert "<title>2026-10-07: 0</title>" in answer.text
     assert 'href="/calendar/2026-10-08"' in answer.text
     assert "2 entries in 1 hour" in words_of(page(world, when="2026-10-06", period="hour"))
+
+
+def test_what_is_not_summed_up_yet_is_not_counted_and_named(world, monkeypatch):
+    """Where pages may only read: neither is anything computed for it."""
+    for at in ("2026-10-06 10:10", "2026-10-08 11:00"):
+        world.call("timeline", "timeline_add", content="tests", at=at)
+        world.app.timeline.rollups.catch_up(most=9 if "06" in at else 0)
+    world.close()
+    monkeypatch.setenv("COMMONPLACE_READ_ONLY", "true")
+    reader = WebWorld()
+    words = words_of(page(reader, period="day"))
+    reader.close()
+    assert "1 entry in 1 hour, by day. 1 day has entries that are not counted here yet" in words
 
 
 def test_the_profile_and_those_before_it(world):
@@ -49,6 +65,7 @@ def test_numbers_that_entries_carry(world):
         at = datetime(2026, 10, day, hour, tzinfo=UTC)
         numbers = {"productivity_score": score}
         world.app.timeline.service().add("worked", at=at, metadata=numbers)
+    world.app.timeline_keeping().roll_up()
     text = page(world, period="day").text
     assert "Productivity score, mean" in text
     assert "<title>2026-10-06: 6</title>" in text

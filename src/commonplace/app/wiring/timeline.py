@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
+    from commonplace.app.wiring.catching_up import CatchingUp
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Finding
@@ -70,6 +71,13 @@ class TimelineWiring:
                 if each.is_there():
                     found[each.name] = each.pages()
         return found
+
+    @locked_cached_property
+    def catching_up(self) -> CatchingUp:
+        """What rolls up behind a page."""
+        from commonplace.app.wiring.catching_up import CatchingUp
+
+        return CatchingUp(self.service)
 
     @locked_cached_property
     def tools(self) -> TimelineTools:
@@ -196,6 +204,8 @@ class TimelineWiring:
 
     def close(self) -> None:
         """Close the database."""
+        if "catching_up" in self.__dict__:
+            self.catching_up.stop()
         if "journal" in self.__dict__:
             self.journal.close()
 

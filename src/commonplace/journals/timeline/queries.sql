@@ -151,6 +151,22 @@ WHERE period_end <= CASE level
     WHEN 1 THEN :hour WHEN 2 THEN :day WHEN 3 THEN :week WHEN 4 THEN :month ELSE :year END
 GROUP BY level ORDER BY level;
 
+-- name: dirty_within
+-- When the periods of a level in a span begin that must be rolled up again.
+SELECT period_start FROM dirty
+WHERE tz = :tz AND level = :level AND period_start >= :start AND period_start < :end;
+
+-- name: is_due_within
+-- Whether a period that is over must be rolled up again, of those that one is made from. number: of
+-- that one's level; weeks go into nothing.
+SELECT EXISTS (
+    SELECT 1 FROM dirty
+    WHERE period_end > :start AND period_end <= :end AND tz = :tz
+      AND level < :number AND level <> 3
+      AND period_end <= CASE level
+          WHEN 1 THEN :hour WHEN 2 THEN :day WHEN 4 THEN :month ELSE :year END
+);
+
 -- name: list_series
 -- The zones that have cut periods.
 SELECT tz, number FROM series ORDER BY number;
@@ -342,6 +358,23 @@ SELECT EXISTS (
     SELECT 1 FROM expired WHERE timestamp >= :start AND timestamp < :end
 ) OR EXISTS (SELECT 1 FROM fed WHERE timestamp >= :start AND timestamp < :end);
 
+-- name: has_shown
+-- Whether an entry is shown in a span, or a rollup of a level that one of `level` is made from.
+WITH levels (number) AS (VALUES (0), (1), (2), (4))
+SELECT EXISTS (
+    SELECT 1 FROM levels CROSS JOIN journal_entries AS e ON e.rollup_level = levels.number
+    WHERE levels.number < :level AND e.timestamp >= :start AND e.timestamp < :end
+      AND e.status = 'active' AND e.content <> '' AND e.entry_type <> 'profile_snapshot'
+) OR EXISTS (SELECT 1 FROM fed WHERE timestamp >= :start AND timestamp < :end);
+
+-- name: count_shown
+-- How many entries are shown in a span.
+SELECT (
+    SELECT count(*) FROM journal_entries
+    WHERE rollup_level = 0 AND timestamp >= :start AND timestamp < :end
+      AND status = 'active' AND content <> '' AND entry_type = 'raw'
+) + (SELECT count(*) FROM fed WHERE timestamp >= :start AND timestamp < :end);
+
 -- name: tallies
 -- How many entries of each type are shown or archived, and when the first and the last was.
 SELECT entry_type, status, count(*), min(timestamp), max(timestamp) FROM journal_entries
@@ -456,6 +489,22 @@ FROM journal_entries AS e JOIN rollups AS r ON r.seq = e.seq
 WHERE e.thread_id = :thread_id AND e.rollup_level = :level AND e.rollup_level > 0
   AND e.period_start >= :start AND e.period_start < :end AND e.tz = :tz
 ORDER BY e.period_start;
+
+-- name: shown_rollups
+-- The rollups of a level in a span that are shown, oldest first.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries
+WHERE thread_id = :thread_id AND rollup_level = :level AND rollup_level > 0
+  AND period_start >= :start AND period_start < :end AND tz = :tz
+  AND status = 'active' AND content <> ''
+ORDER BY period_start;
+
+-- name: figures_within
+-- What the rollups of a level in a span count, shown or archived.
+SELECT e.period_start, r.figures FROM journal_entries AS e JOIN rollups AS r ON r.seq = e.seq
+WHERE e.thread_id = :thread_id AND e.rollup_level = :level AND e.rollup_level > 0
+  AND e.period_start >= :start AND e.period_start < :end AND e.tz = :tz;
 
 -- name: add_rollup
 -- The rollup of a period that has none; under the number it had, where it expired.

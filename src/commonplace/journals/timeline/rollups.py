@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -59,6 +59,10 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.journals.timeline.rollup_input import Feed
 
+PiecesComputed: TypeAlias = Literal["due", "open"]
+"""Which smaller periods are computed for a larger one: those that are due, or of them those alone
+that go on, where the others are taken as they are stored."""
+
 _AT_ONCE = 200
 _TRIES = 5
 
@@ -100,11 +104,15 @@ class Rollups:
 
     def list_due(self) -> list[DueLevel]:
         """How many periods of each level are due now."""
-        rows = self.journal.database.ask("count_due", **self._bounds())
+        rows = self.journal.database.ask("count_due", **self.due_bounds())
         return [
             DueLevel(level=LEVELS[level - 1], count=count, oldest=parse_time(oldest))
             for level, count, oldest in rows
         ]
+
+    def due_bounds(self) -> dict[str, str]:
+        """When the periods of each level must have ended to be due now."""
+        return bounds(self.journal.clock(), self.grace)
 
     def catch_up(self, *, most: int | None = None, within_s: float | None = None) -> int:
         """Roll up what is due, the oldest first, smaller periods before larger; how many were made.
@@ -125,7 +133,7 @@ class Rollups:
         waiting: set[PeriodSpan] = set()
         while most is None or made < most:
             left = _AT_ONCE if most is None else min(_AT_ONCE, most - made)
-            asked = {**self._bounds(), "limit": left + len(waiting)}
+            asked = {**self.due_bounds(), "limit": left + len(waiting)}
             rows = self.journal.database.ask("due", **asked)
             due = [x for row in rows if (x := span_of_row(*row)) not in waiting]
             if not due:
@@ -277,16 +285,18 @@ class Rollups:
         with self.journal.database.reading() as conn:
             return conn is not None and self._is_expired(conn, span)
 
-    def compute(self, span: PeriodSpan) -> TimelineEntry:
+    def compute(self, span: PeriodSpan, *, pieces: PiecesComputed = "due") -> TimelineEntry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
-        found = self.compute_input(span)
+        found = self.compute_input(span, pieces=pieces)
         summary = self._summary_of(found)
         with self.journal.database.reading() as conn:
             made = "" if conn is None else self.journal.due_periods.suffix(conn, span.zone_name)
         facts = {**facts_of(found, generator=summary.generator), "partial": True}
         return self.rows.entry(span, found, content=summary.text, facts=facts, suffix=made)
 
-    def compute_input(self, span: PeriodSpan, *, whole: bool = False) -> RollupInput:
+    def compute_input(
+        self, span: PeriodSpan, *, whole: bool = False, pieces: PiecesComputed = "due"
+    ) -> RollupInput:
         """What a period is made from, smaller ones computed where they are not made.
 
         What a journal adds that does not answer now is left out; whole: Unavailable is raised.
@@ -306,9 +316,12 @@ class Rollups:
             found = read_fed(found, None)
         # What is stored of those that are due is behind: it gives way to what is computed.
         due |= set(found.missing)
+        if pieces == "open":
+            now = self.journal.clock()
+            due = {x for x in due if is_open(x, now, self.grace)}
         parts = [x for x in found.parts if x.span not in due]
         if due:
-            made = (self._computed_part(x, whole=whole) for x in due)
+            made = (self._computed_part(x, whole=whole, pieces=pieces) for x in due)
             parts += [x for x in made if x.figures.entries]
             figures = merged([x.figures for x in parts])
             found = replace(found, parts=tuple(parts), figures=figures, missing=())
@@ -340,9 +353,6 @@ class Rollups:
             return Summary(text="", generator=self.extractive.generator)
         with screening(self.journal.screen.shown):
             return self.extractive.summarise(found.material(self.journal.owner))
-
-    def _bounds(self) -> dict[str, str]:
-        return bounds(self.journal.clock(), self.grace)
 
     def _spans_to_rebuild(self, conn: sqlite3.Connection, whole: PeriodSpan) -> set[PeriodSpan]:
         """A period and all smaller ones in it that have a rollup, or something to be rolled up."""
@@ -422,9 +432,9 @@ class Rollups:
         found = self._stored(conn, span)
         return found if found is not None and not found.stale else None
 
-    def _computed_part(self, span: PeriodSpan, *, whole: bool) -> Part:
+    def _computed_part(self, span: PeriodSpan, *, whole: bool, pieces: PiecesComputed) -> Part:
         """A smaller period as a part of a larger one, computed and stored nowhere."""
-        found = self.compute_input(span, whole=whole)
+        found = self.compute_input(span, whole=whole, pieces=pieces)
         summary = self._summary_of(found)
         item = Item(
             ref=ref_of(rollup_id(span.level, found.key, span.zone_name)),

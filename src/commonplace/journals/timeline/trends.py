@@ -34,6 +34,7 @@ class Trend(Struct, frozen=True, kw_only=True):
 
     Attributes:
         expired: No more is kept of it.
+        is_behind: Whether there are entries of it that `figures` does not count.
     """
 
     key: str
@@ -41,6 +42,7 @@ class Trend(Struct, frozen=True, kw_only=True):
     end: datetime
     figures: Figures
     expired: bool = False
+    is_behind: bool = False
 
 
 class Trends(Struct, frozen=True, kw_only=True):
@@ -72,7 +74,7 @@ def list_trends(rollups: Rollups, interval: Interval, level: Level) -> Trends:
 
     Raises: Invalid where they are more than 1,000.
     """
-    periods = [_trend(rollups, span) for span in _spans(rollups, interval, level)]
+    periods = [_trend(rollups, span) for span in list_spans(rollups, interval, level)]
     return Trends(level=level, periods=tuple(periods), total=merged([x.figures for x in periods]))
 
 
@@ -112,7 +114,11 @@ def counted(journal: TimelineJournal, interval: Interval) -> tuple[datetime, dat
     return first if interval.start is None else max(first, interval.start), last
 
 
-def _spans(rollups: Rollups, interval: Interval, level: Level) -> Iterator[PeriodSpan]:
+def list_spans(rollups: Rollups, interval: Interval, level: Level) -> Iterator[PeriodSpan]:
+    """The periods of a level that overlap a span and lie between the first entry and the last.
+
+    Raises: Invalid where they are more than 1,000.
+    """
     found = counted(rollups.journal, interval)
     if found is None:
         return

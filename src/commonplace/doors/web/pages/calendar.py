@@ -18,13 +18,11 @@ from commonplace.core.clock import (
 )
 from commonplace.core.clock import period as period_at
 from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.rollups import ranked
 from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
 from commonplace.doors.web.charts import heat_of
 from commonplace.doors.web.visit import Redirect, WebPage
-from commonplace.journals.timeline.entry import find_rollup_key
-from commonplace.services.timeline.keeping import ShownPeriod
+from commonplace.journals.timeline.entry import find_rollup_key, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +36,9 @@ LISTED = 100
 
 MOST_LINES = 400
 """Lines of the way down from a period; where there would be more it ends higher up."""
+
+MOST_WAIT_S = 0.05
+"""How long a page waits for summaries that are due; what takes longer is made behind it."""
 
 MOST_STEPS = 4
 """How many levels below a period are shown at most: four lead from a year to its hours' entries."""
@@ -103,7 +104,8 @@ def period(visit: Visit) -> WebPage:
         "listed": None,
         "start": 0,
         "size": LISTED,
-        "summary": _summary(visit, key),
+        "summary": _summary(visit, level, key),
+        "catches_up": visit.app.timeline.service().rolls_up,
     }
     if level in {"day", "hour"}:
         start = visit.number("start", most=100_000)
@@ -218,36 +220,36 @@ def link_to_summary(visit: Visit, ref: str) -> tuple[str, str]:
     return visit.url("period", key=key) + "#summary", called
 
 
-def _summary(visit: Visit, key: str) -> Mapping[str, Any] | None:
+def _summary(visit: Visit, level: Level, key: str) -> Mapping[str, Any] | None:
     """What the timeline says of a period, what it was made from and what it went into."""
     app = visit.app
     if not app.timeline.journal.exists:
         return None
     steps = max(visit.number("steps", most=MOST_STEPS), 1)
+    app.timeline.catching_up.begin(key, wait_s=MOST_WAIT_S)
     try:
-        shown = app.timeline_keeping().show(text=key, depth=steps, most_lines=MOST_LINES)
+        shown = app.timeline_keeping().show_stored(key, depth=steps, most_lines=MOST_LINES)
     except CommonplaceError as exc:
         return {"problem": str(exc)}
-    if not isinstance(shown, ShownPeriod) or not shown.rollup.content:
+    if shown is None:
         return None
-    rollup = shown.rollup
-    figures = rollup.metadata.get("figures")
-    figures = figures if isinstance(figures, dict) else {}
+    period, rollup = shown.period, shown.period.rollup
+    facts = {} if rollup is None else rollup.metadata
     is_whole = shown.depth == steps
     return {
         "problem": "",
-        "text": visit.shown(rollup.content),
-        "ref": "" if rollup.partial else rollup.ref,
-        "at": rollup.updated,
-        "is_partial": rollup.partial,
-        "is_stale": rollup.stale,
+        "state": period.state,
+        "is_behind": period.is_behind,
+        "text": "" if rollup is None else visit.shown(rollup.content),
+        "ref": "" if rollup is None or rollup.partial else rollup.ref,
+        "at": None if rollup is None else rollup.updated,
         "down": shown.node.down,
         "above": [link_to_summary(visit, ref) for ref in shown.above],
         "feed": app.settings.timeline.feed,
-        "name_of": lambda node: _named(node.at, node.level, visit.zone)[1],
+        "name_of": lambda node: name_of(Interval(start=node.at), node.level, visit.zone),
         "steps": shown.depth,
         "is_cut": shown.node.is_cut,
-        "may_go_down": shown.node.is_cut and is_whole and steps < MOST_STEPS,
-        "projects": ranked(figures.get("projects") or {}, _NAMED),
-        "tags": ranked(figures.get("tags") or {}, _NAMED),
+        "may_go_down": shown.node.is_cut and is_whole and steps < MOST_STEPS and level != "hour",
+        "projects": [visit.shown(name) for name in names_of(facts, "projects")[:_NAMED]],
+        "tags": [visit.shown(name) for name in names_of(facts, "tags")[:_NAMED]],
     }

@@ -8,6 +8,7 @@ from commonplace.core.clock import render_interval
 from commonplace.core.rollups import ranked
 from commonplace.core.values import Interval
 from commonplace.doors.web.charts import Bar, Dot, bars, line
+from commonplace.doors.web.pages.calendar import MOST_WAIT_S
 from commonplace.doors.web.visit import WebPage
 from commonplace.journals.timeline.entry import LEVELS
 
@@ -32,10 +33,12 @@ def timeline(visit: Visit) -> WebPage:
         "profile": None,
         "former": (),
         "trends": None,
+        "catches_up": visit.app.timeline.service().rolls_up,
     }
     journal = visit.app.timeline.journal
     if journal.exists:
-        found = visit.app.timeline_keeping().trends(when=when, period=period)
+        visit.app.timeline.catching_up.begin(wait_s=MOST_WAIT_S)
+        found = visit.app.timeline_keeping().stored_trends(when=when, period=period)
         profile = journal.profile()
         if profile is not None:
             kept = journal.list_entries(
@@ -48,6 +51,7 @@ def timeline(visit: Visit) -> WebPage:
             }
             values["former"] = [each for each in kept if each.ref != profile.ref][:_PROFILES]
         values["trends"] = found.trends
+        values["behind"] = sum(each.is_behind for each in found.trends.periods)
         values["interval"] = render_interval(found.interval, visit.zone) if found.interval else ""
         values |= _drawn(visit, found.trends)
     return WebPage(template="timeline.html", title="Timeline", values=values)

@@ -65,6 +65,14 @@ if (document.getElementById("live") && document.body.dataset.live) {
   const events = new EventSource(document.body.dataset.live);
   events.addEventListener("new", refresh);
   main.addEventListener("focusout", () => isOld && setTimeout(refresh));
+  // What the server is still summing up is asked for again, ever less often.
+  let wait = 1000;
+  const askAgain = () => {
+    if (!("behind" in document.getElementById("live").dataset)) return;
+    setTimeout(() => refresh().then(askAgain, () => {}), wait);
+    wait = Math.min(wait * 2, 60000);
+  };
+  askAgain();
   // A server that ended, or that this browser must sign in to again, is named.
   const lost = document.createElement("p");
   lost.className = "warning";

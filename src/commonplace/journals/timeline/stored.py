@@ -1,0 +1,243 @@
+"""Owns what a page reads of periods: what is stored of them, and whether it is up to date.
+
+Never rolls up, and reads raw entries of the hour that goes on alone: whatever is due, the cost is
+that of the periods that are shown.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from commonplace.core.clock import parse_time, period_key, render_time
+from commonplace.core.rollups import Figures
+from commonplace.db.sqlite import snapshot
+from commonplace.journals.timeline.due_periods import MADE_FROM, is_open, smaller_of, span_at
+from commonplace.journals.timeline.figures import merged, parse_figures
+from commonplace.journals.timeline.queries import entry_of, sql
+from commonplace.journals.timeline.rollup_input import has_raw
+from commonplace.journals.timeline.trends import Trend, Trends, list_spans
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from commonplace.core.clock import Level
+    from commonplace.core.values import Interval
+    from commonplace.journals.timeline.due_periods import PeriodSpan
+    from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.rollups import Rollups
+
+PeriodState: TypeAlias = Literal["fresh", "older", "open", "unmade", "expired"]
+"""Of a period's summary: up to date, or older than its entries; or not there, since the period goes
+on, since it was not made yet, or since retention deleted it."""
+
+
+class StoredPeriod(Struct, frozen=True, kw_only=True):
+    """What is stored of a period.
+
+    Attributes:
+        rollup: None where none is stored; of a period that goes on what it would be now, made from
+            the smaller ones as they are stored. `StoredRollups.list_within` leaves that out.
+        count: Entries it stands for, as far as they are counted.
+        is_behind: Whether there are entries of it that no summary knows.
+    """
+
+    span: PeriodSpan
+    state: PeriodState
+    rollup: TimelineEntry | None = None
+    count: int = 0
+    is_behind: bool = False
+
+
+class _StoredFigures(Struct, frozen=True, kw_only=True):
+    """The figures of periods of one level, by when they begin; and those that are due."""
+
+    by_start: dict[datetime, Figures] = field(default_factory=dict)
+    due: frozenset[datetime] = frozenset()
+
+
+class StoredRollups:
+    """The rollups of one owner's timeline, as they are stored."""
+
+    def __init__(self, rollups: Rollups) -> None:
+        self._rollups = rollups
+        self._journal = rollups.journal
+
+    def read(self, level: Level, at: datetime) -> StoredPeriod | None:
+        """What is stored of the period that holds an instant; None where nothing was recorded.
+
+        Raises: Unavailable.
+        """
+        with self._journal.database.reading() as conn:
+            if conn is None:
+                return None
+            span = span_at(at, level, self._journal.due_periods.zone(conn))
+            row = self._rollups.rows.find(conn, span)
+            found = None if row is None or not row.content else self._journal.whole(conn, row)
+            if found is not None and not (found.stale and self._is_open(span)):
+                return StoredPeriod(
+                    span=span,
+                    state="older" if found.stale else "fresh",
+                    rollup=found,
+                    count=count_of(found),
+                    is_behind=found.stale,
+                )
+            if not has_raw(conn, span):
+                return None
+            state = self._state_without_rollup(conn, span)
+            is_behind = state == "unmade" or self._is_due_within(conn, span)
+        if state != "open":
+            return StoredPeriod(span=span, state=state, is_behind=is_behind)
+        made = self._rollups.compute(span, pieces="open")
+        return StoredPeriod(
+            span=span, state=state, rollup=made, count=count_of(made), is_behind=is_behind
+        )
+
+    def list_within(self, span: PeriodSpan) -> list[StoredPeriod]:
+        """The periods that one is made from in which anything lies, oldest first; none of an hour.
+
+        Raises: Unavailable.
+        """
+        with self._journal.database.reading() as conn:
+            if conn is None:
+                return []
+            with snapshot(conn):
+                return [*self._within(conn, span)]
+
+    def list_trends(self, interval: Interval, level: Level) -> Trends:
+        """As `trends.list_trends`, with what is stored; names what is behind.
+
+        Raises: Invalid where there are more than 1,000 periods; Unavailable.
+        """
+        spans = [*list_spans(self._rollups, interval, level)]
+        with self._journal.database.reading() as conn:
+            known = _StoredFigures()
+            if spans and conn is not None:
+                known = self._figures(conn, spans)
+            periods = tuple(self._trend(conn, span, known) for span in spans)
+        return Trends(level=level, periods=periods, total=merged([x.figures for x in periods]))
+
+    def _within(self, conn: sqlite3.Connection, span: PeriodSpan) -> Iterator[StoredPeriod]:
+        smaller = MADE_FROM[span.level]
+        if smaller is None:
+            return
+        pieces = smaller_of(span)
+        asked = self._asked(pieces)
+        rows = map(entry_of, conn.execute(sql()["shown_rollups"], asked))
+        stored = {row.start: row for row in rows}
+        due = self._due_among(conn, asked)
+        for piece in pieces:
+            row = stored.get(piece.start)
+            if row is not None:
+                is_due = piece.start in due
+                yield StoredPeriod(
+                    span=piece,
+                    state="older" if is_due else "fresh",
+                    rollup=row,
+                    count=count_of(row),
+                    is_behind=is_due,
+                )
+            elif _has_shown(conn, piece):
+                state = self._state_without_rollup(conn, piece)
+                yield StoredPeriod(
+                    span=piece,
+                    state=state,
+                    count=self._count_open(conn, piece) if state == "open" else 0,
+                    is_behind=state == "unmade" or self._is_due_within(conn, piece),
+                )
+
+    def _count_open(self, conn: sqlite3.Connection, span: PeriodSpan) -> int:
+        """The entries of a period that goes on: of what is over in it as its rollups count them."""
+        if MADE_FROM[span.level] is not None:
+            return sum(each.count for each in self._within(conn, span))
+        asked = {"start": render_time(span.start), "end": render_time(span.end)}
+        return int(conn.execute(sql()["count_shown"], asked).fetchone()[0])
+
+    def _figures(self, conn: sqlite3.Connection, spans: Sequence[PeriodSpan]) -> _StoredFigures:
+        asked = self._asked(spans)
+        rows = conn.execute(sql()["figures_within"], asked)
+        return _StoredFigures(
+            by_start={parse_time(start): parse_figures(json.loads(text)) for start, text in rows},
+            due=self._due_among(conn, asked),
+        )
+
+    def _trend(
+        self, conn: sqlite3.Connection | None, span: PeriodSpan, known: _StoredFigures
+    ) -> Trend:
+        figures = known.by_start.get(span.start)
+        is_due = span.start in known.due
+        is_behind, is_expired = is_due, False
+        if conn is not None and (figures is None or (is_due and self._is_open(span))):
+            figures = Figures()
+            if has_raw(conn, span):
+                state = self._state_without_rollup(conn, span)
+                is_expired = state == "expired"
+                is_behind = state == "unmade" or self._is_due_within(conn, span)
+                if state == "open":
+                    figures = self._rollups.compute_input(span, pieces="open").figures
+            else:
+                is_expired = self._rollups.rows.is_expired(conn, span)
+        return Trend(
+            key=period_key(span.start, span.level, span.zone),
+            start=span.start,
+            end=span.end,
+            figures=figures or Figures(),
+            expired=is_expired,
+            is_behind=is_behind,
+        )
+
+    def _asked(self, pieces: Sequence[PeriodSpan]) -> dict[str, Any]:
+        """Periods of one level, as the queries name them all."""
+        return {
+            "thread_id": self._journal.owner,
+            "tz": pieces[0].zone_name,
+            "level": pieces[0].number,
+            "start": render_time(pieces[0].start),
+            "end": render_time(pieces[-1].end),
+        }
+
+    def _state_without_rollup(self, conn: sqlite3.Connection, span: PeriodSpan) -> PeriodState:
+        if self._is_open(span):
+            return "open"
+        rows = self._rollups.rows
+        is_expired = rows.is_expired(conn, span) and rows.mark_of(conn, span) is None
+        return "expired" if is_expired else "unmade"
+
+    def _is_open(self, span: PeriodSpan) -> bool:
+        return is_open(span, self._journal.clock(), self._rollups.grace)
+
+    def _due_among(self, conn: sqlite3.Connection, asked: dict[str, Any]) -> frozenset[datetime]:
+        rows = conn.execute(sql()["dirty_within"], asked)
+        return frozenset(parse_time(start) for (start,) in rows)
+
+    def _is_due_within(self, conn: sqlite3.Connection, span: PeriodSpan) -> bool:
+        """Whether a smaller period that is over has entries that its rollup does not know."""
+        asked = {
+            **self._rollups.due_bounds(),
+            "tz": span.zone_name,
+            "number": span.number,
+            "start": render_time(span.start),
+            "end": render_time(span.end),
+        }
+        return bool(conn.execute(sql()["is_due_within"], asked).fetchone()[0])
+
+
+def count_of(entry: TimelineEntry | None) -> int:
+    """How many entries a rollup counts; 0 for none."""
+    counted = 0 if entry is None else entry.metadata.get("entries", 0)
+    return counted if isinstance(counted, int) else 0
+
+
+def _has_shown(conn: sqlite3.Connection, span: PeriodSpan) -> bool:
+    """Whether anything that is shown lies in a period: entries, or rollups of smaller ones."""
+    asked = {
+        "level": span.number,
+        "start": render_time(span.start),
+        "end": render_time(span.end),
+    }
+    return bool(conn.execute(sql()["has_shown"], asked).fetchone()[0])
