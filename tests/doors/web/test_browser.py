@@ -21,6 +21,7 @@ from tests.patience import PATIENCE_S
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.doors.web.table import PAGES
+from commonplace.services.notebook.keeping import NotebookKeeping
 
 AXE = Path(__file__).parents[3] / ".tools" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
@@ -368,6 +369,90 @@ def test_a_summary_leads_to_its_entries(serve, chromium):
         expect(page.locator("h1")).to_have_text("Tue 6 Oct 2026, 10:00")
         page.get_by_role("link", name="2026", exact=True).click()
         expect(page.locator("h1")).to_have_text("2026")
+
+
+@pytest.fixture
+def clashing(words_only, monkeypatch, tmp_path):
+    """The folder of a notebook in which a sync could not merge one overview; this home's own."""
+    git("init", "-q", "--bare", "-b", "main", tmp_path / "meeting.git")
+    version = ""
+    for name in ("ann", "bob", "ann"):
+        monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(tmp_path / name))
+        monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / f"{name}-own"))
+        with journals() as app:
+            keeping = NotebookKeeping(app.notebook.service)
+            write = app.toolset("notebook").tool("journal_write").call
+            given = {"path": "api/port", "base_version": version}
+            if not (tmp_path / name).exists():
+                keeping.init()
+                git("-C", tmp_path / name, "remote", "add", "origin", tmp_path / "meeting.git")
+            if not version:
+                begun = write(
+                    {"path": "api/port", "entry": "begun", "overview": "Port 80, <b>ann</b>."}
+                )
+                version = begun.facts["version"]
+            elif name == "bob":
+                keeping.sync(remote="origin")
+                write({**given, "entry": "Bob moved it", "overview": "Port 81, <i>bob</i>."})
+            else:
+                write({**given, "entry": "Ann moved it", "overview": "Port 82, <u>ann</u>."})
+            keeping.sync(remote="origin")
+    return tmp_path / name
+
+
+def git(*words):
+    done = subprocess.run(["git", *map(str, words)], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("width", [360, 1440])
+def test_a_clash_is_settled(serve, chromium, clashing, script, width):
+    """Both sides are shown, a text of both is written; the other copy has it after a sync."""
+    served = serve()
+    size = {"width": width, "height": 900}
+    with opened(chromium, served, viewport=size, java_script_enabled=script) as page:
+        page.get_by_role("link", name="Notebook", exact=True).click()
+        page.get_by_role("link", name="api/port").click()
+        sides = page.locator(".columns .card")
+        expect(sides.nth(0)).to_contain_text("Port 82, <u>ann</u>.")
+        expect(sides.nth(1)).to_contain_text("Port 81, <i>bob</i>.")
+        if script:
+            assert violations(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        beside = sides.nth(0).bounding_box()["y"] == sides.nth(1).bounding_box()["y"]
+        assert beside == (width > 360)
+        box = page.get_by_label("What holds from now on")
+        expect(box).to_have_value("Port 81, <i>bob</i>.")
+        page.get_by_role("link", name="Begin with this text").click()
+        expect(box).to_have_value("Port 82, <u>ann</u>.")
+        box.fill("Port 82 at Ann's,\nport 81 at Bob's.")
+        late = page.context.new_page()
+        visit(late, served, "/notebook/clash?name=api/port")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator("main")).to_contain_text("Settled api/port.")
+        expect(page.locator(".prose")).to_contain_text("port 81 at Bob's.")
+        page.go_back()
+        expect(page.locator("main")).to_contain_text("No two versions of it wait to be settled")
+        late.get_by_label("What holds from now on").fill("Port 83.")
+        late.get_by_role("button", name="Save").click()
+        expect(late.locator(".warning")).to_contain_text("This was settled")
+        expect(late.get_by_label("What you typed")).to_have_value("Port 83.")
+        late.get_by_role("link", name="what holds").click()
+        expect(late.locator(".prose")).to_contain_text("port 81 at Bob's.")
+        page.get_by_role("link", name="Notebook", exact=True).first.click()
+        expect(page.locator("h1")).to_have_text("Notebook")
+        expect(page.get_by_text("Two versions")).to_have_count(0)
+    assert git("-C", clashing, "status", "--porcelain") == ""
+    assert git("-C", clashing, "for-each-ref", "refs/commonplace/conflicts") == ""
+    assert "Settle the overview of api/port" in git("-C", clashing, "log", "-1", "--format=%s")
+    git("-C", clashing, "fsck", "--strict")
+    with journals() as app:
+        keeping = NotebookKeeping(app.notebook.service)
+        assert keeping.sync(remote="origin").conflicts == ()
+        assert [*app.notebook.problems()][1:] == []
+    pushed = git("-C", clashing.with_name("meeting.git"), "show", "main:api/port.md")
+    assert "port 81 at Bob's." in pushed
 
 
 def test_charts_on_a_phone(serve, chromium):

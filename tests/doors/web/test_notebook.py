@@ -79,8 +79,9 @@ def test_sections_that_are_not_there(notebook, name):
         assert browser.get(path, params={"name": name}).status_code in {400, 404}
 
 
-def test_a_clash_is_settled(notebook):
-    """Both texts stand side by side; what is saved holds from then on."""
+@pytest.fixture
+def clashing(notebook):
+    """The notebook of one who wrote `It is green.`, where a sync brought in `It is blue.`."""
     ann = notebook("ann")
     version = write(ann, "a", "x", overview="It is red.").facts["version"]
     sync(ann)
@@ -91,15 +92,85 @@ def test_a_clash_is_settled(notebook):
     ann = notebook("ann")
     write(ann, "a", "Ann", overview="It is green.", base_version=version)
     sync(ann)
-    browser = ann.browser()
+    return ann
+
+
+def overview_of(world):
+    return world.app.notebook.service().reading().read_section("a").overview
+
+
+def clash_page(browser, **query):
+    return browser.get("/notebook/clash", params={"name": "a", **query})
+
+
+def test_a_clash_is_settled(clashing):
+    """Both texts stand side by side; what is saved holds from then on."""
+    browser = clashing.browser()
     assert "Two versions" in words_of(browser.get("/notebook"))
-    page = browser.get("/notebook/clash", params={"name": "a"})
+    page = clash_page(browser)
     assert "It is green." in words_of(page)
     assert "It is blue." in words_of(page)
     done = browser.post("/notebook/settle", data={**form_of(page), "text": "It is teal."})
     assert "Settled a." in words_of(browser.get(done.headers["location"]))
     assert "Two versions" not in words_of(browser.get("/notebook"))
-    assert ann.app.notebook.service().reading().read_section("a").overview == "It is teal."
+    assert overview_of(clashing) == "It is teal."
+    back = clash_page(browser)
+    assert "No two versions of it wait to be settled" in words_of(
+        browser.get(back.headers["location"])
+    )
+
+
+def test_an_overview_that_nobody_saw_is_not_settled_away(clashing):
+    """One that was written after the page was opened is shown; what was typed stays."""
+    browser = clashing.browser()
+    form = form_of(clash_page(browser))
+    now = clashing.app.notebook.service().reading().read_section("a")
+    write(clashing, "a", "later", overview="It is black.", base_version=now.version)
+    refused = browser.post("/notebook/settle", data={**form, "text": "It is <teal>."})
+    assert refused.status_code == 409
+    assert "It is &lt;teal&gt;.</textarea>" in refused.text
+    assert "It is black." in words_of(refused)
+    assert overview_of(clashing) == "It is black."
+    again = browser.post("/notebook/settle", data={**form_of(refused), "text": "It is teal."})
+    assert again.status_code == 303
+    assert overview_of(clashing) == "It is teal."
+
+
+def test_a_clash_that_another_tab_settled(clashing):
+    """Is over; what was typed here stays on the page, with the way to what holds."""
+    browser = clashing.browser()
+    form = form_of(clash_page(browser))
+    browser.post("/notebook/settle", data={**form, "text": "It is teal."})
+    late = browser.post("/notebook/settle", data={**form, "text": "It is grey."})
+    assert late.status_code == 409
+    assert "was settled" in words_of(late)
+    assert "It is grey.</textarea>" in late.text
+    assert 'href="/notebook/section?name=a"' in late.text
+    assert overview_of(clashing) == "It is teal."
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(" \n", "The text is empty."), ("a\n<!-- version 1 -->\nb", "1 marks are left in the text.")],
+)
+def test_a_text_that_cannot_settle(clashing, text, said):
+    """Is refused in words, and stays in the form; the clash waits on."""
+    browser = clashing.browser()
+    refused = browser.post("/notebook/settle", data={**form_of(clash_page(browser)), "text": text})
+    assert refused.status_code == 409
+    assert said in words_of(refused)
+    assert text.strip().partition("\n")[0] in refused.text
+    assert overview_of(clashing) == "It is blue."
+    assert "Two versions" in words_of(browser.get("/notebook"))
+
+
+@pytest.mark.parametrize(("begin", "begun"), [("", "It is blue."), ("ours", "It is green.")])
+def test_the_form_of_a_clash_says_which_text_it_begins_with(clashing, begin, begun):
+    """And leads to the other."""
+    page = clash_page(clashing.browser(), begin=begin)
+    assert f"{begun}</textarea>" in page.text
+    assert f"{begun} The form begins with this text." in words_of(page)
+    assert page.text.count("Begin with this text") == 1
 
 
 def test_an_overview_says_what_was_replaced_since(notebook):

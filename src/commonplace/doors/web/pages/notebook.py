@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import Conflict, NotFound
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.doors.web.visit import Redirect, WebPage
 from commonplace.journals.notebook.format import parse_file
 from commonplace.journals.notebook.names import file_of
@@ -85,23 +86,41 @@ def section(visit: Visit) -> WebPage:
     )
 
 
-def clash(visit: Visit) -> WebPage:
-    """Two overviews of a section side by side, and a text to settle them."""
-    found = NotebookKeeping(visit.app.notebook.service).clash(section=visit.value("name"))
-    text = found.ours if visit.value("begin") == "ours" else found.theirs
-    return _clash_page(visit, found.section, found.ours, found.theirs, text)
+def clash(visit: Visit) -> WebPage | Redirect:
+    """Two overviews side by side and a text to settle them; the section where none wait."""
+    service = visit.app.notebook.service
+    try:
+        found = NotebookKeeping(service).clash(section=visit.value("name"))
+    except NotFound:
+        read = service().reading().read_section(visit.value("name"))
+        return Redirect(
+            to=visit.url("section", name=read.name),
+            notes=("No two versions of it wait to be settled: this is what holds.",),
+        )
+    begin = "ours" if visit.value("begin") == "ours" else "theirs"
+    return _clash_page(visit, found, getattr(found, begin), begin=begin)
 
 
 def settle(visit: Visit) -> Redirect | WebPage:
-    """Put a text in the place of both."""
+    """Put a text in the place of both, if they are those that were shown; what was typed stays."""
     keeping = NotebookKeeping(visit.app.notebook.service)
-    found = keeping.clash(section=visit.value("name"))
-    text = visit.form.get("text", [""])[-1]
+    name, text = visit.value("name"), visit.form.get("text", [""])[-1]
+    found: OverviewClash | None = None
     try:
+        found = keeping.clash(section=name)
+        if (found.version, found.our_version) != (visit.value("theirs"), visit.value("ours")):
+            raise Conflict(
+                f"The texts of {found.section} have changed since you opened the page.",
+                hint="Read what they say now, then save once more.",
+            )
+        if not text.strip():
+            raise Invalid("The text is empty.", hint="Write what holds from now on.")
         done = keeping.resolve(clash=found, text=text)
-    except Conflict as exc:
-        again = keeping.clash(section=found.section)
-        return _clash_page(visit, again.section, again.ours, again.theirs, text, problem=str(exc))
+    except CommonplaceError as exc:
+        # The form is shown again with what was typed, whatever went wrong, so that nothing is lost.
+        with suppress(CommonplaceError):
+            found = keeping.clash(section=name)
+        return _clash_page(visit, found, text, problem=exc)
     return Redirect(
         to=visit.url("section", name=done.section),
         notes=(f"Settled {done.section}.", *done.notes),
@@ -109,20 +128,33 @@ def settle(visit: Visit) -> Redirect | WebPage:
 
 
 def _clash_page(
-    visit: Visit, name: str, ours: str, theirs: str, text: str, *, problem: str = ""
+    visit: Visit,
+    found: OverviewClash | None,
+    text: str,
+    *,
+    begin: str = "",
+    problem: CommonplaceError | None = None,
 ) -> WebPage:
+    """The form of a clash; without the clash where it is over, or cannot be read now.
+
+    begin: Which of its texts the form begins with: `ours` or `theirs`; blank for what was typed.
+    """
+    name = visit.value("name") if found is None else found.section
     return WebPage(
         template="clash.html",
         title=f"{name}: settle",
         values={
             "current": "notebook",
             "name": name,
-            "ours": visit.shown(ours),
-            "theirs": visit.shown(theirs),
+            "clash": found,
+            "ours": visit.shown(found.ours) if found else "",
+            "theirs": visit.shown(found.theirs) if found else "",
             "text": text,
-            "problem": problem,
+            "begin": begin,
+            "problem": problem.explained(shows_paths=visit.shows_paths) if problem else "",
+            "is_over": isinstance(problem, NotFound),
         },
-        status=409 if problem else 200,
+        status=(503 if isinstance(problem, Unavailable) else 409) if problem else 200,
     )
 
 
