@@ -55,3 +55,14 @@ def test_a_very_long_text_stays_as_it_is_written():
     """Its markup could be made to take long."""
     shown = to_html("<b>" + "[" * MOST)
     assert shown.startswith('<pre class="plain">&lt;b&gt;[[[')
+
+
+@pytest.mark.parametrize("depth", range(1, 45))
+@pytest.mark.parametrize("sign", ["> ", "- ", "1. "])
+def test_a_deeply_nested_text_is_shown_whole(sign, depth):
+    """As markup, or from some depth on as it was written; no word of it is left out."""
+    shown = to_html(sign * depth + "**deep**\n\nafter")
+    assert "deep" in shown
+    assert "after" in shown
+    assert ("<strong>" in shown) == ("plain" not in shown)
+    assert depth > 5 or "<strong>" in shown
