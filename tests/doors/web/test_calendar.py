@@ -63,6 +63,13 @@ def test_a_day_lists_its_entries(filled):
     assert words.index("worked at 2026-04-10 09:30") < words.index("worked at 2026-04-10 09:00")
 
 
+def test_a_day_without_entries_has_no_list_of_them(filled):
+    """No heading stands over nothing."""
+    words = period(filled, "2026-04-11")
+    assert "Nothing was written." in words
+    assert "Entries" not in words
+
+
 def test_one_journal_alone(filled):
     """The others neither count nor are listed."""
     assert "Nothing was written in private." in period(filled, "2026-04", journal="private")

@@ -49,17 +49,24 @@ def notebook(visit: Visit) -> WebPage:
     wiring = visit.app.notebook
     nodes: Sequence[TocNode] = ()
     clashes: Sequence[OverviewClash] = ()
-    missing = ""
+    missing, is_elsewhere = "", False
     try:
         found = wiring.service().reading()
         nodes = found.toc(depth=DEPTH) if found.list_sections() else ()
         clashes = NotebookKeeping(wiring.service).conflicts()
     except NotFound as exc:
-        missing = str(exc)
+        missing = exc.explained(shows_paths=visit.shows_paths)
+        is_elsewhere = bool(exc.place)
     return WebPage(
         template="notebook.html",
         title="Notebook",
-        values={"current": "notebook", "nodes": nodes, "clashes": clashes, "missing": missing},
+        values={
+            "current": "notebook",
+            "nodes": nodes,
+            "clashes": clashes,
+            "missing": missing,
+            "is_elsewhere": is_elsewhere,
+        },
     )
 
 
