@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from tests.doors.web.test_entry import form_of
 from tests.doors.web.web_world import WebWorld, words_of
+from tests.journals.transcripts.sessions import said
 
 from commonplace.services.notebook.keeping import NotebookKeeping
 
@@ -44,7 +45,9 @@ def sync(world):
 
 def test_an_empty_notebook(browser):
     """Says how to begin."""
-    assert "There is no notebook yet." in words_of(browser.get("/notebook"))
+    words = words_of(browser.get("/notebook"))
+    assert "There is no notebook yet." in words
+    assert "commonplace notebook write api/errors" in words
 
 
 def test_sections_as_a_tree(notebook):
@@ -150,15 +153,15 @@ def test_a_clash_that_another_tab_settled(clashing):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "why"),
     [(" \n", "The text is empty."), ("a\n<!-- version 1 -->\nb", "1 marks are left in the text.")],
 )
-def test_a_text_that_cannot_settle(clashing, text, said):
+def test_a_text_that_cannot_settle(clashing, text, why):
     """Is refused in words, and stays in the form; the clash waits on."""
     browser = clashing.browser()
     refused = browser.post("/notebook/settle", data={**form_of(clash_page(browser)), "text": text})
     assert refused.status_code == 409
-    assert said in words_of(refused)
+    assert why in words_of(refused)
     assert text.strip().partition("\n")[0] in refused.text
     assert overview_of(clashing) == "It is blue."
     assert "Two versions" in words_of(browser.get("/notebook"))
@@ -216,3 +219,17 @@ def test_no_page_shows_an_entry_that_has_expired(notebook):
     gone = browser.get("/entry", params={"ref": ref})
     assert gone.status_code == 404
     assert "expired on 23 November 2026; git's history still holds it." in words_of(gone)
+
+
+def test_forgetting_says_what_the_notebook_keeps(notebook):
+    """Before: that not all of it can be deleted, and how it is; the button promises no more."""
+    world = notebook("ann")
+    ref = f"notebook:{write(world, 'api', 'The quokka listens on port 8000.').facts['id']}"
+    turn = said(1, "The quokka listens on port 8000.", id="1", at="2026-11-20T08:00:00.000Z")
+    world.app.transcripts.store.append("claude-code", "s1", [turn])
+    words = words_of(world.browser().get("/entry/forget", params={"ref": ref}))
+    assert "Not all that holds its text can be deleted from here" in words
+    assert "Everything that holds its text is deleted" not in words
+    assert f"commonplace forget {ref} --rewrite-history" in words
+    assert "Delete what can be deleted" in words
+    assert "Forget it for good" not in words
