@@ -99,7 +99,7 @@ def test_the_brief_of_the_folder_stands_on_the_first_page(world, browser):
     told = words.partition("What an assistant is told when a session begins now")[2].partition(
         "Last entries"
     )[0]
-    assert "deployed the harbour" in told
+    assert told.strip() == "Done here last deployed the harbour"
 
 
 def test_what_the_doctor_found_stands_on_the_first_page(world, browser):

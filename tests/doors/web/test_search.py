@@ -191,6 +191,16 @@ def test_what_says_the_same_is_folded_with_its_text(world):
     assert 'href="/entry?ref=chronicle' in folded
 
 
+def test_a_folded_private_entry_begins_with_what_was_written(world):
+    """The head of its file is for programs."""
+    for _ in range(2):
+        world.call("private", "process_thoughts", project_notes="deployed the api to staging")
+    page = search(world, q="deployed")
+    folded = page.text.partition("1 more that says the same")[2].partition("</details>")[0]
+    assert "Project Notes deployed the api to staging" in folded
+    assert "title:" not in folded
+
+
 def test_more_hits_are_a_page_further(world):
     """Every entry is on just one page, and the link back leads to the better ones."""
     subjects = ["harbour", "bakery", "garden", "library", "station", "museum", "theatre", "mill"]

@@ -13,6 +13,7 @@ from commonplace.doors.briefs import brief_now
 from commonplace.doors.last_examination import find_examination
 from commonplace.doors.web.charts import DayCell, heat_of, heatmap
 from commonplace.doors.web.visit import WebPage
+from commonplace.services.brief.render import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +102,7 @@ def _brief(visit: Visit) -> list[tuple[str, list[tuple[str, str]]]]:
     if not is_wanted:
         return []
     return [
-        (part, [(each.ref, visit.shown(each.text)) for each in found])
+        (TITLES[part], [(each.ref, visit.shown(each.text)) for each in found])
         for part, found in made.parts.items()
         if found
     ]

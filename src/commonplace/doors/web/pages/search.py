@@ -17,6 +17,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import ListsScopes
 from commonplace.core.text import EXCERPT_STEP, excerpt, excerpt_start, opening
 from commonplace.core.values import Filter
+from commonplace.doors.web.pages.entry import split_head
 from commonplace.doors.web.visit import WebPage
 from commonplace.services.times import read_as_of
 
@@ -223,7 +224,8 @@ def _folded(
         except CommonplaceError:
             found.append((ref, None, ref))
         else:
-            found.append((ref, page.at, visit.glimpse(page.text, EXCERPT)))
+            text = split_head(page.ref, visit.glimpse(page.text, EXCERPT))[1]
+            found.append((ref, page.at, text))
     return found
 
 
