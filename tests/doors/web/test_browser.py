@@ -371,6 +371,21 @@ def test_a_summary_leads_to_its_entries(serve, chromium):
         expect(page.locator("h1")).to_have_text("2026")
 
 
+def test_a_summary_that_became_due_appears_once_it_is_made(serve, chromium):
+    """On the open page of its day, without anybody touching it."""
+    fill(100)
+    served = serve()
+    with opened(chromium, served) as page:
+        visit(page, served, "/calendar/2026-10-06")
+        summary = page.locator("section", has=page.locator("#summary"))
+        expect(summary).to_contain_text("has changed since")
+        add = ["timeline", "add", "Tests are green", "--at", "2026-10-06 11:05"]
+        command = [sys.executable, "-m", "commonplace", *add]
+        subprocess.run(command, check=True, capture_output=True)
+        expect(summary).to_contain_text("Tests are green", timeout=MS)
+        expect(summary).to_contain_text("nothing that it was made from has changed", timeout=MS)
+
+
 @pytest.fixture
 def clashing(words_only, monkeypatch, tmp_path):
     """The folder of a notebook in which a sync could not merge one overview; this home's own."""
