@@ -212,6 +212,26 @@ def test_a_summary_that_is_due_is_named(words_only, monkeypatch, key, said):
     world.close()
 
 
+def test_what_another_zone_cut_is_named_until_it_is_cut_again(world, monkeypatch):
+    """No mark says that it is due; a page that may write has it made behind it."""
+    world.call("timeline", "timeline_add", content="tests were red", at="2026-10-06 10:05")
+    world.app.timeline_keeping().roll_up()
+    world.close()
+    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "Asia/Kathmandu")
+    monkeypatch.setenv("COMMONPLACE_READ_ONLY", "true")
+    reader = WebWorld()
+    assert "October 2026 not summed up yet" in period(reader, "2026")
+    assert "Some of it is not summed up yet" in period(reader, "2026")
+    reader.close()
+    monkeypatch.delenv("COMMONPLACE_READ_ONLY")
+    writer = WebWorld()
+    assert "October 2026" in period(writer, "2026-10")
+    writer.app.timeline.catching_up.begin(wait_s=PATIENCE_S)
+    assert "tests were red" in period(writer, "2026-10")
+    assert "October 2026 1 entry" in period(writer, "2026")
+    writer.close()
+
+
 def test_what_is_due_is_rolled_up_behind_a_page(world):
     """By looking at it: the page after has the summary."""
     world.call("timeline", "timeline_add", content="tests were red", at="2026-10-06 10:05")

@@ -46,6 +46,7 @@ def test_what_is_not_summed_up_yet_is_not_counted_and_named(world, monkeypatch):
     words = words_of(page(reader, period="day"))
     reader.close()
     assert "1 entry in 1 hour, by day. 1 day has entries that are not counted here yet" in words
+    assert "2026-10-08 not counted yet" in words
 
 
 def test_the_profile_and_those_before_it(world):

@@ -156,17 +156,6 @@ GROUP BY level ORDER BY level;
 SELECT period_start FROM dirty
 WHERE tz = :tz AND level = :level AND period_start >= :start AND period_start < :end;
 
--- name: is_due_within
--- Whether a period that is over must be rolled up again, of those that one is made from. number: of
--- that one's level; weeks go into nothing.
-SELECT EXISTS (
-    SELECT 1 FROM dirty
-    WHERE period_end > :start AND period_end <= :end AND tz = :tz
-      AND level < :number AND level <> 3
-      AND period_end <= CASE level
-          WHEN 1 THEN :hour WHEN 2 THEN :day WHEN 4 THEN :month ELSE :year END
-);
-
 -- name: list_series
 -- The zones that have cut periods.
 SELECT tz, number FROM series ORDER BY number;

@@ -104,15 +104,11 @@ class Rollups:
 
     def list_due(self) -> list[DueLevel]:
         """How many periods of each level are due now."""
-        rows = self.journal.database.ask("count_due", **self.due_bounds())
+        rows = self.journal.database.ask("count_due", **self._bounds())
         return [
             DueLevel(level=LEVELS[level - 1], count=count, oldest=parse_time(oldest))
             for level, count, oldest in rows
         ]
-
-    def due_bounds(self) -> dict[str, str]:
-        """When the periods of each level must have ended to be due now."""
-        return bounds(self.journal.clock(), self.grace)
 
     def catch_up(self, *, most: int | None = None, within_s: float | None = None) -> int:
         """Roll up what is due, the oldest first, smaller periods before larger; how many were made.
@@ -133,7 +129,7 @@ class Rollups:
         waiting: set[PeriodSpan] = set()
         while most is None or made < most:
             left = _AT_ONCE if most is None else min(_AT_ONCE, most - made)
-            asked = {**self.due_bounds(), "limit": left + len(waiting)}
+            asked = {**self._bounds(), "limit": left + len(waiting)}
             rows = self.journal.database.ask("due", **asked)
             due = [x for row in rows if (x := span_of_row(*row)) not in waiting]
             if not due:
@@ -353,6 +349,9 @@ class Rollups:
             return Summary(text="", generator=self.extractive.generator)
         with screening(self.journal.screen.shown):
             return self.extractive.summarise(found.material(self.journal.owner))
+
+    def _bounds(self) -> dict[str, str]:
+        return bounds(self.journal.clock(), self.grace)
 
     def _spans_to_rebuild(self, conn: sqlite3.Connection, whole: PeriodSpan) -> set[PeriodSpan]:
         """A period and all smaller ones in it that have a rollup, or something to be rolled up."""

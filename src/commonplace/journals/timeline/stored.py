@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.clock import parse_time, period_key, render_time
 from commonplace.core.rollups import Figures
@@ -89,14 +90,10 @@ class StoredRollups:
                 )
             if not has_raw(conn, span):
                 return None
-            state = self._state_without_rollup(conn, span)
-            is_behind = state == "unmade" or self._is_due_within(conn, span)
-        if state != "open":
-            return StoredPeriod(span=span, state=state, is_behind=is_behind)
-        made = self._rollups.compute(span, pieces="open")
-        return StoredPeriod(
-            span=span, state=state, rollup=made, count=count_of(made), is_behind=is_behind
-        )
+            known = self._without_rollup(conn, span)
+        if known.state != "open":
+            return known
+        return replace(known, rollup=self._rollups.compute(span, pieces="open"))
 
     def list_within(self, span: PeriodSpan) -> list[StoredPeriod]:
         """The periods that one is made from in which anything lies, oldest first; none of an hour.
@@ -143,20 +140,26 @@ class StoredRollups:
                     is_behind=is_due,
                 )
             elif _has_shown(conn, piece):
-                state = self._state_without_rollup(conn, piece)
-                yield StoredPeriod(
-                    span=piece,
-                    state=state,
-                    count=self._count_open(conn, piece) if state == "open" else 0,
-                    is_behind=state == "unmade" or self._is_due_within(conn, piece),
-                )
+                yield self._without_rollup(conn, piece)
 
-    def _count_open(self, conn: sqlite3.Connection, span: PeriodSpan) -> int:
-        """The entries of a period that goes on: of what is over in it as its rollups count them."""
-        if MADE_FROM[span.level] is not None:
-            return sum(each.count for each in self._within(conn, span))
-        asked = {"start": render_time(span.start), "end": render_time(span.end)}
-        return int(conn.execute(sql()["count_shown"], asked).fetchone()[0])
+    def _without_rollup(self, conn: sqlite3.Connection, span: PeriodSpan) -> StoredPeriod:
+        """A period that has none; one that goes on counts what its smaller ones do."""
+        if not self._is_open(span):
+            rows = self._rollups.rows
+            is_expired = rows.is_expired(conn, span) and rows.mark_of(conn, span) is None
+            state: PeriodState = "expired" if is_expired else "unmade"
+            return StoredPeriod(span=span, state=state, is_behind=not is_expired)
+        if MADE_FROM[span.level] is None:
+            asked = {"start": render_time(span.start), "end": render_time(span.end)}
+            count = int(conn.execute(sql()["count_shown"], asked).fetchone()[0])
+            return StoredPeriod(span=span, state="open", count=count)
+        parts = [*self._within(conn, span)]
+        return StoredPeriod(
+            span=span,
+            state="open",
+            count=sum(each.count for each in parts),
+            is_behind=any(each.is_behind for each in parts),
+        )
 
     def _figures(self, conn: sqlite3.Connection, spans: Sequence[PeriodSpan]) -> _StoredFigures:
         asked = self._asked(spans)
@@ -175,10 +178,9 @@ class StoredRollups:
         if conn is not None and (figures is None or (is_due and self._is_open(span))):
             figures = Figures()
             if has_raw(conn, span):
-                state = self._state_without_rollup(conn, span)
-                is_expired = state == "expired"
-                is_behind = state == "unmade" or self._is_due_within(conn, span)
-                if state == "open":
+                found = self._without_rollup(conn, span)
+                is_expired, is_behind = found.state == "expired", found.is_behind
+                if found.state == "open":
                     figures = self._rollups.compute_input(span, pieces="open").figures
             else:
                 is_expired = self._rollups.rows.is_expired(conn, span)
@@ -201,30 +203,12 @@ class StoredRollups:
             "end": render_time(pieces[-1].end),
         }
 
-    def _state_without_rollup(self, conn: sqlite3.Connection, span: PeriodSpan) -> PeriodState:
-        if self._is_open(span):
-            return "open"
-        rows = self._rollups.rows
-        is_expired = rows.is_expired(conn, span) and rows.mark_of(conn, span) is None
-        return "expired" if is_expired else "unmade"
-
     def _is_open(self, span: PeriodSpan) -> bool:
         return is_open(span, self._journal.clock(), self._rollups.grace)
 
     def _due_among(self, conn: sqlite3.Connection, asked: dict[str, Any]) -> frozenset[datetime]:
         rows = conn.execute(sql()["dirty_within"], asked)
         return frozenset(parse_time(start) for (start,) in rows)
-
-    def _is_due_within(self, conn: sqlite3.Connection, span: PeriodSpan) -> bool:
-        """Whether a smaller period that is over has entries that its rollup does not know."""
-        asked = {
-            **self._rollups.due_bounds(),
-            "tz": span.zone_name,
-            "number": span.number,
-            "start": render_time(span.start),
-            "end": render_time(span.end),
-        }
-        return bool(conn.execute(sql()["is_due_within"], asked).fetchone()[0])
 
 
 def count_of(entry: TimelineEntry | None) -> int:
