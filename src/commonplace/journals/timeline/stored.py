@@ -146,7 +146,7 @@ class StoredRollups:
         """A period that has none; one that goes on counts what its smaller ones do."""
         if not self._is_open(span):
             rows = self._rollups.rows
-            is_expired = rows.is_expired(conn, span) and rows.mark_of(conn, span) is None
+            is_expired = rows.mark_of(conn, span) is None and rows.is_expired(conn, span)
             state: PeriodState = "expired" if is_expired else "unmade"
             return StoredPeriod(span=span, state=state, is_behind=not is_expired)
         if MADE_FROM[span.level] is None:
