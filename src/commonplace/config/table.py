@@ -197,7 +197,7 @@ class TimelineSettings(Struct, frozen=True, kw_only=True):
     retention: str = row(
         "COMMONPLACE_TIMELINE_RETENTION",
         parse_retention_text,
-        "What of the timeline is let go of: off, design, or levels (design,raw=30d).",
+        "What of the timeline is deleted with age: off, design, or levels (design,raw=30d).",
         default="off",
     )
     grace_minutes: float = row(
