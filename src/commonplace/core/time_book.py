@@ -70,7 +70,14 @@ class TimeBook:
         return seen[1]
 
     def has_due(self, now: float) -> bool:
-        """Whether the time of any entry has come. Raises: as `read`."""
+        """Whether the time of any entry has come; of none where its folder cannot be looked into.
+
+        Raises: as `read`, for a file that is there.
+        """
+        try:
+            os.stat(self._path)
+        except OSError:  # a write goes on while the folder is closed, and a read names the folder
+            return False
         return min(self.read().values(), default=float("inf")) <= now
 
     def keep(self, ref: str, at: float) -> None:
