@@ -470,6 +470,21 @@ def test_a_clash_is_settled(serve, chromium, clashing, script, width):
     assert "port 81 at Bob's." in pushed
 
 
+def test_a_page_that_is_as_it_was_is_not_drawn_again(serve, chromium):
+    """What was written elsewhere and is not on it moves nothing: no scrolling, no selection."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served) as page:
+        visit(page, served, "/calendar/2020-01")
+        page.evaluate("document.getElementById('live').kept = true")
+        with page.expect_response(served.base + "/calendar/2020-01"):
+            subprocess.run(
+                [sys.executable, "-m", "commonplace", "log", "Written elsewhere"], check=True
+            )
+        page.evaluate("fetch(location.href).then((answer) => answer.text())")  # once more after it
+        assert page.evaluate("document.getElementById('live').kept") is True
+
+
 def test_charts_on_a_phone(serve, chromium):
     """The year is scrolled to its newest days; a month shows all of its days; fields are fields."""
     fill(100)

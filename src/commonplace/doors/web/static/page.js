@@ -60,7 +60,7 @@ if (document.getElementById("live") && document.body.dataset.live) {
     const now = document.getElementById("live");
     // Nothing moves under a reader who is in the middle of it; it waits until they leave.
     isOld = now.contains(document.activeElement);
-    if (fresh && !isOld) now.replaceWith(fresh);
+    if (fresh && !isOld && !fresh.isEqualNode(now)) now.replaceWith(fresh);
   };
   const events = new EventSource(document.body.dataset.live);
   events.addEventListener("new", refresh);
