@@ -71,7 +71,7 @@ def test_a_large_home_is_not_looked_at_entry_by_entry(written, monkeypatch):
     come.write_text("Valkey it is.\n")
     assert _refs("valkey") == ["private:user/2024-04-05/11-00-00-000000"]
     assert _refs("redis") == []
-    assert run("status").exit_code == 0
+    assert run("private", "search", "harbour").exit_code == 0
     assert _refs("redis") == [private]
 
 

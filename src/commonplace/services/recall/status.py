@@ -100,20 +100,18 @@ class StatusService(Struct, frozen=True, kw_only=True):
     last_backup: Callable[[], MadeCopy | None]
     left_out: tuple[str, ...]
 
-    def read(self, *, sweeps: bool = False) -> RecallStatus:
+    def read(self) -> RecallStatus:
         """The state of each journal, the index and the encoder; never raises for a part.
 
-        sweeps: Whether edits in place are looked for as well, however long that takes.
+        Entries that came or went are filed first. One that was edited in place is left to searches
+        and servers: it counts the same.
         """
         encoder = self.encoder()
         trouble: dict[str, str] = {}
         tallies: dict[str, list[Tally]] = {}
         size: int | None = None
         try:
-            if sweeps:
-                self.filing.sweep()
-            else:
-                self.filing.refresh(policy.FILING_WAIT_S)
+            self.filing.refresh(policy.FILING_WAIT_S)
             if isinstance(self.index, Tallying):
                 for each in self.index.tally(encoder.identity):
                     tallies.setdefault(each.journal, []).append(each)

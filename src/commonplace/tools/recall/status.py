@@ -29,8 +29,8 @@ def status_page(service: StatusService) -> str:
 
 
 def status_answer(service: StatusService) -> Answer:
-    """A line for each journal, the index's size and the encoder's state, after a sweep."""
-    status = service.read(sweeps=True)
+    """A line for each journal, the index's size and the encoder's state."""
+    status = service.read()
     return Answer(text="\n".join(_lines(status, service.zone)), facts=_facts(status))
 
 
