@@ -47,6 +47,7 @@ def test_a_to_do_is_done_by_a_short_form_of_its_ref(named):
 
 def test_a_list_without_a_kind_is_of_every_kind_newest_first():
     """What lies beyond the limit is announced; a cursor belongs to one kind."""
+    assert run("memory", "list").stdout == "Nothing is kept.\n"
     for words in (("todo", "paint the pier"), ("gratitude", "a calm sea"), ("message", "hello")):
         run("memory", "save", *words)
     run("memory", "save", "todo", "buy rope")

@@ -250,7 +250,8 @@ def _newest_of_all(answers: Sequence[Answer], limit: int) -> Answer:
     if len(records) > limit or any(each.facts["cursor"] for each in full):
         notes = [f"These are the newest {limit}. Name a kind, or a larger --limit, to see more."]
     facts = {"count": len(records[:limit]), "records": records[:limit], "notes": notes}
-    return Answer(text="\n\n".join([*(each.text for each in full or answers), *notes]), facts=facts)
+    texts = [each.text for each in full] or ["Nothing is kept."]
+    return Answer(text="\n\n".join([*texts, *notes]), facts=facts)
 
 
 @memory.command(cls=ShortRefCommand)
