@@ -74,9 +74,8 @@ class TimeBook:
 
         Raises: as `read`, for a file that is there.
         """
-        try:
-            os.stat(self._path)
-        except OSError:  # a write goes on while the folder is closed, and a read names the folder
+        # So too where the folder is closed: a write goes on then, and a read names the folder.
+        if not os.path.exists(self._path):
             return False
         return min(self.read().values(), default=float("inf")) <= now
 

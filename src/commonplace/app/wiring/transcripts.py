@@ -86,7 +86,7 @@ class TranscriptWiring:
         Raises: Unavailable where what is kept cannot be read.
         """
         from commonplace.services.transcripts.safety import (
-            NONE,
+            NO_SESSIONS,
             clients_with_sessions,
             read_safety,
         )
@@ -96,7 +96,7 @@ class TranscriptWiring:
             return None
         home = str(context.user_home)
         if not self.is_there() and not clients_with_sessions(home, os.environ):
-            return NONE
+            return NO_SESSIONS
         return read_safety(
             self.store,
             home=home,

@@ -67,7 +67,7 @@ class Safety(Struct, frozen=True, kw_only=True):
         return f"{said}; Claude Code deletes the oldest {when}."
 
 
-NONE = Safety(safe=0, waiting=0, days_left=None)
+NO_SESSIONS = Safety(safe=0, waiting=0, days_left=None)
 """Where no session is kept, and no client has any."""
 
 
