@@ -10,12 +10,17 @@ import os
 # The first statement that runs: a parent that dies while we import must be noticed later.
 PARENT = os.getppid()
 
+import atexit
+import gc
 import sys
 
 # `python -m` puts the working directory first, where a cloned repository may hold any module. What
 # is found there before this line, a `commonplace.py` above all, only `python -P -m` passes over.
 if __name__ == "__main__" and not sys.flags.safe_path:
     sys.path.pop(0)
+
+# Python looks at 700 new objects: 70 times while modules are imported, which leave nothing to find.
+_COLLECTED_AT = 50_000
 
 
 def main() -> None:
@@ -30,6 +35,7 @@ def main() -> None:
         from commonplace.doors.hooks.hook import serve as serve_hook
 
         serve_hook(sys.argv[2:])
+    _collect_rarely()
     if command == ["mcp"]:
         from commonplace.doors.stdio.front import serve
 
@@ -37,6 +43,12 @@ def main() -> None:
     from commonplace.doors.cli import main as command_line
 
     command_line(obj=taken)
+
+
+def _collect_rarely() -> None:
+    """Let Python look for unreachable cycles seldom, and not at the end: a seventh of a command."""
+    gc.set_threshold(_COLLECTED_AT)
+    atexit.register(gc.freeze)
 
 
 if __name__ == "__main__":
