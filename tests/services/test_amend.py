@@ -302,6 +302,20 @@ def test_a_private_entry_keeps_its_heading_and_frontmatter(app):
     assert after["at"] == before["at"]
 
 
+def test_an_edit_that_would_lose_headings_is_refused(app):
+    """A search shows a text without its headings: what came below several is not guessed."""
+    thoughts = {"feelings": "the quokka sleeps", "user_context": "likes figs"}
+    (ref,) = ask(app, "process_thoughts", **thoughts).facts["refs"]
+    amend = app.amend.service()
+    with pytest.raises(Invalid, match="has 2 headings") as raised:
+        amend.edit(ref, "the wombat digs\n\nlikes figs")
+    assert raised.value.hint.startswith("Open it")
+    assert "the quokka sleeps" in opened(app, ref).facts["text"]
+    amend.edit(ref, "## Feelings\n\nthe wombat digs")
+    assert "the wombat digs" in opened(app, ref).facts["text"]
+    assert amend.supersede(ref, "the wombat digs by day").former == ref
+
+
 def test_a_superseding_entry_of_a_log_has_the_time_and_tags_of_the_former(world, app):
     """What was done when stays so, however late it is put right."""
     logged, recorded = write(app, "chronicle"), write(app, "timeline")
@@ -322,6 +336,18 @@ def test_a_message_is_never_altered(app):
     assert (done.act, done.former) == ("superseded", ref)
     new = opened(app, done.ref).facts
     assert (new["author"], new["at"]) == ("user", opened(app, ref).facts["at"])
+
+
+@pytest.mark.parametrize("verb", ["edit", "supersede"])
+def test_a_title_that_comes_back_with_the_text_stands_once(app, verb):
+    """Searches show it above the body, so that it comes above the new one too."""
+    draft = RecordDraft(kind="journal", fields={"title": "Sunday", "body": "the quokka sleeps"})
+    ref = f"memory:journal/{app.memory.service().save(draft).saved.ref_id}"
+    shown = opened(app, ref).facts["text"]
+    done = getattr(app.amend.service(), verb)(ref, shown.replace("quokka", "wombat"))
+    assert opened(app, done.ref).facts["text"] == "Sunday\n\nthe wombat sleeps"
+    app.amend.service().edit(done.ref, "Sunday it was")
+    assert opened(app, done.ref).facts["text"] == "Sunday\n\nSunday it was"
 
 
 def test_preferences_are_no_text(app):
@@ -476,6 +502,28 @@ def test_an_unknown_ref_is_not_found(app, ref, hint):
         with pytest.raises(NotFound) as raised:
             call()
         assert hint in raised.value.hint
+
+
+@pytest.mark.parametrize("journal", ["private", "notebook"])
+def test_an_entry_is_corrected_by_a_path_that_was_shown(app, journal):
+    """As open_ref opens it; a path that leads elsewhere says what is wrong with it."""
+    ref, path = written_in_a_file(app, journal)
+    amend = app.amend.service()
+    assert amend.edit(path, "the wombat digs").ref == ref
+    assert "the wombat digs" in opened(app, path).facts["text"]
+    assert amend.delete(f"({path}).").ref == ref
+    with pytest.raises(CommonplaceError, match="elsewhere"):
+        amend.edit(f"{path}/elsewhere", "text")
+
+
+def written_in_a_file(app, journal):
+    """The ref and the path of what a file of a journal holds: an entry, or an overview."""
+    if journal == "private":
+        done = ask(app, "process_thoughts", feelings="the quokka sleeps").facts
+        return done["refs"][0], done["paths"][0]
+    overview = "the quokka sleeps"
+    app.notebook.service().writing().write("zoo/night", "it sleeps", overview=overview)
+    return "notebook:zoo/night", opened(app, "notebook:zoo/night").facts["where"]
 
 
 def test_the_beginning_of_an_id_is_enough_where_it_names_one_entry(app):

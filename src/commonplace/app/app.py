@@ -84,7 +84,12 @@ class App(OwnerContext):
         self._is_alone = shared is None
         made: dict[str, Any] = {row.name: Backend(row.wiring).load()(self) for row in JOURNALS}
         self.journals: tuple[JournalWiring, ...] = tuple(made.values())
-        self.amend = AmendWiring(self.journals, book=self.expiry_book, zone=self.settings.timezone)
+        self.amend = AmendWiring(
+            self.journals,
+            ref_of_path=lambda path: self.recall.service().ref_of_path(path),
+            book=self.expiry_book,
+            zone=self.settings.timezone,
+        )
         self.recall = RecallWiring(
             self,
             journals=self.journals,

@@ -6,6 +6,7 @@ Never knows a journal but by its port, and opens only the one that a ref names.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.search.filing.filing import Filed, Pending
 
 _Written = TypeVar("_Written")
+_Given = TypeVar("_Given")
 
 
 class AmendService(Struct, frozen=True, kw_only=True):
@@ -35,34 +37,35 @@ class AmendService(Struct, frozen=True, kw_only=True):
     Attributes:
         amenders: Opens what corrects a journal, by the journal's name; it gives None for one whose
             entries are never corrected, and raises what opening the journal raises.
+        ref_of_path: The ref of the entry under an absolute path; raises what opening it raises.
         book: When entries expire.
         zone: The owner's, in which an answer says when.
     """
 
     amenders: Mapping[str, Callable[[], AmendsRefs | None]]
+    ref_of_path: Callable[[str], str]
     book: TimeBook
     zone: tzinfo
 
     def read_text(self, ref: str) -> EditableText:
         """The text under a ref as `edit` takes it. Raises: as `AmendsRefs.read_text`."""
-        return look_up(ref, lambda each: self._amender_of(each).read_text(each))
+        return self._found(ref, lambda amender, each: amender.read_text(each))
 
     def read_kept_text(self, ref: str) -> EditableText:
         """The same, also of an entry that has expired and whose journal still holds it."""
 
-        def read(each: str) -> EditableText:
-            amender = self._amender_of(each)
+        def read(amender: AmendsRefs, each: str) -> EditableText:
             if isinstance(amender, KeepsExpired):
                 return amender.read_kept_text(each)
             return amender.read_text(each)
 
-        return look_up(ref, read)
+        return self._found(ref, read)
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Put a new text in place of an entry's; see `AmendsRefs.edit`.
 
         Args:
-            ref: Of an entry of any journal.
+            ref: Of an entry of any journal, or the path of its file.
             text: The whole new text.
             expected: The version that was read; empty to replace any.
 
@@ -70,10 +73,12 @@ class AmendService(Struct, frozen=True, kw_only=True):
             As `AmendsRefs.edit`; NotFound where no journal has such refs.
         """
 
-        def edited(each: str) -> Amendment:
-            return self._amender_of(each).edit(each, text, expected=expected)
+        def edited() -> Amendment:
+            return self._found(
+                ref, lambda amender, each: amender.edit(each, text, expected=expected)
+            )
 
-        return ending_alike(self.book, self.zone, lambda: look_up(ref, edited))
+        return ending_alike(self.book, self.zone, edited)
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete an entry for good; see `AmendsRefs.delete`.
@@ -85,7 +90,7 @@ class AmendService(Struct, frozen=True, kw_only=True):
         Raises:
             As `edit`.
         """
-        return look_up(ref, lambda each: self._amender_of(each).delete(each, expected=expected))
+        return self._found(ref, lambda amender, each: amender.delete(each, expected=expected))
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Write an entry that takes the place of another; see `AmendsRefs.supersede`.
@@ -98,10 +103,20 @@ class AmendService(Struct, frozen=True, kw_only=True):
             As `AmendsRefs.supersede`; NotFound where no journal has such refs.
         """
 
-        def superseded(each: str) -> Amendment:
-            return self._amender_of(each).supersede(each, text)
+        def superseded() -> Amendment:
+            return self._found(ref, lambda amender, each: amender.supersede(each, text))
 
-        return ending_alike(self.book, self.zone, lambda: look_up(ref, superseded))
+        return ending_alike(self.book, self.zone, superseded)
+
+    def _found(self, ref: str, use: Callable[[AmendsRefs, str], _Given]) -> _Given:
+        """What `use` gives for the journal that a ref or a path leads to, and the entry's ref."""
+
+        def used(each: str) -> _Given:
+            if PurePath(each).is_absolute():
+                each = self.ref_of_path(each)
+            return use(self._amender_of(each), each)
+
+        return look_up(ref, used)
 
     def _amender_of(self, ref: str) -> AmendsRefs:
         name, colon, _ = ref.partition(":")

@@ -30,9 +30,19 @@ if TYPE_CHECKING:
 class AmendWiring:
     """What corrects entries by their refs; a journal is opened once a ref names it."""
 
-    def __init__(self, journals: Sequence[JournalWiring], *, book: TimeBook, zone: tzinfo) -> None:
+    def __init__(
+        self,
+        journals: Sequence[JournalWiring],
+        *,
+        ref_of_path: Callable[[str], str],
+        book: TimeBook,
+        zone: tzinfo,
+    ) -> None:
         self._service = AmendService(
-            amenders={each.name: each.amender for each in journals}, book=book, zone=zone
+            amenders={each.name: each.amender for each in journals},
+            ref_of_path=ref_of_path,
+            book=book,
+            zone=zone,
         )
 
     def service(self) -> AmendService:

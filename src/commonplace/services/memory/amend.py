@@ -67,7 +67,7 @@ class MemoryAmender(Struct, frozen=True):
                 former=made.former,
                 notes=(_IS_KEPT, *made.notes),
             )
-        given = {_text_field(record): text}
+        given = _fields(record, text)
         draft = RecordDraft(kind=record.kind, fields=given, ref_id=record.id, expected=expected)
         done = self.service.save(draft)
         assert done.saved.record is not None  # what was altered is there
@@ -83,8 +83,7 @@ class MemoryAmender(Struct, frozen=True):
     def supersede(self, ref: str, text: str) -> Amendment:
         """Keep a record of the same kind and time in the place of another; see the port."""
         old = self._read(ref)
-        fields = {_text_field(old): text}
-        draft = RecordDraft(kind=old.kind, fields=fields, at=old.at, supersedes=old.id)
+        draft = RecordDraft(kind=old.kind, fields=_fields(old, text), at=old.at, supersedes=old.id)
         done = self.service.save(draft)
         new = done.saved.record
         assert new is not None  # else it raised
@@ -113,13 +112,16 @@ def _verbs(record: Record) -> tuple[AmendVerb, ...]:
     return "edit", "supersede", "delete"
 
 
-def _text_field(record: Record) -> str:
-    """The field in which a kind has its text. Raises: Invalid for preferences."""
+def _fields(record: Record, text: str) -> dict[str, str]:
+    """The new text, under the field in which a kind has it. Raises: Invalid for preferences."""
     match record:
         case JournalEntry():
-            return "body"
+            # A title is shown above its body, so a text that was read may come back with it.
+            above = f"{record.title}\n\n"
+            was_there = not record.title or record.body.startswith(above)
+            return {"body": text if was_there else text.removeprefix(above)}
         case Todo():
-            return "title"
+            return {"title": text}
         case Preferences():
             inherited(record)
-    return "text"
+    return {"text": text}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.errors import Invalid
 from commonplace.core.values import Amendment, EditableText
 from commonplace.services.amend import left_notes
 
@@ -34,11 +35,20 @@ class PrivateAmender(Struct, frozen=True):
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
-        """Replace all but the frontmatter, which stays where the text has none; see the port."""
+        """Replace all but the frontmatter, which stays where the text has none; see the port.
+
+        Raises: Invalid too where a text without headings would take the place of several.
+        """
         before = self.service.open_entry(ref)
-        entry, filed = self.service.edit(
-            before.ref, _headed(text, before), expected=expected or before.version
-        )
+        new = _headed(text, before)
+        if len(before.headings) > 1 and new.strip() and not _has_form(new):
+            # A search shows a text without its headings, and an edit keeps no copy of what it had.
+            raise Invalid(
+                f"{before.ref} has {len(before.headings)} headings, and the new text has none.",
+                hint="Open it, and give all of it again: each part below its heading, as in"
+                " '## Project Notes'.",
+            )
+        entry, filed = self.service.edit(before.ref, new, expected=expected or before.version)
         return Amendment(act="edited", ref=entry.ref, text=entry.raw, notes=filed.notes)
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
@@ -59,11 +69,15 @@ class PrivateAmender(Struct, frozen=True):
 
 def _headed(text: str, entry: PrivateEntry) -> str:
     """A new text below the one heading that an entry has, unless it brings its own."""
-    from commonplace.journals.private.format import parse_entry
-    from commonplace.journals.private.markdown import split_frontmatter
-
-    is_whole = bool(split_frontmatter(text)[0]) or bool(parse_entry(text).headings)
-    if is_whole or not text.strip():
+    if not text.strip() or _has_form(text):
         return text
     heading = f"## {entry.headings[0]}\n\n" if len(entry.headings) == 1 else ""
     return heading + text.rstrip("\n") + "\n"
+
+
+def _has_form(text: str) -> bool:
+    """Whether a new text brings headings, or the frontmatter of a whole file."""
+    from commonplace.journals.private.format import parse_entry
+    from commonplace.journals.private.markdown import split_frontmatter
+
+    return bool(split_frontmatter(text)[0]) or bool(parse_entry(text).headings)

@@ -259,6 +259,10 @@ class RecallService(Struct, frozen=True, kw_only=True):
             forms = [each.ref_form for each in self.journals.values()]
             raise exc.extended("", hint=f"Refs look like {' or '.join(forms)}.") from exc
 
+    def ref_of_path(self, path: str) -> str:
+        """The ref of the entry under an absolute path. Raises: as `open_ref`."""
+        return self._read_path(path).ref
+
     def _open(self, ref: str) -> Page:
         if PurePath(ref).is_absolute():
             return self._read_path(ref)
