@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.core.clock import local_date, render_date, render_interval, to_local
 from commonplace.core.errors import Invalid
-from commonplace.core.fence import visible, visible_line
+from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import nearest, opening
 from commonplace.core.tokens import tokens_in
 from commonplace.core.values import Answer
@@ -46,8 +46,21 @@ def add_notes(answer: Answer, notes: Sequence[str]) -> Answer:
         return answer
     before = answer.facts.get("notes", [])
     text = answer.text if before else answer.text.rstrip("\n") + "\n"
-    text += "".join(f"\nNote: {note}" for note in notes)
+    text += _note_lines(notes)
     return Answer(text=text, facts={**answer.facts, "notes": [*before, *notes]})
+
+
+def fenced_answer(answer: Answer, label: str) -> str:
+    """What a model is given of an answer that quotes: a fence around all but our own notes."""
+    notes = _note_lines(answer.facts.get("notes", []))
+    quoting = answer.text.removesuffix(notes)
+    if not notes or quoting == answer.text:
+        return f"{CAUTION}\n{fenced(answer.text, label)}"
+    return f"{CAUTION}\n{fenced(quoting.rstrip(), label)}\n{visible(notes)}"
+
+
+def _note_lines(notes: Sequence[str]) -> str:
+    return "".join(f"\nNote: {note}" for note in notes)
 
 
 def written_refs(answer: Answer) -> list[str]:

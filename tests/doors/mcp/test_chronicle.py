@@ -129,6 +129,14 @@ def test_both_journals_live_in_one_server(start):
     assert [hit["ref"].split(":")[0] for hit in thoughts["results"]] == ["private"]
 
 
+def test_the_next_step_stands_outside_of_the_fence(start):
+    """What is inside is data to a model: there are the entries, and no note of ours."""
+    text = start().text("find_when_i", {"what": "when did I restart the router"})
+    fence, note = text.split("\n```\n")
+    assert fence.endswith("```find_when_i\nNo entries found matching criteria.")
+    assert note == "\nNote: Only the log was searched; recall searches all that was said and written."
+
+
 def test_the_guide_says_when_to_log_and_when_to_look(start, tmp_path):
     """The instructions name the tools that are to be used unasked."""
     with RawServer(cwd=tmp_path / "project") as server:

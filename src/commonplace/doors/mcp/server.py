@@ -56,7 +56,6 @@ from commonplace.core.errors import (
     NotFound,
     Unavailable,
 )
-from commonplace.core.fence import fenced
 from commonplace.core.redact import Screen
 from commonplace.core.text import text_hash, well_formed
 from commonplace.core.values import Completion
@@ -69,7 +68,7 @@ from commonplace.doors.protocol import (
     RateLimitExceeded,
 )
 from commonplace.services.session import within
-from commonplace.tools.answers import CAUTION
+from commonplace.tools.answers import fenced_answer
 from commonplace.tools.selection import merge_toolsets
 
 if TYPE_CHECKING:
@@ -461,7 +460,7 @@ def _caller(tool: Tool, *, structured: bool) -> Callable[..., CallToolResult | I
             _log.exception("Internal error in %s", tool.name)
             error = Internal(f"Internal error in {tool.name}.", hint="Look into the log.")
             return _failure(error, with_facts=with_facts)
-        text = f"{CAUTION}\n{fenced(answer.text, tool.name)}" if tool.quotes else answer.text
+        text = fenced_answer(answer, tool.name) if tool.quotes else answer.text
         return _result(text, answer.facts if with_facts else None)
 
     return call
