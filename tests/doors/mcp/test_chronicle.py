@@ -134,7 +134,9 @@ def test_the_next_step_stands_outside_of_the_fence(start):
     text = start().text("find_when_i", {"what": "when did I restart the router"})
     fence, note = text.split("\n```\n")
     assert fence.endswith("```find_when_i\nNo entries found matching criteria.")
-    assert note == "\nNote: Only the log was searched; recall searches all that was said and written."
+    assert (
+        note == "\nNote: Only the log was searched; recall searches all that was said and written."
+    )
 
 
 def test_the_guide_says_when_to_log_and_when_to_look(start, tmp_path):

@@ -347,15 +347,16 @@ def test_the_same_key_is_one_entry(path):
 
 
 def test_an_entry_is_found_by_the_beginning_of_its_id(path):
-    """One that only it has; several are told from none; a prefix never reads as a pattern."""
+    """One that only it has; several are named; a prefix never reads as a pattern."""
     ids = iter(["aaaa-1", "aaab-2", "bbbb-3"])
     chronicle = opened(path, new_id=lambda: next(ids))
     for message in "xyz":
         chronicle.add_event(message)
     assert chronicle.read_event("b").message == "z"
     assert chronicle.read_event("chronicle:AAAB").message == "y"
-    with pytest.raises(Invalid, match="Several entries"):
+    with pytest.raises(Invalid, match="Several entries") as raised:
         chronicle.read_event("aaa")
+    assert raised.value.hint == "Give more of it, as in chronicle:aaaa-1 or chronicle:aaab-2."
     for nothing in ("zzz", "aaaa-1-more", "%", "a_", "'", "bbbb-3\U0010ffff"):
         with pytest.raises((NotFound, Invalid)):
             chronicle.read_event(nothing)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.core.errors import (
     CommonplaceError,
     Conflict,
-    Invalid,
     NotFound,
     Unavailable,
 )
@@ -29,6 +28,7 @@ from commonplace.journals.chronicle.event import (
     parse_tags,
     relinked,
     render_tags,
+    several_begin_so,
     successors_among,
 )
 from commonplace.journals.chronicle.file import ChronicleFile, explained
@@ -40,6 +40,7 @@ from commonplace.journals.chronicle.layouts import (
     complete,
     detect,
     event_of,
+    id_of,
     instant_in,
     is_numbered,
     label_of,
@@ -225,10 +226,7 @@ class ChronicleDatabase:
     def _row(self, conn: sqlite3.Connection, layout: Layout, wanted: str) -> tuple[object, ...]:
         for rows in self._searches(conn, layout, wanted):
             if len(rows) > 1:
-                raise Invalid(
-                    f"Several entries have an id that begins with {wanted!r}.",
-                    hint="Give more of the id.",
-                )
+                raise several_begin_so(wanted, [id_of(row) for row in rows])
             if rows:
                 return self._readable(rows[0])
         raise NotFound(

@@ -15,6 +15,7 @@ from msgspec import Struct
 from commonplace.core.clock import local_date, render_date
 from commonplace.core.digest import blake2b_hex
 from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.fence import visible_line
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Doc, superseding_tags
 from commonplace.journals.chronicle.spelling import render_go_json
@@ -355,6 +356,15 @@ def parse_event_id(ref: str) -> str:
             f"Invalid id: {opening(ref, 80)!a}.", hint="Use an id as lists and searches show it."
         )
     return wanted
+
+
+def several_begin_so(wanted: str, ids: Sequence[str]) -> Invalid:
+    """What there is to say where several entries have an id that begins like this: two of them."""
+    first, second = (f"{JOURNAL}:{visible_line(opening(each, 80))}" for each in ids[:2])
+    return Invalid(
+        f"Several entries have an id that begins with {wanted!r}.",
+        hint=f"Give more of it, as in {first} or {second}.",
+    )
 
 
 def nothing_to_undo(username: str, hostname: str, path: Path) -> NotFound:

@@ -307,6 +307,11 @@ def _timed(rows: Iterable[Row]) -> Iterator[TimedRow]:
             yield TimedRow(instant_in(row), row[0], row)
 
 
+def id_of(row: Row) -> str:
+    """A row's id, readable or not; empty for one without."""
+    return _text(row[4])
+
+
 def label_of(row: Row) -> str:
     """How an unreadable row is named to its owner: by its id, or else by its number."""
     return repr(opening(_text(row[4]), 40)) if row[4] else f"number {row[0]}"

@@ -36,6 +36,7 @@ from commonplace.journals.chronicle.event import (
     count_tags,
     nothing_to_undo,
     relinked,
+    several_begin_so,
     storable,
     successors_among,
     written_apart,
@@ -120,10 +121,7 @@ class ChronicleTree:
                 return whole[0]
         begun = [x for x in events if x[0].id.startswith((wanted, wanted.lower()))]
         if len(begun) > 1:
-            raise Invalid(
-                f"Several entries have an id that begins with {wanted!r}.",
-                hint="Give more of the id.",
-            )
+            raise several_begin_so(wanted, [event.id for event, _ in begun])
         if not begun:
             raise NotFound(
                 f"No entry {JOURNAL}:{wanted}.", hint="List or search to see the ids there are."
