@@ -69,7 +69,7 @@ def list_figures(scratch: Path) -> Iterator[Figure]:
         ]
         yield _figure(f"list of {len(shown)} tools, {name}", json.dumps(shown), most)
         if name == "default":
-            yield _figure("instructions, default", offered.guide, GUIDE_TOKENS)
+            yield _figure("instructions, default", offered.instructions, GUIDE_TOKENS)
 
 
 def answer_figures(scratch: Path) -> Iterator[Figure]:

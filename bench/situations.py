@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.figures import Figure, Spread
 from commonplace.core.values import Passage, Question
+from commonplace.tools.selection import merge_toolsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,5 +133,5 @@ def _instructions(toolsets: Sequence[Toolset]) -> str:
         for tool in toolset.tools
         if tool.listed
     ]
-    guides = "\n\n".join(toolset.guide for toolset in toolsets)
+    guides = merge_toolsets(toolsets).instructions
     return _ASKED.format(guides=guides, tools=json.dumps(tools), none=NO_TOOL)

@@ -7,7 +7,9 @@ from bench.answers import ANSWERS, answer_figures, list_figures
 from bench.homes import Home
 from bench.situations import NO_TOOL, SITUATIONS, claims_of, situation_figure
 
+from commonplace.core.tokens import tokens_in
 from commonplace.testing_language import ScriptedLanguage
+from commonplace.tools.selection import merge_toolsets
 
 
 @pytest.fixture
@@ -47,12 +49,15 @@ def test_a_models_choices_are_counted(app):
     figure = situation_figure(app.toolsets(), model)
     assert figure.measured.median == 8 / 30
     assert figure.note.count("add_entry, not") == 22
+    assert merge_toolsets(app.toolsets()).instructions in model.questions[0].instructions
     assert "list_by_time" in model.questions[0].instructions
     assert "remember_this" not in model.questions[0].instructions
 
 
-def test_lists_and_typical_answers_keep_to_their_cost(tmp_path):
+def test_lists_and_typical_answers_keep_to_their_cost(app, tmp_path):
     """What a model pays at each start, and for each of ten answers, in tokens."""
     figures = [*list_figures(tmp_path / "lists"), *answer_figures(tmp_path / "answers")]
+    said = next(x for x in figures if x.name == "instructions, default").measured.median
+    assert said == tokens_in(merge_toolsets(app.toolsets()).instructions)
     assert len(figures) == 4 + len(ANSWERS) == 14
     assert [figure.name for figure in figures if not figure.ok] == []

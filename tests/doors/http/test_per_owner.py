@@ -264,8 +264,10 @@ def test_the_language_models_host_is_left_out(apps, sample):
 
 def test_a_guess_is_not_confirmed(apps, sample):
     """No path of the server opens an entry, be there one or not; a ref does, or what it ends in."""
-    private = PerOwner(apps, sample, concurrency=ConcurrencyLimit()).toolsets["private"]
+    toolsets = PerOwner(apps, sample, concurrency=ConcurrencyLimit()).toolsets
+    private = toolsets["private"]
     read = private.tool("read_journal_entry").call
+    amend = toolsets["recall"].tool("amend").call
     with within(Session("ann")):
         written = private.tool("process_thoughts").call({"feelings": "Glad of ochre."})
         (ref,) = written.facts["refs"]
@@ -276,6 +278,8 @@ def test_a_guess_is_not_confirmed(apps, sample):
         guesses = [own / inside, own / "x.md", own, home() / "users" / "bob" / "private" / "x.md"]
         guesses += [Path("/srv/elsewhere"), Path("/srv/elsewhere/x.md"), Path("/")]
         told = {heard_of(read, {"path": str(path)}) for path in guesses}
+        told |= {heard_of(amend, {"ref": str(path), "delete": True}) for path in guesses}
+        assert "Glad of ochre." in read({"path": ref}).text
     assert len(told) == 1
     assert "Use a ref" in told.pop()
 

@@ -48,25 +48,29 @@ SESSIONS = pytest.mark.parametrize("session", [claude_code, codex])
 
 @SESSIONS
 def test_a_model_reads_the_text_and_follows_a_ref(session):
-    """Written, recalled, opened: each result is our text, fenced, and its ref opens the entry."""
+    """Each result is our text, fenced; a ref opens the entry that was found, as its path does."""
 
     def found(results):
         return {"ref": re.search(r"^`{3,}(private:user/\S+)$", results[1], re.MULTILINE)[1]}
+
+    def shown(results):
+        return {"ref": re.search(r" in (/\S+\.md)$", results[0], re.MULTILINE)[1]}
 
     script = (
         call("process_thoughts", feelings=THOUGHT),
         call("recall", query="What is wrong with the harbour gate today?"),
         Call("open_ref", found),
+        Call("open_ref", shown),
     )
     with ScriptedModel(*script) as model:
         assert DONE in session(model, "Find out about the gate.")
-    written, recalled, opened = model.given
+    written, recalled, opened, by_path = model.given
     assert "Thoughts recorded successfully.\nprivate:user/" in written
     assert "structuredContent" not in str(model.given)
     assert '"results"' not in recalled
     assert "Time: " in recalled
     assert "read from 'today'" in recalled
-    for text in (recalled, opened):
+    for text in (recalled, opened, by_path):
         fence = re.search(r"^(`{3,})private:user/\S+\n(.*?)\n\1$", text, re.MULTILINE | re.DOTALL)
         assert THOUGHT in fence[2]
         assert LISTED in text[: fence.start()]
