@@ -7,6 +7,8 @@ from bench.answers import ANSWERS, answer_figures, list_figures
 from bench.homes import Home
 from bench.situations import NO_TOOL, SITUATIONS, claims_of, situation_figure
 
+from commonplace.app import App
+from commonplace.config.settings import read_settings
 from commonplace.core.tokens import tokens_in
 from commonplace.testing_language import ScriptedLanguage
 from commonplace.tools.selection import merge_toolsets
@@ -28,9 +30,13 @@ def test_each_tool_is_expected_in_some_situation(app):
     assert len({each.moment for each in SITUATIONS}) == 30
 
 
-def test_no_two_tools_claim_one_situation(app):
+@pytest.mark.parametrize("toolsets", ["default", "all"])
+def test_no_two_tools_claim_one_situation(tmp_path, toolsets):
     """The words that claim it stand in the description of the expected tool, and of no other."""
-    claims = {name: claims_of(tool) for name, tool in listed(app).items()}
+    environ = {"COMMONPLACE_HOME": str(tmp_path), "COMMONPLACE_TOOLSETS": toolsets}
+    app = App(read_settings(environ=environ, cwd=tmp_path, home=None), user_home=None)
+    offered = merge_toolsets(app.toolsets()).tools
+    claims = {tool.name: claims_of(tool) for tool in offered if tool.listed}
     for each in SITUATIONS:
         if each.expected != NO_TOOL:
             assert [x for x, said in claims.items() if each.claim in said] == [each.expected], each

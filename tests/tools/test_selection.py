@@ -128,11 +128,18 @@ def test_a_list_keeps_to_its_cost(opened, toolsets, most):
     assert tokens(opened(toolsets)) <= most
 
 
-def test_the_guide_names_only_what_is_listed(opened):
-    """The instructions of the default toolset send a model to no tool that it does not see."""
-    offered = opened("default")
+@pytest.mark.parametrize("toolsets", ["default", "classic", "all", "default,memory"])
+def test_the_guide_names_only_what_is_listed(opened, toolsets):
+    """The instructions send a model to no tool that it does not see."""
+    offered = opened(toolsets)
     unlisted = [tool.name for tool in offered.tools if not tool.listed]
+    assert unlisted
     assert not [name for name in unlisted if name in offered.instructions]
+
+
+def test_the_guide_of_few_tools_names_most_of_them(opened):
+    """What a model begins with, opens, corrects and writes."""
+    offered = opened("default")
     for name in ("recall", "open_ref", "amend", "process_thoughts", "add_entry"):
         assert name in offered.instructions
 

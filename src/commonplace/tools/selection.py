@@ -40,7 +40,8 @@ def default_toolset(parts: Sequence[Toolset]) -> Toolset:
 
 def classic_toolset(parts: Sequence[Toolset]) -> Toolset:
     """The tools under the names of the programs and designs that the journals come from."""
-    return _of_parts(CLASSIC, *_guides(parts), parts)
+    shown = [each for each in parts if any(x.name in _LISTED[CLASSIC] for x in each.tools)]
+    return _of_parts(CLASSIC, *_guides(shown), parts)
 
 
 def _guides(toolsets: Sequence[Toolset]) -> tuple[str, str]:

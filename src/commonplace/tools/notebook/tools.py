@@ -95,7 +95,7 @@ class NotebookTools:
         *,
         id: Annotated[str, Arg("'path', 'path#<entry id>' or 'path#<hash>'.")],  # noqa: A002  the design fixes this name
     ) -> Answer:
-        """Notebook: read a section's overview, or one entry whole.
+        """Notebook: read a section's overview, or an entry of it whole.
 
         Use it before you work on a subject, and before you write its overview. An overview comes
         with its version and its last entry.

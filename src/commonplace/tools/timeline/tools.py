@@ -179,10 +179,10 @@ class TimelineTools:
         limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
         cursor: Annotated[str, Arg("From the answer before.")] = "",
     ) -> Answer:
-        """Timeline: list what lies in a time, newest first.
+        """Timeline: list entries and summaries of a time, newest first.
 
-        Use it to go through a time, or from a summary down to its entries. The period that still
-        goes on is computed and marked partial; a ref alone is opened whole.
+        Use it to go from a summary down to its entries. The period that still goes on is computed
+        and marked partial; a ref alone is opened whole.
         """
         service = self._service()
         entry_id = find_id(when)

@@ -70,8 +70,8 @@ class TranscriptTools:
     ) -> Answer:
         """Transcripts: list earlier sessions, the one that went on last first.
 
-        Use it for 'what did we work on last week'; for a subject, use recall. Returns when, in
-        which project and with which words each began, and the ref for read_session.
+        Use it for 'which sessions were there'; for a subject, use recall. Returns when, in which
+        project and with which words each began, and the ref for read_session.
         """
         service = self._service()
         listed = service.list_sessions(
