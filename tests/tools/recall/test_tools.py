@@ -443,6 +443,7 @@ def test_a_list_is_of_the_journals_asked_for(app):
         app.told["old"],
     ]
     assert ask(app, "list_by_time", when="1999").text.endswith("\nNo entries found.")
+    assert ask(app, "list_by_time", start=50).text == "No more entries after the newest 50."
     for wrong in ({"journals": ["cronicle"]}, {"when": "someday"}):
         with pytest.raises(Invalid, match=next(iter(wrong))):
             ask(app, "list_by_time", **wrong)

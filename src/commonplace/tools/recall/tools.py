@@ -158,11 +158,12 @@ class RecallTools:
         before = read_as_of(service, as_of)
         within = replace(_filter(service, journals, ()), written_before=before)
         listed = service.list_by_time(when, within=within, limit=limit, start=start)
+        beyond = f"No more entries after the newest {start:,}." if start else NOTHING
         frame = AnswerFrame(
             head=(
                 *as_of_lines(before, service.zone),
                 *time_lines(listed.interval, service.zone, when.strip()),
-                *([] if listed.hits else [NOTHING]),
+                *([] if listed.hits else [beyond]),
             ),
             facts={
                 "interval": interval_facts(listed.interval),
