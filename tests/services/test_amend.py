@@ -203,6 +203,7 @@ def test_an_entry_of_another_journal_is_not_superseded(app, journal):
         with pytest.raises((Invalid, NotFound)) as raised:
             superseding(app, journal, ref)
         assert ref.rpartition(":")[2] in str(raised.value)
+        assert ref != other or "in its own journal" in raised.value.hint
     assert opened(app, other).facts["superseded_by"] == ""
     assert refs(ask(app, "recall", query="wombat quokka")) == [other]
 

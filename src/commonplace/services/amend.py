@@ -17,6 +17,7 @@ from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.ports import KeepsExpired
 from commonplace.core.refs import look_up
 from commonplace.core.text import nearest, opening
+from commonplace.journals.table import JOURNALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Amendment, EditableText
     from commonplace.search.filing.filing import Filed, Pending
 
+_NAMES = frozenset(row.name for row in JOURNALS)
 _Written = TypeVar("_Written")
 _Given = TypeVar("_Given")
 
@@ -159,7 +161,7 @@ def ending_alike(book: TimeBook, zone: tzinfo, correct: Callable[[], Amendment])
 
 
 def look_up_former(
-    ref: str, journal: str, write: Callable[[str], _Written], *, by_path: bool = False
+    ref: str, journal: str, write: Callable[[str], _Written], *, by_name: bool = False
 ) -> _Written:
     """What `write` gives for the ref of the entry that a write supersedes, as it was copied.
 
@@ -167,14 +169,16 @@ def look_up_former(
         ref: What was given as `supersedes`.
         journal: The one that is written in.
         write: Takes a ref of that journal; writes nothing where it raises.
-        by_path: Whether a path names an entry of this journal too.
+        by_name: Whether a path or an id alone names an entry of this journal too.
 
     Raises:
         Invalid: It is no ref of this journal. What `write` raises.
     """
 
     def checked(each: str) -> _Written:
-        if not each.startswith(f"{journal}:") and not by_path:
+        name, colon, _ = each.partition(":")
+        is_name = by_name and not (colon and name in _NAMES)
+        if not each.startswith(f"{journal}:") and not is_name:
             raise Invalid(
                 f"Invalid supersedes: {opening(each, 100)!r} is not a ref of {journal}.",
                 hint=f"An entry is superseded in its own journal: by a ref such as {journal}:….",

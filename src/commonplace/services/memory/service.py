@@ -15,7 +15,6 @@ from commonplace.core.clock import find_zone
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, already_superseded
 from commonplace.core.ports import Tallying
 from commonplace.core.redact import Screen
-from commonplace.core.refs import look_up
 from commonplace.core.text import opening
 from commonplace.core.values import Put
 from commonplace.journals.memory.entry import (
@@ -32,6 +31,7 @@ from commonplace.journals.memory.ports import (
 )
 from commonplace.journals.memory.records import JOURNAL, PREFERENCES_ID, Preferences, ref_of
 from commonplace.search.filing.port import Deferred
+from commonplace.services.amend import look_up_former
 from commonplace.services.memory.finding import MemorySearch
 
 if TYPE_CHECKING:
@@ -164,7 +164,9 @@ class MemoryService:
             Invalid, NotFound, Unavailable.
         """
         if draft.supersedes:
-            return look_up(draft.supersedes, lambda ref: self._supersede(draft, ref))
+            return look_up_former(
+                draft.supersedes, JOURNAL, lambda ref: self._supersede(draft, ref), by_name=True
+            )
         return self._save(draft)
 
     def _save(self, draft: RecordDraft) -> MemorySaved:

@@ -110,7 +110,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
                 supersedes,
                 "private",
                 lambda ref: self._filed_both(*self.journal.supersede_by(ref, thoughts, at=instant)),
-                by_path=True,
+                by_name=True,
             )
         written = self.journal.write(thoughts, at=instant, idempotency_key=idempotency_key)
         entries = []

@@ -100,7 +100,7 @@ class RecallTools:
         when: Annotated[str, Arg("Only this time: 'March 2024'.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         journals: Annotated[list[str], Arg("Only these: 'private', 'chronicle'.")] = [],
-        kinds: Annotated[list[str], Arg("Only these: entry, turn, todo.")] = [],
+        kinds: Annotated[list[str], Arg("Only these: 'entry', 'event'.")] = [],
         limit: Annotated[int, Arg("How many at most.", 1, 100)] = 10,
         budget_tokens: Annotated[int, Arg("Most tokens in the answer.", 200, 100_000)] = 1500,
         explain: Annotated[bool, Arg("Explain each score.")] = False,
