@@ -232,6 +232,10 @@ def test_journals_and_kinds_narrow(app):
             {"query": "x", "journals": ["\0"]},
             "Invalid journals: '\\x00'. Use private or chronicle.",
         ),
+        (
+            {"query": "x", "journals": ["Timeline"]},
+            "Nothing is kept in timeline yet. Use private or chronicle.",
+        ),
         ({"query": "x", "kinds": ["evnt"]}, "Invalid kinds: 'evnt'. Did you mean event?"),
         ({"query": "x", "limit": 0}, "Invalid limit: 0. Use 1 to 100."),
         ({"query": "x", "limit": 101}, "Invalid limit: 101. Use 1 to 100."),
