@@ -40,6 +40,8 @@ def test_a_memory_is_awaited_and_keeps_its_types(tmp_path: Path) -> None:
             assert_type(await memory.todos(limit=5), Sequence[Todo])
             assert_type(await memory.list(limit=5), Sequence[Record])
             assert_type(await memory.context("harbour"), str)
+            both = await asyncio.gather(memory.search("harbour"), memory.context("harbour"))
+            assert_type(both, tuple[MemoryFound, str])
             assert_type(await memory.edit(ref, "the gate"), Amendment)
             async with memory.beside("bob") as other:
                 assert_type(other, AsyncMemory)
