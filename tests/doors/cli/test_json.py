@@ -199,3 +199,10 @@ def test_what_every_command_prints_has_the_documented_shape(session, files, monk
         if {*error} != {"code", "message", "hint"} or done.stdout:
             found.append(f"{name}: exit {done.exit_code}: {done.output[:300]}")
     assert "\n".join(found) == ""
+
+
+def test_lists_as_lines_end_with_an_error_in_json_as_well():
+    """A program that reads lines reads the error as a line too."""
+    done = run("chronicle", "list", "--limit", "0", "--jsonl")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert json.loads(done.stderr.splitlines()[-1])["code"] == "invalid"

@@ -120,7 +120,7 @@ class Frame(click.Group):
             )
 
         own = words[: words.index("--")] if "--" in words else words
-        sys.exit(_exit_code(run, as_json="--json" in own))
+        sys.exit(_exit_code(run, as_json=not {"--json", "--jsonl"}.isdisjoint(own)))
 
 
 def _exit_code(run: Callable[[], Any], *, as_json: bool) -> int:
