@@ -4,8 +4,8 @@ A fenced block of kind `console` is run: each page in a home of its own, its com
 one shell on a terminal. What a command shows must be what it prints, where `…` stands for any text
 and numbers that differ from run to run (ids, times, scores) only need the same form; a command
 that shows nothing must succeed. A block of kind `python` is run as a program. A block of kind `sh`
-is not run: it needs a network, a client or a server. `--write` puts what was printed below the
-commands that showed something else.
+is not run: it needs a network, a client, a server or another program. `--write` puts what was
+printed below the commands that showed something else.
 """
 
 from __future__ import annotations

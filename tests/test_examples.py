@@ -1,5 +1,6 @@
 """The examples of the README and the docs, run as a reader would type them."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     page.relative_to(ROOT)
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    if "```console\n" in page.read_text("utf-8")
+    if re.search(r"^`{3,}(console|python)$", page.read_text("utf-8"), re.MULTILINE)
 ]
 
 
