@@ -1,17 +1,20 @@
 """Draws `docs/terminal.svg`, the picture of the README, from what real commands print.
 
-Times and ids are those of the run, so nothing checks the picture; `make picture` draws it again.
+`--check` writes nothing and says whether the picture is still that, but for times and ids, which
+are those of the run.
 """
 
 from __future__ import annotations
 
+import sys
 from io import StringIO
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
-from run_examples import ROOT, run_steps
+from run_examples import ROOT, in_forms, run_steps
 
+PICTURE = ROOT / "docs" / "terminal.svg"
 COMMANDS = (
     'commonplace private write "Green build again: the cache had kept old wheels."',
     "commonplace log yesterday 9am: deployed v2.1.0 -t release",
@@ -59,7 +62,18 @@ FRAME = """\
 """
 
 
-def main() -> None:
+def main() -> int:
+    """Draw the picture, or compare it."""
+    drawn = draw()
+    if "--check" not in sys.argv:
+        PICTURE.write_text(drawn, "utf-8")
+    elif in_forms(PICTURE.read_text("utf-8"), set()) != in_forms(drawn, set()):
+        print(f"{PICTURE.relative_to(ROOT)} is not what the commands print. Run `make picture`.")
+        return 1
+    return 0
+
+
+def draw() -> str:
     """Run the commands in a home of their own and draw the screen."""
     outcomes = run_steps(list(COMMANDS), {"COLUMNS": str(COLUMNS)})
     console = Console(record=True, width=COLUMNS, file=StringIO(), force_terminal=True)
@@ -67,9 +81,8 @@ def main() -> None:
         console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))
         console.print(Text.from_ansi(outcome.printed.rstrip()))
         console.print()
-    picture = console.export_svg(title="", theme=THEME, code_format=FRAME, unique_id="terminal")
-    (ROOT / "docs" / "terminal.svg").write_text(picture, "utf-8")
+    return console.export_svg(title="", theme=THEME, code_format=FRAME, unique_id="terminal")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -30,3 +30,10 @@ def test_every_block_with_a_command_says_whether_it_is_run():
     script += "print([w for p in r.PAGES for w in r.read_steps(p.read_text('utf-8'))[1]])"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_the_picture_shows_what_its_commands_print():
+    """It is drawn by a script, and `make picture` draws it again."""
+    script = [sys.executable, "scripts/make_picture.py", "--check"]
+    done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr
