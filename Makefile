@@ -70,12 +70,16 @@ picture: $(READY) $(WEIGHTS)
 docs-pictures: $(READY) $(WEIGHTS) $(BROWSER)
 	$(BIN)/python scripts/make_page_pictures.py
 
+# Says so where `.venv` was made to its end, and is fit no more: its Python is gone, or the folder was moved.
+UNFIT := $(if $(wildcard $(READY)),$(shell $(BIN)/python -P -c 'import commonplace' >/dev/null 2>&1 || echo unfit))
+.PHONY: unfit
+
 # Hashes pin every file; --no-deps because the wheel of ours adds nothing that is not listed.
 # Our distribution was once called `commonplace`; two distributions must not own one command.
-$(READY): pyproject.toml requirements/dev.txt
+$(READY): pyproject.toml requirements/dev.txt $(UNFIT)
 	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Commonplace needs Python 3.11 or newer; set PYTHON=python3.12, say."'
-	@# One that was left half made, or whose Python is gone, starts no longer: it is made again.
-	@$(BIN)/python $(if $(UV),-V,-m pip -V) >/dev/null 2>&1 || { \
+	@# One that was left half made is made again too: its Python does not start, or has no pip.
+	@$(if $(UNFIT),false,$(BIN)/python $(if $(UV),-V,-m pip -V)) >/dev/null 2>&1 || { \
 		echo "Making $(VENV) ..."; rm -rf $(VENV); $(if $(UV),$(UV) venv --quiet --python $(PYTHON),$(PYTHON) -m venv) $(VENV); }
 	@echo "Installing $$(grep -c == requirements/dev.txt) pinned packages into $(VENV): a minute or two, the first time ..."
 	$(PIP) install $(INTO) --require-hashes -r requirements/dev.txt
