@@ -48,8 +48,8 @@ class Verb(Generic[_P, _R]):
         self._function = function
         self.__doc__ = function.__doc__
 
-    # `object` where a coroutine usually has Any: with Any, mypy takes what `asyncio.gather` of verbs
-    # with different results gives for Any.
+    # `object`, where a coroutine usually has Any: with Any, `asyncio.gather` of verbs with
+    # different results is Any to mypy.
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...
 
