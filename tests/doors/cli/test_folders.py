@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, hits, run, write
 
+PAGE = Path(__file__).parents[3] / "docs" / "where-is-my-data.md"
 READS = [
     ("recall", "harbour"),
     ("private", "search", "harbour"),
@@ -128,3 +130,33 @@ def test_a_home_that_is_none_is_refused_by_name(home, monkeypatch, words_only):
     assert set(os.listdir("/")) == before
     assert done.exit_code == 2
     assert "HOME" in done.stderr
+
+
+def test_the_page_names_whatever_commands_keep_in_our_folder(home, tmp_path):
+    """Where is my data: each file and folder of ours, and of an owner's."""
+    diary = tmp_path / "memory.jsonl"
+    diary.write_text(
+        '{"type": "entity", "name": "Ada", "entityType": "x", "observations": ["y"]}\n'
+    )
+    write("We met at the harbour: the key is AKIA2E0A8F3B244C9986.")
+    for words in (
+        ("log", "sailed"),
+        ("log", "--supersedes", "-1", "sailed far"),
+        ("expire", "-1", "2100-01-01"),
+        ("delete", "-1", "--yes"),
+        ("notebook", "write", "boats", "They float."),
+        ("timeline", "add", "Moored."),
+        ("memory", "save", "todo", "Paint the boat"),
+        ("import", "server-memory", str(diary)),
+        ("recall", "boat"),
+        ("list",),
+        ("doctor",),
+        ("tokens", "create", "--user", "ann"),
+        ("export", str(tmp_path / "out")),
+        ("backup", str(tmp_path / "out.zip")),
+    ):
+        done = run(*words)
+        assert done.exit_code == 0 or words == ("doctor",), done.stderr
+    kept = {path.name for folder in (home, home / "users" / "me") for path in folder.iterdir()}
+    named = " ".join(re.findall(r"`([^`]+)`", PAGE.read_text("utf-8")))
+    assert sorted(name for name in kept if not re.search(rf"(?<![\w.-]){name}\b", named)) == []
