@@ -105,6 +105,13 @@ def test_a_value_where_a_table_is_needed_is_refused():
     assert caught.value.hint == "Set t.k = 1 by hand."
 
 
+def test_what_cannot_be_edited_is_named_by_what_is_there():
+    """A table that the file does not have is no part of it."""
+    with pytest.raises(Invalid, match=r"holds t in a form that cannot be edited") as caught:
+        edit("t = { a = { x = 1 } }", ["t", "b", "k"], 1)
+    assert caught.value.hint == "Set t.b.k = 1 by hand."
+
+
 def test_a_table_below_an_existing_one_is_no_obstacle():
     """`[a.b.c]` may come before `[a.b]`."""
     edited = edit("[a.b.c]\nx = 1\n", ["a", "b", "k"], "v")

@@ -59,7 +59,7 @@ def set_toml_value(text: str, path: Sequence[str], value: TomlValue, *, name: st
             expected = None
     if expected is None or tomllib.loads(edited) != expected:
         raise Invalid(
-            f"{name} holds {'.'.join(path[:-1]) or path[0]} in a form that cannot be edited.",
+            f"{name} holds {path[0]} in a form that cannot be edited.",
             hint=f"Set {'.'.join(path)} = {render_toml_value(value)} by hand.",
         )
     return edited
