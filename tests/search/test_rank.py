@@ -169,9 +169,10 @@ def test_a_name_is_a_cue_only_where_one_is_named():
 
 
 def test_a_weak_match_is_told_by_cosine_and_coverage(made):
-    """1 / (1 + e^-(6.8 a + 16 b - 3.51)): a = .5 - .15 ahead of the last, b = .5 * .4."""
+    """1 / (1 + e^-(6.8 a + 16 b - 3.51)): a = .5 - .15 ahead of the tenth, b = .5 * .4."""
     found = made(
-        one(similarity=0.2),
+        *[one(similarity=0.2) for _ in range(7)],
+        one(similarity=0.1),
         one(similarity=0.3, covered=0.5),
         one(similarity=0.5, covered=0.4),
         one(similarity=0.15, covered=1.0),
@@ -181,6 +182,14 @@ def test_a_weak_match_is_told_by_cosine_and_coverage(made):
     assert chance(found, ranking) == pytest.approx(wanted, abs=1e-6)
     words_only = made(one(words=1.0))
     assert chance(words_only, rank(words_only, floor=0, policy=EVEN, cues=Cues())) is None
+
+
+def test_the_first_entry_of_a_memory_may_be_a_strong_match(made):
+    """Where fewer than ten entries are near, the tenth counts as one with nothing in common."""
+    found = made(one(similarity=0.7, covered=0.1))
+    ranking = rank(found, floor=-1.0, policy=EVEN, cues=Cues())
+    wanted = 1 / (1 + math.exp(-(6.8 * 0.7 + 16 * 0.07 - 3.51)))
+    assert chance(found, ranking) == pytest.approx(wanted, abs=1e-6)
 
 
 def test_cosines_of_every_encoder_are_read_on_one_scale():

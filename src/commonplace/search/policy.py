@@ -284,12 +284,18 @@ _CHANCE_AHEAD, _CHANCE_BACKED, _CHANCE_BIAS = 6.8, 16.0, -3.51
 CHANCE_HITS = 10
 """How many of the best hits, and of the nearest entries, are looked at for it."""
 
+UNRELATED = 0.0
+"""The cosine of texts with nothing in common, on the scale of every encoder: that of the tenth
+nearest entry where there are fewer.
+Why: docs/decisions/0124-a-small-memory-is-not-weak-for-being-small.md."""
+
 
 def chance(ahead: float, backed: float) -> float:
     """How likely hits are about what was asked, in (0, 1); see docs/retrieval.md.
 
     Args:
-        ahead: how far the cosine of the nearest entry lies above that of the tenth.
+        ahead: how far the cosine of the nearest entry lies above that of the tenth, or above that
+            of texts with nothing in common where there is no tenth.
         backed: the highest product, among the best hits, of a hit's cosine and how much of the
             question stands in it.
     """

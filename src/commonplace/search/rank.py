@@ -160,5 +160,6 @@ def chance(found: Candidates, ranking: Ranking) -> float | None:
     best = ranking.rows[: numbers.CHANCE_HITS]
     backed = found.covered[best] * np.nan_to_num(found.similarity[best])
     nearest = np.sort(similarity)[-numbers.CHANCE_HITS :]
-    ahead = float(nearest[-1] - nearest[0])
+    tenth = nearest[0] if len(nearest) == numbers.CHANCE_HITS else numbers.UNRELATED
+    ahead = float(nearest[-1] - tenth)
     return numbers.chance(ahead, float(backed.max(initial=0.0)))
