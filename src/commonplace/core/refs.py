@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 _Found = TypeVar("_Found")
 
-_PUNCTUATION = "()[]{}<>.,;!?'\"`"
+_BEFORE = "()[]{}<>,;!?'\"`"
+"""No dot: one in front begins a path, such as `../api`."""
+_AFTER = f"{_BEFORE}."
 
 
 def bare_ref(ref: str) -> str:
     """The ref without blanks and punctuation around it: `chronicle:1` of `(chronicle:1).`."""
-    return ref.strip().strip(_PUNCTUATION)
+    return ref.strip().lstrip(_BEFORE).rstrip(_AFTER)
 
 
 def look_up(ref: str, read: Callable[[str], _Found]) -> _Found:

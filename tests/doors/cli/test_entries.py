@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -97,7 +98,7 @@ def test_a_new_home_says_how_to_begin():
     assert run("list").stdout == "No entries found.\n"
     assert run("last").stderr.startswith("Error: There are no entries yet. Log what you do:")
     done = run("open", "3")
-    assert done.stderr.startswith("Error: There is no list yet, so no entry 3 of one. List entries")
+    assert done.stderr.startswith("Error: No list was shown in this terminal yet, so there is no")
     assert done.exit_code == 3
 
 
@@ -462,3 +463,42 @@ def test_what_was_written_is_named_within_a_line_and_opened_by_that_name(no_weig
     (ref,) = re.findall(rf"{words[0]}:\S*[0-9a-f]{{8}}-[0-9a-f]{{4}}\b", said)
     assert "pier" in run("open", ref).output
     assert re.search(rf"{words[0]}:\S*[0-9a-f]{{12}}\b", run(*words, "again").output)
+
+
+def test_zero_from_the_end_is_no_entry(written):
+    """Least of all the newest: `delete -0` deletes nothing."""
+    for words in (("open", "-0"), ("edit", "-00", "x"), ("delete", "-0", "--yes")):
+        done = run(*words)
+        assert (done.exit_code, "no entry -0" in done.stderr) == (3, True)
+    assert listed("list") == [*reversed(written)]
+
+
+def test_a_path_that_climbs_is_named_as_it_was_given(written):
+    """Dots before a path are no punctuation of a sentence; a bracket around it is."""
+    done = run("open", "../../etc/passwd")
+    assert (done.exit_code, "'../../etc/passwd'" in done.stderr) == (3, True)
+    assert "'(../../etc/passwd).'" in run("open", "(../../etc/passwd).").stderr
+
+
+@needs_terminal
+def test_a_number_is_of_the_last_list_of_the_same_terminal(written):
+    """Another one, or a program without any, lists meanwhile: `delete 1` keeps its meaning."""
+    import pty
+
+    old, new = written
+    ours, other = (pty.openpty() for _ in range(2))
+
+    def at(terminal, *words):
+        command = [sys.executable, "-m", "commonplace", *words]
+        end = terminal[1]
+        return subprocess.run(command, stdin=end, stdout=subprocess.PIPE, stderr=end).stdout
+
+    at(ours, "list", "--journal", "private")
+    assert at(other, "open", "1", "--json") == b""
+    at(other, "list")
+    run("list")
+    assert json.loads(at(ours, "open", "1", "--json"))["ref"] == old
+    assert json.loads(at(other, "open", "1", "--json"))["ref"] == new
+    assert facts("open", "1")["ref"] == new
+    for end in (*ours, *other):
+        os.close(end)

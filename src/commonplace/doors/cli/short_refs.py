@@ -5,6 +5,7 @@ Never guesses: what fits two entries is an error that names both.
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -48,7 +49,8 @@ def remember(refs: Iterable[str], read: Settings) -> None:
     with suppress(CommonplaceError):
         make_folder(read.home)
         make_owner_folder(read.home / "users", read.owner)
-        replace_file(_file(read), "".join(f"{ref}\n" for ref in refs).encode())
+        lines = "".join(f"{ref}\n" for ref in refs)
+        replace_file(_file(read), lines.encode("utf-8", "replace"))
         remove_leftovers(_file(read).parent)  # of commands that were killed here
 
 
@@ -132,6 +134,8 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
     if is_number(named):
         return _numbered(int(named), listed, within.journals)
     if _FROM_THE_END.fullmatch(named):
+        if not int(named):
+            raise NotFound(f"There is no entry {named}.", hint="The newest is -1.")
         newest = _newest_refs(app, -int(named), within)
         if not newest:
             raise NotFound(
@@ -160,7 +164,7 @@ def _numbered(number: int, listed: Sequence[str], journals: Sequence[str]) -> st
     """The entry of the last list under a number, which counts from 1."""
     if not listed:
         raise NotFound(
-            f"There is no list yet, so no entry {number} of one.",
+            f"No list was shown in this terminal yet, so there is no entry {number} of one.",
             hint="List entries first: `commonplace list` or `commonplace search WORDS`.",
         )
     if not 0 < number <= len(listed):
@@ -223,13 +227,19 @@ def _names(ref: str, leads: Sequence[str]) -> list[str]:
 
 def _listed(read: Settings) -> list[str]:
     """The refs of the last list; none where the file is damaged, since any list makes it again."""
-    file = _file(read)
-    if not file.is_file():
-        return []
     with suppress(OSError, UnicodeDecodeError):
-        return file.read_text("utf-8").split("\n")[:-1]
+        return _file(read).read_text("utf-8").split("\n")[:-1]
     return []
 
 
 def _file(read: Settings) -> Path:
-    return read.home / "users" / owner_folder(read.owner) / _FILE
+    """Where the last list of this terminal is kept, or of all programs that have none."""
+    return read.home / "users" / owner_folder(read.owner) / f"{_FILE}{_terminal()}"
+
+
+def _terminal() -> str:
+    """The name of the terminal that the command was called on, as part of a file's; else empty."""
+    for stream in (0, 1, 2):
+        with suppress(OSError, AttributeError):  # no terminal; Windows, where they have no names
+            return re.sub(r"\W+", "-", os.ttyname(stream).removeprefix("/dev"))
+    return ""
