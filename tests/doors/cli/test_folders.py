@@ -160,3 +160,11 @@ def test_the_page_names_whatever_commands_keep_in_our_folder(home, tmp_path):
     kept = {path.name for folder in (home, home / "users" / "me") for path in folder.iterdir()}
     named = " ".join(re.findall(r"`([^`]+)`", PAGE.read_text("utf-8")))
     assert sorted(name for name in kept if not re.search(rf"(?<![\w.-]){name}\b", named)) == []
+
+
+def test_the_home_as_a_project_shows_the_user_s_entries_once(no_weights):
+    """Its journal is the user's own, and no second one of the project."""
+    ref = write("a quiet harbour")
+    home = str(Path.home())
+    for words in (("list",), ("private", "list"), ("private", "search", "harbour")):
+        assert [item["ref"] for item in facts(*words, "--project", home)["items"]] == [ref]

@@ -37,7 +37,8 @@ def find_former_roots(
         return ()
     here = project_of(folder, home)
     tops = [here.root, *work_trees(here.git), *clones_of(here.git)]
-    own = {root.scope for root in roots.each()}
+    # The user's own, under the name that it would have as the journal of a project at the home.
+    own = {f"project@{project_digest(roots.user)}", *(root.scope for root in roots.each())}
     found: dict[str, Root] = {}
     for root in (*_near(folder, tops), *_known(known, tops)):
         if root.scope in own or root.scope in found or root.link() or not os.path.isdir(root.path):
