@@ -6,6 +6,7 @@ Never writes anything but the user's own file, and never lets a project's file m
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -22,8 +23,8 @@ from commonplace.config.values import (
     platform_folder,
     unknown,
 )
-from commonplace.core.errors import Invalid
-from commonplace.core.files import make_folder, may_exist, replace_file, translated
+from commonplace.core.errors import Conflict, Invalid
+from commonplace.core.files import locked, make_folder, may_exist, replace_file, translated
 from commonplace.core.projects import HERE, PROJECT_FILE, project_of
 from commonplace.core.text import nearest
 from commonplace.core.toml import parse_toml
@@ -144,33 +145,45 @@ def write_setting(
     unknown key, a value that does not parse, or a file that cannot be edited in place.
     """
     parsed = parse_setting(key, value, cwd=cwd or file.parent, home=home)
-    target = Path(os.path.realpath(file))
-    text = _read_text(target) if may_exist(target) else ""
-    _flat_keys(parse_toml(text, name=str(file)), file)
     rendered: TomlValue = render_setting(parsed)
-    edited = set_toml_value(text, key.split("."), rendered, name=str(file))
-    make_folder(target.parent)
-    replace_file(target, edited.encode())
+    with _rewriting(file) as target:
+        text = read_user_file(target)
+        _flat_keys(parse_toml(text, name=str(file)), file)
+        edited = set_toml_value(text, key.split("."), rendered, name=str(file))
+        try:
+            content = edited.encode()
+        except UnicodeEncodeError as exc:
+            raise Invalid(
+                f"Invalid {key}: {value!r} is not UTF-8, as a settings file must be.",
+                hint=f"Choose another value, or set {_setting(key, key).env} in the environment.",
+            ) from exc
+        replace_file(target, content)
 
 
-def write_settings(text: str, file: Path, *, cwd: Path, home: Path | None) -> None:
+def write_settings(text: str, file: Path, *, before: str, cwd: Path, home: Path | None) -> None:
     """Write a whole settings file, once all of it was read.
 
     Args:
         text: What the file is to hold.
         file: The file; made if need be.
+        before: What it held when the text was begun.
         cwd: Where relative paths begin.
         home: The user's home folder.
 
     Raises:
         Invalid: It is not TOML, a key is unknown, or a value does not parse.
+        Conflict: Another process has changed the file since.
     """
     for key, value in _flat_keys(parse_toml(text, name=str(file)), file).items():
         setting = _setting(key, str(file))
         setting.parse(value, Place(f"{key} in {file}", cwd, home, TOOLSETS, typed=True))
-    target = Path(os.path.realpath(file))
-    make_folder(target.parent)
-    replace_file(target, text.encode())
+    with _rewriting(file) as target:
+        if read_user_file(target) != before:
+            raise Conflict(
+                f"{file} has changed since it was opened.",
+                hint="Open it again: `commonplace config edit`.",
+            )
+        replace_file(target, text.encode())
 
 
 def unset_setting(key: str, file: Path) -> bool:
@@ -180,12 +193,28 @@ def unset_setting(key: str, file: Path) -> bool:
         Invalid: The key is unknown, or the file cannot be edited in place.
     """
     _setting(key, f"the setting {key!r}")
-    target = Path(os.path.realpath(file))
-    text = _read_text(target) if may_exist(target) else ""
-    if key not in _flat_keys(parse_toml(text, name=str(file)), file):
+    if not may_exist(file):
         return False
-    replace_file(target, unset_toml_value(text, key.split("."), name=str(file)).encode())
+    with _rewriting(file) as target:
+        text = read_user_file(target)
+        if key not in _flat_keys(parse_toml(text, name=str(file)), file):
+            return False
+        replace_file(target, unset_toml_value(text, key.split("."), name=str(file)).encode())
     return True
+
+
+def read_user_file(file: Path) -> str:
+    """The text of a settings file; empty where there is none. Raises: Invalid, Denied."""
+    return _read_text(file) if may_exist(file) else ""
+
+
+@contextmanager
+def _rewriting(file: Path) -> Iterator[Path]:
+    """The file that is written, a link followed, while no other process of ours writes it."""
+    target = Path(os.path.realpath(file))
+    make_folder(target.parent)
+    with locked(target.parent):
+        yield target
 
 
 def parse_setting(

@@ -6,7 +6,6 @@ Never decides anything about the log: each command parses, calls one verb and sh
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,6 @@ from commonplace.doors.cli.calls import (
     supersedes_option,
     tool_option,
 )
-from commonplace.doors.cli.editor import edited_text
 from commonplace.doors.cli.frame import (
     common_options,
     confirm,
@@ -200,15 +198,16 @@ def edit(
         keeper = keeping(app)
         entry = find_entry(app, id, keeper.read_entry, within=_LOG)
         named = tags or at
-        reading = nullcontext() if named and not text else edited_text(app, entry.message, text)
-        with reading as message:
-            answer = keeper.edit_entry(
-                ref=entry.id,
-                message=message,
-                tags=tags or None,
-                at=at,
-                expected=entry.stamp,
-            )
+        message = None
+        if text or not named:
+            message = text_input(" ".join(text) if text else None, before=entry.message)
+        answer = keeper.edit_entry(
+            ref=entry.id,
+            message=message,
+            tags=tags or None,
+            at=at,
+            expected=entry.stamp,
+        )
         show(answer, as_json)
 
 

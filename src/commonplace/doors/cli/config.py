@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.config.settings import (
+    read_user_file,
     render_setting,
     unknown_setting,
     unset_setting,
@@ -20,15 +21,14 @@ from commonplace.config.settings import (
 )
 from commonplace.config.table import SETTINGS, Setting
 from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.files import may_exist
 from commonplace.core.values import Answer
+from commonplace.doors.cli.editor import text_from_editor
 from commonplace.doors.cli.frame import (
     common_options,
     home_folder,
     json_option,
     settings,
     show,
-    text_from_editor,
     working_folder,
 )
 from commonplace.tools.answers import add_notes
@@ -105,11 +105,11 @@ def unset(key: str, as_json: bool) -> None:
 def edit_file(as_json: bool) -> None:
     """Open the user's settings file in your editor; a broken one is not saved."""
     file = user_file()
-    before = file.read_text("utf-8") if may_exist(file) else ""
+    before = read_user_file(file)
     after = text_from_editor(before, extension=".toml")
     if after is None or after == before:
         raise Invalid("Nothing was changed.", hint="Save before you leave the editor.")
-    write_settings(after, file, cwd=working_folder(), home=home_folder())
+    write_settings(after, file, before=before, cwd=working_folder(), home=home_folder())
     show(Answer(text=f"Saved {file}.", facts={"file": str(file)}), as_json)
 
 

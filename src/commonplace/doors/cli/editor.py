@@ -1,74 +1,123 @@
-"""The user's editor: a text opened in it, and kept where what follows fails.
+"""The user's editor: a text opened in it, and kept where the command then fails.
 
-Never loses what was typed, and never writes it where it belongs: a command does that.
+Never loses what was saved, and never writes it where it belongs: a command does that.
 """
 
 from __future__ import annotations
 
-import sys
+import os
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.doors.cli.frame import text_from_editor, text_input
+from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
-    from commonplace.app import App
+_SAVED = "commonplace.saved"
+_MTIME_STEP_S = 2
+"""The coarsest step in which a file system keeps times, FAT's: so a quick save is seen."""
 
 
-@contextmanager
-def edited_text(app: App, before: str, words: tuple[str, ...]) -> Iterator[str]:
-    """The new text: the words given, else stdin, else what the editor leaves of the old one.
+def text_from_editor(before: str, *, extension: str = ".md") -> str | None:
+    """What the user's editor leaves of a text; None where it saved nothing, or left no file.
 
     Args:
-        app: Its home keeps what was written in an editor, where what is done inside fails.
-        before: The old text.
-        words: Of the command line.
+        before: What the editor begins with.
+        extension: Of the file it opens.
 
     Raises:
-        Invalid: Nothing was saved in the editor, or what was given is not UTF-8.
+        Invalid: What it saved is not UTF-8.
+        Unavailable: The editor cannot be run, or failed.
     """
-    if words or not sys.stdin.isatty():
-        yield text_input(" ".join(words) if words else None)
+    before += "" if before.endswith("\n") or not before else "\n"
+    with _temporary(before.encode("utf-8", "replace"), extension) as path:
+        opened_at = path.stat().st_mtime_ns
+        try:
+            click.edit(filename=str(path))
+        except click.ClickException as exc:
+            raise _unusable(exc.format_message()) from exc
+        except ValueError as exc:  # its words cannot be parted
+            command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+            raise _unusable(f"{command}: {exc}") from exc
+        finally:
+            content = _keep_saved(path, before, opened_at)
+    if content is None:
+        return None
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as exc:
+        raise Invalid(
+            "The editor saved a text that is not UTF-8.", hint="Let it save UTF-8, then try again."
+        ) from exc
+
+
+def keep_what_was_saved(ctx: click.Context, home: Callable[[], Path]) -> None:
+    """Keep what was saved in an editor for a command that fails, and say where; else do nothing.
+
+    Args:
+        ctx: Of the command line.
+        home: The folder below which it is kept; may raise our errors.
+    """
+    saved = ctx.meta.pop(_SAVED, None)
+    if saved is None:
         return
-    edited = text_from_editor(before)
-    if edited is None:
-        raise Invalid("Nothing was changed.", hint="Save before you leave the editor.")
-    with kept_if_refused(app, edited):
-        yield edited
+    content, extension = saved
+    try:
+        message = f"What you wrote is kept in {_draft(home(), content, extension)}."
+    except CommonplaceError:
+        from commonplace.core.fence import visible
+
+        message = f"What you wrote:\n{visible(content.decode('utf-8', 'backslashreplace'))}"
+    click.echo(message, err=True)
+
+
+def _unusable(why: str) -> Unavailable:
+    return Unavailable(
+        f"The editor cannot be used: {why.rstrip('.')}.",
+        hint="Set EDITOR to the command of an editor, such as nano.",
+    )
 
 
 @contextmanager
-def kept_if_refused(app: App, text: str) -> Iterator[None]:
-    """Keep what was written in an editor where what follows fails.
-
-    Args:
-        app: Whose home keeps it.
-        text: What was written.
-    """
+def _temporary(content: bytes, extension: str) -> Iterator[Path]:
+    """A file for an editor, which looks older than it is; removed at the end."""
+    descriptor, name = tempfile.mkstemp(prefix="editor-", suffix=extension)
+    path = Path(name)
     try:
-        yield
-    except BaseException:
-        try:
-            message = f"What you wrote is kept in {_draft(app, text)}."
-        except CommonplaceError:
-            message = f"What you wrote:\n{text}"
-        click.echo(message, err=True)
-        raise
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        made = path.stat()
+        os.utime(path, (made.st_atime, made.st_mtime - _MTIME_STEP_S))
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
 
 
-def _draft(app: App, text: str) -> Path:
-    """The new file that holds a text now. Raises: Unavailable, Denied."""
+def _keep_saved(path: Path, before: str, opened_at: int) -> bytes | None:
+    """What the editor saved, noted for a command that fails; None where it saved nothing."""
+    try:
+        if path.stat().st_mtime_ns == opened_at:
+            return None
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    if content.strip() and content != before.encode("utf-8", "replace"):
+        click.get_current_context().meta[_SAVED] = content, path.suffix
+    return content
+
+
+def _draft(home: Path, content: bytes, extension: str) -> Path:
+    """The new file that holds a text now. Raises: Unavailable, Denied, Invalid."""
     from commonplace.core.clock import utc_now
     from commonplace.core.files import make_folder, write_new
 
-    folder = app.settings.home / "drafts"
+    folder = home / "drafts"
     make_folder(folder)
-    path = folder / f"{utc_now():%Y%m%dT%H%M%S%f}.md"
-    write_new(path, text.encode("utf-8", "surrogateescape"))
+    path = folder / f"{utc_now():%Y%m%dT%H%M%S%f}{extension}"
+    write_new(path, content)
     return path

@@ -13,7 +13,6 @@ from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened, tool_option
-from commonplace.doors.cli.editor import edited_text
 from commonplace.doors.cli.frame import (
     common_options,
     confirm,
@@ -22,6 +21,7 @@ from commonplace.doors.cli.frame import (
     show,
     show_list,
     show_page,
+    text_input,
     yes_option,
 )
 from commonplace.doors.cli.short_refs import (
@@ -93,9 +93,8 @@ def edit(ref: str, text: tuple[str, ...], as_json: bool) -> None:
     with opened(defers_filing=True) as app:
         service = app.amend.service()
         entry = find_entry(app, ref, service.read_text)
-        with edited_text(app, entry.text, text) as new:
-            done = service.edit(entry.ref, new, expected=entry.version)
-        show(_answer(done), as_json)
+        new = text_input(" ".join(text) if text else None, before=entry.text)
+        show(_answer(service.edit(entry.ref, new, expected=entry.version)), as_json)
 
 
 @click.command(cls=ShortRefCommand, short_help="Delete any entry for good.")

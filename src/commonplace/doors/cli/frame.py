@@ -53,6 +53,18 @@ class Frame(click.Group):
         super().__init__(*args, **attrs)
         self.table = table
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does it; what was saved in an editor for a command that fails is kept."""
+        try:
+            return super().invoke(ctx)
+        except (BrokenPipeError, click.exceptions.Exit):
+            raise  # it is done
+        except BaseException:
+            from commonplace.doors.cli.editor import keep_what_was_saved
+
+            keep_what_was_saved(ctx, lambda: settings().home)
+            raise
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in the table's order."""
         return [*self.table]
@@ -327,44 +339,31 @@ def _write(stream: TextIO, line: str) -> None:
     stream.write(line + "\n")
 
 
-def text_input(argument: str | None) -> str:
+def text_input(argument: str | None, *, before: str = "") -> str:
     """The text a command is about: its argument; stdin for `-` or in a pipe; else from $EDITOR.
 
-    Raises Invalid where stdin is not UTF-8, or nothing was saved in the editor.
+    Args:
+        argument: As it was given.
+        before: The old text, with which the editor begins.
+
+    Raises:
+        Invalid: Stdin is not UTF-8, or nothing was saved in the editor.
+        Unavailable: The editor cannot be used.
     """
     if argument is not None and argument != "-":
         return argument
     if argument is None and sys.stdin.isatty():
-        written = text_from_editor("")
+        from commonplace.doors.cli.editor import text_from_editor
+
+        written = text_from_editor(before)
         if written is None:
-            raise Invalid("Nothing was written.", hint="Save the text before you leave the editor.")
+            done = "changed" if before else "written"
+            raise Invalid(f"Nothing was {done}.", hint="Save the text before you leave the editor.")
         return written
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise Invalid("The text on stdin is not UTF-8.", hint="Convert it first.") from exc
-
-
-def text_from_editor(before: str, *, extension: str = ".md") -> str | None:
-    """What the user's editor leaves of a text; None where it saved nothing, or left no file.
-
-    Args:
-        before: What the editor begins with.
-        extension: Of the file it opens.
-
-    Raises:
-        Invalid: What it saved is not UTF-8.
-        click.ClickException: The editor cannot be run, or failed.
-    """
-    try:
-        edited: str | None = click.edit(before, extension=extension)
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError as exc:
-        raise Invalid(
-            "The editor saved a text that is not UTF-8.", hint="Let it save UTF-8, then try again."
-        ) from exc
-    return edited
 
 
 def file_text(source: str, *, hint: str = "Name another file, or convert it.") -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from commonplace.doors.cli.calls import (
     tool_option,
     written,
 )
-from commonplace.doors.cli.editor import kept_if_refused
+from commonplace.doors.cli.editor import text_from_editor
 from commonplace.doors.cli.frame import (
     common_options,
     expires_option,
@@ -35,7 +34,6 @@ from commonplace.doors.cli.frame import (
     show,
     show_list,
     show_written,
-    text_from_editor,
     text_input,
     working_folder,
 )
@@ -138,15 +136,13 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
     editor opens with the overview, and room for the entry below it.
     """
     arguments = {**given, "path": section}
-    with opened(defers_filing=True) as app, ExitStack() as kept:
+    with opened(defers_filing=True) as app:
         tool = app.notebook.tools.toolset.tool("journal_write")
         if entry or not sys.stdin.isatty():
             arguments["entry"] = text_input(" ".join(entry) if entry else None)
         else:
             overview, version, since = _overview(app, section)
-            text = _edited(overview, since)
-            kept.enter_context(kept_if_refused(app, text))
-            arguments |= _parted(text, overview, version)
+            arguments |= _parted(_edited(overview, since), overview, version)
         show_written(written(app, tool, arguments, within=_ENTRIES), as_json, journal="notebook")
 
 
@@ -310,7 +306,7 @@ def resolve(section: str, take: str | None, source: str | None, as_json: bool) -
     """
     if take and source:
         raise Invalid("Two texts are named.", hint=f"Leave out --file, or --{take}.")
-    with opened() as app, ExitStack() as kept:
+    with opened() as app:
         keeper = keeping(app)
         clash = keeper.clash(section=section)
         if take:
@@ -319,7 +315,6 @@ def resolve(section: str, take: str | None, source: str | None, as_json: bool) -
             text = file_text(source)
         else:
             text = _settled_by_hand(clash.marked)
-            kept.enter_context(kept_if_refused(app, text))
         show(settled_answer(keeper.resolve(clash=clash, text=text)), as_json)
 
 

@@ -22,7 +22,7 @@ from commonplace.doors.cli.calls import (
     supersedes_option,
     tool_option,
 )
-from commonplace.doors.cli.editor import edited_text
+from commonplace.doors.cli.editor import text_from_editor
 from commonplace.doors.cli.frame import (
     common_options,
     confirm,
@@ -32,7 +32,6 @@ from commonplace.doors.cli.frame import (
     show,
     show_list,
     show_written,
-    text_from_editor,
     text_input,
     yes_option,
 )
@@ -220,10 +219,9 @@ def edit(path: str, text: tuple[str, ...], as_json: bool) -> None:
     """
     with opened(defers_filing=True) as app:
         entry = find_entry(app, path, app.private.journal.read_entry, within=_JOURNAL)
-        with edited_text(app, entry.raw, text) as new:
-            service = app.private.service()
-            answer = edit_entry(service, path=entry.ref, text=new, expected=entry.version)
-        show(answer, as_json)
+        new = text_input(" ".join(text) if text else None, before=entry.raw)
+        service = app.private.service()
+        show(edit_entry(service, path=entry.ref, text=new, expected=entry.version), as_json)
 
 
 @private.command(cls=ShortRefCommand)

@@ -1,0 +1,101 @@
+"""What is written in the user's editor: read when it is saved, and kept where a command fails."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from tests.doors.terminal import facts, on_terminal, run
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+
+HERE = f'"{sys.executable}" -m commonplace'
+
+
+@pytest.fixture
+def in_editor(tmp_path, no_weights):
+    """Run a command whose editor is a shell script; its code, and what the terminal shows."""
+    editor = tmp_path / "editor"
+
+    def run_with(script, *words):
+        editor.write_text(f"#!/bin/sh\n{script}\n")
+        editor.chmod(0o755)
+        code, _, shown = on_terminal(*words, env={"EDITOR": str(editor), "VISUAL": ""})
+        return code, shown
+
+    return run_with
+
+
+def kept(shown):
+    """What was kept of an editor's text, where the terminal says that it is."""
+    path = shown.partition("What you wrote is kept in ")[2].splitlines()[0].rstrip()
+    return Path(path.removesuffix(".")).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "left"),
+    [
+        ("printf 'caf\\351' > \"$1\"", 2, b"caf\xe9"),
+        ("printf 'an hour of work' > \"$1\"; exit 1", 1, b"an hour of work"),
+        ("printf 'an hour of work' > \"$1\"; kill -9 $$", 1, b"an hour of work"),
+        ("printf 'an hour of work' > \"$1\"; kill -2 $PPID; sleep 5", 130, b"an hour of work"),
+    ],
+    ids=["not UTF-8", "the editor fails", "the editor is killed", "Ctrl-C"],
+)
+@pytest.mark.parametrize("words", [("edit", "-1"), ("private", "write"), ("chronicle", "add")])
+def test_what_was_saved_is_kept_where_it_cannot_be_taken(in_editor, script, code, left, words):
+    """An editor's file lies in a folder for temporary files, and is gone when the command ends."""
+    run("log", "left the harbour")
+    ended, shown = in_editor(script, *words)
+    assert (ended, kept(shown)) == (code, left)
+    assert facts("last")["text"] == "left the harbour"
+
+
+@pytest.mark.parametrize(
+    ("words", "most"), [(("private", "write"), "10 MB"), (("chronicle", "add"), "")], ids=" ".join
+)
+def test_a_new_entry_that_is_refused_is_kept(in_editor, words, most):
+    """As an edit is: it was written nowhere else."""
+    code, shown = in_editor("head -c 11000000 /dev/zero | tr '\\0' x > \"$1\"", *words)
+    assert (code, most in shown) == (2, True)
+    assert kept(shown) == b"x" * 11_000_000
+
+
+@pytest.mark.parametrize("text", ["owner = [", "# my notes\nownr = 1"])
+def test_settings_that_are_refused_are_kept(in_editor, text):
+    """The file stays as it was, and nobody types the new one twice."""
+    run("config", "set", "owner", "ann")
+    code, shown = in_editor(f"printf '{text}' > \"$1\"", "config", "edit")
+    assert (code, kept(shown).decode()) == (2, text)
+    assert run("config", "get", "owner").stdout == "ann\n"
+
+
+def test_what_another_process_set_while_settings_are_edited_stays(in_editor):
+    """Both are the user's: the newer one is in the file, the other is kept beside."""
+    other = f"{HERE} config set owner bob < /dev/null > /dev/null"
+    code, shown = in_editor(f'printf \'owner = "ann"\' > "$1"; {other}', "config", "edit")
+    assert (code, "has changed" in shown) == (4, True)
+    assert kept(shown) == b'owner = "ann"'
+    assert run("config", "get", "owner").stdout == "bob\n"
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe", None], ids=["not UTF-8", "a folder"])
+def test_settings_that_cannot_be_read_are_named(in_editor, damage):
+    """The editor is not opened on what would be half a file."""
+    file = Path(run("config", "path").stdout.strip())
+    file.parent.mkdir(parents=True)
+    file.mkdir() if damage is None else file.write_bytes(damage)
+    code, shown = in_editor('touch "$1"', "config", "edit")
+    assert (code, "config.toml" in shown, "Internal" in shown) == (2, True, False)
+
+
+@pytest.mark.parametrize("editor", ["/nowhere/vim", "vim '"], ids=["missing", "unclosed quote"])
+def test_an_editor_that_cannot_run_is_named(editor):
+    """With what to do about it."""
+    code, _, shown = on_terminal("private", "write", env={"EDITOR": editor, "VISUAL": ""})
+    assert code == 1
+    assert editor in shown
+    assert "Set EDITOR" in shown
+    assert "What you wrote" not in shown
