@@ -25,6 +25,7 @@ _COLLECTED_AT = 50_000
 
 def main() -> None:
     """Run the command line; `mcp` answers what it can before anything of it is imported."""
+    _open_closed_streams()
     taken = None
     command = sys.argv[1:2]
     if command in (["mcp"], ["serve"]):
@@ -43,6 +44,18 @@ def main() -> None:
     from commonplace.doors.cli import main as command_line
 
     command_line(obj=taken)
+
+
+def _open_closed_streams() -> None:
+    """Lead a standard stream that the caller closed to nowhere, before a database has its number.
+
+    What is written to the stream, by a child process say, would go into that file.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            mode = "w" if number else "r"
+            setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: SIM115  stays open
 
 
 def _collect_rarely() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +12,7 @@ import pytest
 
 from commonplace.config.settings import unset_setting, user_file, write_setting
 from commonplace.core.errors import Invalid
+from commonplace.core.files import temp_beside
 from commonplace.core.toml import parse_toml
 
 VALUES = {
@@ -54,3 +58,15 @@ def test_unsetting_makes_no_folder():
     """Where there is no file, there is nothing to take out."""
     assert unset_setting("owner", user_file()) is False
     assert not user_file().parent.exists()
+
+
+def test_what_a_killed_command_left_beside_the_file_is_removed():
+    """A temporary file of a process that is gone, at the next write."""
+    write_setting("owner", "ann", user_file())
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    temp = temp_beside(user_file())
+    left = temp.with_name(temp.name.replace(f".{os.getpid()}-", f".{dead.pid}-"))
+    left.write_text("owner")
+    write_setting("owner", "bob", user_file())
+    assert [each.name for each in user_file().parent.iterdir()] == ["config.toml"]

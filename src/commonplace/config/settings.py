@@ -24,7 +24,14 @@ from commonplace.config.values import (
     unknown,
 )
 from commonplace.core.errors import Conflict, Invalid
-from commonplace.core.files import locked, make_folder, may_exist, replace_file, translated
+from commonplace.core.files import (
+    locked,
+    make_folder,
+    may_exist,
+    remove_leftovers,
+    replace_file,
+    translated,
+)
 from commonplace.core.projects import HERE, PROJECT_FILE, project_of
 from commonplace.core.text import nearest
 from commonplace.core.toml import parse_toml
@@ -215,6 +222,7 @@ def _rewriting(file: Path) -> Iterator[Path]:
     make_folder(target.parent)
     with locked(target.parent):
         yield target
+    remove_leftovers(target.parent)  # of commands that were killed here
 
 
 def parse_setting(

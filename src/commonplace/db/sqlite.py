@@ -38,7 +38,7 @@ _REFUSED = {
     sqlite3.SQLITE_TOOBIG: ("cannot hold a value that large", "Store less at once."),
     sqlite3.SQLITE_IOERR: (
         "cannot be read or written: the disk reports an error",
-        "Check the disk.",
+        "Check whether the disk is full or damaged.",
     ),
     sqlite3.SQLITE_NOMEM: (
         "cannot be used: memory has run out",

@@ -119,3 +119,13 @@ def test_what_cannot_be_ends_with_its_code(words, code):
     done = run("memory", *words)
     assert done.exit_code == code, done.output
     assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    "words", [("memory", "delete", "todo", "\udcff", "--yes"), ("open", "memory:todo/\udcff")]
+)
+def test_an_id_that_is_not_utf8_is_not_found(words, no_weights):
+    """A database cannot be asked for it; it is named as what it is, no internal error."""
+    run("memory", "save", "todo", "buy milk")
+    done = run(*words)
+    assert (done.exit_code, "No todo" in done.stderr) == (3, True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
+from commonplace.core.files import make_folder, translated, write_new
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,7 +90,7 @@ def _temporary(content: bytes, extension: str) -> Iterator[Path]:
     descriptor, name = tempfile.mkstemp(prefix="editor-", suffix=extension)
     path = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with translated(path), os.fdopen(descriptor, "wb") as file:
             file.write(content)
         made = path.stat()
         os.utime(path, (made.st_atime, made.st_mtime - _MTIME_STEP_S))
@@ -114,7 +115,6 @@ def _keep_saved(path: Path, before: str, opened_at: int) -> bytes | None:
 def _draft(home: Path, content: bytes, extension: str) -> Path:
     """The new file that holds a text now. Raises: Unavailable, Denied, Invalid."""
     from commonplace.core.clock import utc_now
-    from commonplace.core.files import make_folder, write_new
 
     folder = home / "drafts"
     make_folder(folder)

@@ -6,6 +6,7 @@ Never imports what a command needs before that command is called, and never prin
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 FAILURE = 1
 USAGE = 2
 _EXIT_CODES = {"invalid": USAGE, "not_found": 3, "conflict": 4}
+_SHOWN = 1_000
+"""So much is shown of the beginning and of the end of a longer error."""
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _EXPIRES = "commonplace.expires"
 _FLAGS = "commonplace.flags"
 _FORM = "commonplace.form"
@@ -149,6 +153,8 @@ def _exit_code(run: Callable[[], Any], *, as_json: bool) -> int:
     except CommonplaceError as exc:
         return complain(exc, as_json=as_json)
     except Exception as exc:  # noqa: BLE001  the last line of a door: logged, shown as internal error
+        if refused := _refused_by_system(exc):
+            return complain(refused, as_json=as_json)
         from commonplace.doors.logs import log_failure
 
         file = log_failure(exc)
@@ -161,7 +167,10 @@ def complain(error: CommonplaceError, *, as_json: bool) -> int:
     """Say an error on stderr, as a last line of JSON too where asked; its exit code."""
     from commonplace.doors.cli.terminal_width import wrapped
 
-    _write(sys.stderr, wrapped(f"Error: {error}", sys.stderr))
+    text = str(error)
+    if len(text) > 2 * _SHOWN:  # it names a value; the next step is at the end
+        text = f"{text[:_SHOWN]} … {text[-_SHOWN:]}"
+    _write(sys.stderr, wrapped(f"Error: {text}", sys.stderr))
     if as_json:
         _write(sys.stderr, json.dumps(error.facts, ensure_ascii=False))
     return _EXIT_CODES.get(error.code, FAILURE)
@@ -200,6 +209,27 @@ def _names_below(ctx: click.Context, exc: click.UsageError) -> str:
     from commonplace.tools.answers import either
 
     return f"Use {either(names)}."
+
+
+def _refused_by_system(exc: Exception) -> Unavailable | None:
+    """The error for output, or temporary files, that no disk takes; None for anything else.
+
+    What is refused elsewhere has a name, or was translated into one of our errors.
+    """
+    if not isinstance(exc, OSError) or exc.filename:
+        return None
+    if isinstance(exc, FileNotFoundError) and "temporary directory" in str(exc):
+        return Unavailable(
+            "There is no folder for temporary files that can be written to.",
+            hint="Free some space, or set TMPDIR to a folder of yours.",
+        )
+    if exc.errno not in _NO_SPACE:
+        return None
+    _reader_left()  # else Python would try once more at exit
+    return Unavailable(
+        f"The output cannot be written: {os.strerror(exc.errno)}.",
+        hint="Free some space, or write it elsewhere.",
+    )
 
 
 def _reader_left() -> int:

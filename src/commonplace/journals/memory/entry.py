@@ -86,7 +86,7 @@ def parse_kind(text: str) -> Kind:
 
 def parse_ref(ref: str) -> tuple[Kind, str]:
     """The kind and id that an address names. Raises: Invalid."""
-    kind, slash, ref_id = ref.removeprefix(f"{JOURNAL}:").partition("/")
+    kind, slash, ref_id = well_formed(ref).removeprefix(f"{JOURNAL}:").partition("/")
     if not ref.startswith(f"{JOURNAL}:") or not slash or not ref_id:
         raise Invalid(
             f"Invalid ref: {opening(ref, 100)!r}.", hint=f"Use one like {JOURNAL}:todo/<id>."
@@ -99,7 +99,7 @@ def parse_id(kind: Kind, text: str) -> str:
 
     Raises: Invalid for an address of another kind.
     """
-    text = text.strip()
+    text = well_formed(text.strip())
     if not text.startswith(f"{JOURNAL}:"):
         return text
     named, ref_id = parse_ref(text)
