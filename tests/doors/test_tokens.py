@@ -123,7 +123,11 @@ def test_scopes_that_are_none(tokens, scopes):
         tokens.create("ann", scopes=scopes)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"version": 2, "tokens": []}', '{"version"'])
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"version": 2, "tokens": []}', '{"version"', "[" * 200_000],
+    ids=range(6),
+)
 def test_a_damaged_file_lets_nobody_in(tokens, tmp_path, content):
     """Least of all without a token."""
     tokens.create("ann")

@@ -32,7 +32,7 @@ def read_times(path: str) -> dict[str, float]:
         return {str(ref): float(at) for ref, at in found.items()}
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (TypeError, AttributeError) as exc:
+    except (TypeError, AttributeError, RecursionError) as exc:
         raise ValueError(path) from exc
 
 

@@ -240,7 +240,7 @@ class TokenFile:
             if document["version"] != _FORMAT:
                 raise _unreadable(self._path, "It is of a newer version.")
             return {token.id: token for token in map(_token_of, document["tokens"])}
-        except (ValueError, KeyError, TypeError, AttributeError, Invalid) as exc:
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError, Invalid) as exc:
             raise _unreadable(self._path, "It is damaged.") from exc
 
     def _write(self, tokens: Sequence[Token]) -> None:

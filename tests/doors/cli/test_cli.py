@@ -67,6 +67,8 @@ def tried(what, as_json):
     match what:
         case "crash":
             raise ZeroDivisionError("dear diary")
+        case "cut off":
+            raise EOFError("dear diary")
         case "interrupt":
             raise KeyboardInterrupt
         case "abort":
@@ -214,11 +216,14 @@ def test_no_command_shows_the_help():
     assert "Error" not in done.output
 
 
-def test_a_crash_is_an_internal_error(tmp_path):
+@pytest.mark.parametrize("what", ["crash", "cut off"])
+def test_a_crash_is_an_internal_error(what):
     """No traceback on the terminal, and without a log a hint how to get one."""
-    done = attempt("crash")
+    done = attempt(what)
     assert done.exit_code == 1
-    assert done.stderr == "Error: Internal error. Set COMMONPLACE_LOG to a file to see where.\n"
+    assert (
+        done.stderr.strip() == "Error: Internal error. Set COMMONPLACE_LOG to a file to see where."
+    )
 
 
 def test_a_crash_is_logged(tmp_path):

@@ -129,3 +129,9 @@ def test_an_id_that_is_not_utf8_is_not_found(words, no_weights):
     run("memory", "save", "todo", "buy milk")
     done = run(*words)
     assert (done.exit_code, "No todo" in done.stderr) == (3, True)
+
+
+def test_flags_that_are_nested_too_deeply_are_not_json(no_weights):
+    """Python's parser gives up on them in another way."""
+    done = run("memory", "save", "preference", "--flags", "[" * 20_000)
+    assert (done.exit_code, "Invalid --flags: it is not JSON" in done.stderr) == (2, True)

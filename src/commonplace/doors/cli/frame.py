@@ -147,20 +147,27 @@ def _exit_code(run: Callable[[], Any], *, as_json: bool) -> int:
     except BrokenPipeError:
         return _reader_left()
     except (click.Abort, KeyboardInterrupt) as exc:
+        if isinstance(exc.__cause__, EOFError):  # click's way with any; its prompts hide theirs
+            return _unexpected(exc.__cause__, as_json=as_json)
         ended = INTERRUPTED if isinstance(exc.__cause__ or exc, KeyboardInterrupt) else FAILURE
     except click.ClickException as exc:
         return _complain_usage(exc, as_json=as_json)
     except CommonplaceError as exc:
         return complain(exc, as_json=as_json)
     except Exception as exc:  # noqa: BLE001  the last line of a door: logged, shown as internal error
-        if refused := _refused_by_system(exc):
-            return complain(refused, as_json=as_json)
-        from commonplace.doors.logs import log_failure
-
-        file = log_failure(exc)
-        hint = f"Look into {file}." if file else "Set COMMONPLACE_LOG to a file to see where."
-        return complain(Internal("Internal error.", hint=hint), as_json=as_json)
+        return _unexpected(exc, as_json=as_json)
     return ended if type(ended) is int else 0
+
+
+def _unexpected(exc: Exception, *, as_json: bool) -> int:
+    """Explain what is not ours as far as that is possible; the rest is logged."""
+    if refused := _refused_by_system(exc):
+        return complain(refused, as_json=as_json)
+    from commonplace.doors.logs import log_failure
+
+    file = log_failure(exc)
+    hint = f"Look into {file}." if file else "Set COMMONPLACE_LOG to a file to see where."
+    return complain(Internal("Internal error.", hint=hint), as_json=as_json)
 
 
 def complain(error: CommonplaceError, *, as_json: bool) -> int:

@@ -147,9 +147,9 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
     if given["flags"] is not None:
         try:
             given["flags"] = json.loads(given["flags"])
-        except ValueError as exc:
+        except (ValueError, RecursionError) as exc:
             raise Invalid(
-                "Invalid --flags: no JSON.", hint='Use one like {"tone": "calm"}.'
+                "Invalid --flags: it is not JSON.", hint='Use one like {"tone": "calm"}.'
             ) from exc
     if expires_at() is not None and _is_others(user):
         raise Invalid(

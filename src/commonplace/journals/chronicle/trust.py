@@ -99,5 +99,5 @@ class TrustedLogs:
                 content=str(found["content"]),
                 allowed=found["allowed"] is True,
             )
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, RecursionError, KeyError, TypeError):
             return None
