@@ -77,7 +77,7 @@ def on_terminal(*words, typed="", env=None, out=subprocess.PIPE):
             stdin=terminal,
             stdout=out or terminal,
             stderr=terminal,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, "TERM": "xterm-256color", **(env or {})},
         )
         os.write(primary, typed.encode())
         printed = process.communicate()[0] or b""

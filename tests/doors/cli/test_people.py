@@ -59,11 +59,13 @@ def test_one_line_and_all_of_it():
     assert lines[1:] == ["private:1", "one", "two"]
 
 
-def test_words_of_the_question_are_marked(monkeypatch):
-    """In colour, unless NO_COLOR is set; the journal too."""
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_words_of_the_question_are_marked(name, value, monkeypatch):
+    """In colour, unless NO_COLOR is set or the terminal is dumb; the journal too."""
+    monkeypatch.setenv("TERM", "xterm")
     (line,) = shown("a quiet harbour", about="harbours")
     assert click.style("harbour", bold=True, underline=True) in line
-    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv(name, value)
     (line,) = shown("a quiet harbour", about="harbours")
     assert "\x1b" not in line
 

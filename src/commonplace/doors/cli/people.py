@@ -118,8 +118,8 @@ def print_list(text: str) -> None:
 
 
 def is_coloured() -> bool:
-    """Whether colours are wanted: on a terminal, unless NO_COLOR is set (no-color.org)."""
-    return not os.environ.get("NO_COLOR")
+    """Whether colours are wanted: unless NO_COLOR is set (no-color.org) or the terminal is dumb."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _head(shaped: Mapping[str, Any], look: ListLook) -> Iterator[str]:
