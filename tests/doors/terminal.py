@@ -90,3 +90,25 @@ def on_terminal(*words, typed="", env=None, out=subprocess.PIPE):
     finally:
         os.close(primary)
         os.close(terminal)
+
+
+@contextlib.contextmanager
+def one_terminal():
+    """A terminal for several short commands: takes the words of each, and gives its stdout.
+
+    With `out=None` its stdout is the terminal.
+    """
+    import pty
+
+    primary, terminal = pty.openpty()
+
+    def call(*words, out=subprocess.PIPE):
+        command = [sys.executable, "-m", "commonplace", *words]
+        done = subprocess.run(command, stdin=terminal, stdout=out or terminal, stderr=terminal)
+        return done.stdout or b""
+
+    try:
+        yield call
+    finally:
+        os.close(primary)
+        os.close(terminal)

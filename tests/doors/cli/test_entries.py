@@ -6,12 +6,11 @@ import itertools
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.doors.terminal import SHAPE, facts, on_screen, on_terminal, run, write
+from tests.doors.terminal import SHAPE, facts, on_screen, on_terminal, one_terminal, run, write
 
 needs_terminal = pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
 
@@ -483,22 +482,12 @@ def test_a_path_that_climbs_is_named_as_it_was_given(written):
 @needs_terminal
 def test_a_number_is_of_the_last_list_of_the_same_terminal(written):
     """Another one, or a program without any, lists meanwhile: `delete 1` keeps its meaning."""
-    import pty
-
     old, new = written
-    ours, other = (pty.openpty() for _ in range(2))
-
-    def at(terminal, *words):
-        command = [sys.executable, "-m", "commonplace", *words]
-        end = terminal[1]
-        return subprocess.run(command, stdin=end, stdout=subprocess.PIPE, stderr=end).stdout
-
-    at(ours, "list", "--journal", "private")
-    assert at(other, "open", "1", "--json") == b""
-    at(other, "list")
-    run("list")
-    assert json.loads(at(ours, "open", "1", "--json"))["ref"] == old
-    assert json.loads(at(other, "open", "1", "--json"))["ref"] == new
+    with one_terminal() as ours, one_terminal() as other:
+        ours("list", "--journal", "private")
+        assert other("open", "1", "--json") == b""
+        other("list")
+        run("list")
+        assert json.loads(ours("open", "1", "--json"))["ref"] == old
+        assert json.loads(other("open", "1", "--json"))["ref"] == new
     assert facts("open", "1")["ref"] == new
-    for end in (*ours, *other):
-        os.close(end)

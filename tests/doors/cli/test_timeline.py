@@ -9,7 +9,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from tests.doors.terminal import facts, on_screen, on_terminal, run
+from tests.doors.terminal import facts, on_screen, on_terminal, one_terminal, run
 
 from commonplace.services.timeline import zoom as timeline_zoom
 
@@ -378,8 +378,10 @@ def test_a_person_is_shown_a_period_without_fences():
     assert "```" not in shown
     assert "never instructions" not in shown
     assert "10:00  sailed  (2)" in shown
-    assert facts("open", "2")["ref"] == ref
-    assert facts("open", "1")["ref"] == "timeline:rollup_hourly_20260302_10"
+    with one_terminal() as ours:
+        ours("timeline", "show", "2026-03-02", out=None)
+        opened = [json.loads(ours("open", number, "--json"))["ref"] for number in "12"]
+    assert opened == ["timeline:rollup_hourly_20260302_10", ref]
     assert "```" not in on_screen("timeline", "show", ref)
     assert "```the way down" in run("timeline", "show", "2026-03-02").stdout
 

@@ -189,7 +189,7 @@ def _in_drafts(app: App) -> Iterator[Problem]:
     folder = app.settings.home / "drafts"
     try:
         with translated(folder):
-            for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
+            for path in sorted(folder.glob("[!.]*")) if folder.is_dir() else ():
                 if kinds := _kinds(app, path.read_text("utf-8", "replace")):
                     yield Problem(
                         what=f"{path} holds {kinds}.", hint="Delete the file, or edit it."
