@@ -367,6 +367,7 @@ class EditableText(Struct, frozen=True, kw_only=True):
         supersedes: The ref of the entry whose place it took; empty for none.
         written: When it was written down; of use where it took a place.
         has_expired: Whether nothing shows it any more, though its journal still holds it.
+        words: What it says, where `text` begins with more, such as a frontmatter; else empty.
     """
 
     ref: str
@@ -376,6 +377,7 @@ class EditableText(Struct, frozen=True, kw_only=True):
     supersedes: str = ""
     written: datetime | None = None
     has_expired: bool = False
+    words: str = ""
 
 
 class Amendment(Struct, frozen=True, kw_only=True):

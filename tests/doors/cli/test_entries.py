@@ -181,14 +181,40 @@ def test_any_entry_is_deleted_once_it_is_confirmed(written):
         ("delete", new),
         ("private", "delete", old),
         ("chronicle", "delete", new),
-        ("timeline", "delete", "timeline:x"),
-        ("memory", "delete", "todo", "x"),
+        ("timeline", "delete", facts("timeline", "add", "moored")["ref"]),
+        ("memory", "delete", "todo", facts("memory", "save", "todo", "row")["ref"]),
     ):
         done = run(*command)
         assert done.exit_code == 2
         assert "Refusing to delete without confirmation. Pass --yes." in done.stderr
-    assert facts("delete", "-1", "--yes")["ref"] == new
-    assert listed("list") == [old]
+    assert facts("delete", new, "--yes")["ref"] == new
+    assert new not in listed("list")
+
+
+@needs_terminal
+@pytest.mark.parametrize(
+    "command", [("delete",), ("timeline", "delete"), ("memory", "delete", "todo")], ids=" ".join
+)
+def test_nobody_is_asked_about_what_is_not_there(written, command):
+    """It is looked up before the question."""
+    code, _, shown = on_terminal(*command, "nonsense", typed="n\n")
+    assert (code, "for good?" in shown) == (3, False)
+
+
+@needs_terminal
+def test_each_deletion_shows_the_words_that_would_go(written):
+    """Those of a private entry begin behind its frontmatter."""
+    old, _ = written
+    todo = facts("memory", "save", "todo", "row", "ashore")["ref"]
+    moored = facts("timeline", "add", "moored", "at", "last")["ref"]
+    for command, words in (
+        (("delete", old), "a quiet harbour"),
+        (("timeline", "delete", moored), "moored at last"),
+        (("memory", "delete", "todo", todo), "row ashore"),
+    ):
+        _, _, shown = on_terminal(*command, typed="n\n")
+        assert words in shown.partition("for good?")[0]
+        assert "timestamp:" not in shown
 
 
 @needs_terminal

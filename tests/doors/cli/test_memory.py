@@ -108,7 +108,7 @@ def test_words_are_the_text_of_what_is_saved():
         (("save", "todo", "--title", "x", "--user", "a\nb"), 2),
         (("save", "todo", "--title", "x", "--user", ""), 2),
         (("search", "x", "--top-k", "101"), 2),
-        (("delete", "todo", "none"), 2),
+        (("delete", "todo", "none"), 3),
         (("delete", "todo", "none", "--yes"), 3),
         (("save", "todo", "--title", "x", "--ref", "none"), 3),
         (("search", "!?"), 1),
@@ -135,3 +135,12 @@ def test_flags_that_are_nested_too_deeply_are_not_json(no_weights):
     """Python's parser gives up on them in another way."""
     done = run("memory", "save", "preference", "--flags", "[" * 20_000)
     assert (done.exit_code, "Invalid --flags: it is not JSON" in done.stderr) == (2, True)
+
+
+def test_a_listed_preference_says_what_it_is():
+    """Its names and values, as `commonplace list` shows them."""
+    run("memory", "save", "preference", "--language", "German")
+    (line,) = run("memory", "list", "preference").stdout.splitlines()
+    assert line.endswith("  language=German")
+    (item,) = facts("memory", "list", "preference")["items"]
+    assert item["text"] == "language=German"

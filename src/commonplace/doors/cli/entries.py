@@ -109,7 +109,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
     with opened() as app:
         service = app.amend.service()
         entry = find_entry(app, ref, service.read_text)
-        confirm(f"Delete {entry.ref} for good?", yes=yes, text=entry.text)
+        confirm(f"Delete {entry.ref} for good?", yes=yes, text=entry.words or entry.text)
         show(_answer(service.delete(entry.ref, expected=entry.version)), as_json)
 
 

@@ -267,10 +267,11 @@ def delete(kind: str, ref: str, user: str | None, yes: bool, as_json: bool) -> N
     """
     with opened() as app:
         ref = _record_ref(app, kind, ref, user)
-        confirm(f"Delete {kind} {ref} for good?", yes=yes)
         with _service(app, user) as tools:
+            record = look_up(ref, lambda each: tools.find(kind, each))
+            confirm(f"Delete {record.ref} for good?", yes=yes, text=record.text)
             tool = tools.write_toolset.tool("memory_delete")
-            show(look_up(ref, lambda each: tool.call({"kind": kind, "ref": each})), as_json)
+            show(tool.call({"kind": kind, "ref": record.ref}), as_json)
 
 
 @memory.command()

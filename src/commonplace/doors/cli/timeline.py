@@ -291,8 +291,9 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
     """
     with opened() as app:
         ref = whole_ref(app, ref, within=_WRITTEN)
-        confirm(f"Delete {ref} for good?", yes=yes)
         keeper = app.timeline_keeping()
+        entry = look_up(ref, keeper.find_deletable)
+        confirm(f"Delete {ref} for good?", yes=yes, text=entry.content if entry else "")
         show(deleted_answer(*look_up(ref, lambda each: keeper.delete(ref=each))), as_json)
 
 

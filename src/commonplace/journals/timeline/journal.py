@@ -211,6 +211,11 @@ class TimelineJournal:
             )
         raise NotFound(f"No entry {shown!r}.", hint="Use an id as a search or a list has shown it.")
 
+    def is_gone(self, entry_id: str) -> bool:
+        """Whether there was an entry with this id that expired or was deleted."""
+        packed = pack_id(well_formed(entry_id))
+        return bool(self.database.ask("find_tombstone", id=packed))
+
     def find(self, entry_id: str) -> TimelineEntry | None:
         """The entry with an id, as `read` gives it; None where there is none."""
         with self.database.reading() as conn:

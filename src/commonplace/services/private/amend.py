@@ -32,6 +32,7 @@ class PrivateAmender(Struct, frozen=True):
             version=entry.version,
             supersedes=entry.supersedes,
             written=entry.written or entry.at,
+            words=entry.text,
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:

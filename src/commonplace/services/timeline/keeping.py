@@ -282,6 +282,15 @@ class TimelineKeeping:
         service.filing().refresh(1.0)
         return Rebuilt(interval=interval, made=made)
 
+    def find_deletable(self, ref: str) -> TimelineEntry | None:
+        """The entry under a ref or an id; None for one that is gone, which summaries may quote.
+
+        Raises: NotFound where there never was one; Invalid, Unavailable.
+        """
+        journal = self._service().journal
+        made_id = ref.strip().removeprefix(f"{JOURNAL}:")
+        return None if journal.is_gone(made_id) else journal.read(made_id)
+
     def delete(self, *, ref: str) -> tuple[Deleted, tuple[str, ...]]:
         """Delete an entry for good, and its text from every rollup, index and vector.
 

@@ -150,7 +150,7 @@ def record_facts(record: Record) -> dict[str, Any]:
             facts |= {"text": _shown(record.text)}
         case Preferences():
             flags = render_flags(record.flags)
-            facts |= {"language": visible(record.language)}
+            facts |= {"text": _shown(record.text), "language": visible(record.language)}
             facts |= {"religion": None if record.religion is None else visible(record.religion)}
             facts |= {"flags": dict(record.flags) if len(flags) <= _LISTED else _shown(flags)}
         case _:

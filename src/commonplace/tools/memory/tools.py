@@ -21,7 +21,7 @@ from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.journals.memory.records import Kind
+    from commonplace.journals.memory.records import Kind, Record
     from commonplace.services.memory.service import MemoryService
 
 KindAsked: TypeAlias = Literal["message", "journal", "todo", "preference", "gratitude"]
@@ -198,6 +198,10 @@ class MemoryTools:
         service = self._service()
         listed = service.list_records(kind, limit=limit, cursor=cursor.strip())
         return list_answer(listed, kind, service.zone)
+
+    def find(self, kind: Kind, ref: str) -> Record:
+        """What a deletion would take, for people; see `MemoryService.find`."""
+        return self._service().find(kind, ref)
 
     def stats(self) -> Answer:
         """How much is kept and can be found; for people, no model is offered it."""
