@@ -394,7 +394,7 @@ def test_a_databases_address_is_in_no_text_of_the_settings(home, project):
     [
         ("onwer = 'a'", "Did you mean owner"),
         ("[private]\npth = 'a'", "Did you mean private.path"),
-        ("private = 'a'", "Unknown: the key 'private'"),
+        ("private = 'a'", "The key 'private'"),
         ("[owner]\nx = 1", "is not a text"),
         ("owner = 3", "is not a text"),
         ("owner = ''", "is empty"),

@@ -181,8 +181,10 @@ def write_settings(text: str, file: Path, *, before: str, cwd: Path, home: Path 
         Invalid: It is not TOML, a key is unknown, or a value does not parse.
         Conflict: Another process has changed the file since.
     """
-    for key, value in _flat_keys(parse_toml(text, name=str(file)), file).items():
-        setting = _setting(key, str(file))
+    name = f"What was written for {file}"
+    new = parse_toml(text, name=name, hint="Correct it, then try again.")
+    for key, value in _flat_keys(new, file).items():
+        setting = _setting(key, f"the setting {key!r}")
         setting.parse(value, Place(f"{key} in {file}", cwd, home, TOOLSETS, typed=True))
     with _rewriting(file) as target:
         if read_user_file(target) != before:
@@ -283,7 +285,7 @@ def unknown_setting(named: str, key: str) -> Invalid:
     """The error for a key that no setting has; the nearest one is proposed."""
     near = nearest(key, [setting.key for setting in SETTINGS])
     hint = f"Did you mean {near}?" if near else "See `commonplace config show`."
-    return Invalid(f"Unknown: {named}.", hint=hint)
+    return Invalid(f"{named[:1].upper()}{named[1:]} is unknown.", hint=hint)
 
 
 def _parsed(setting: Setting, layer: _Layer, home: Path | None, toolsets: Sequence[str]) -> object:

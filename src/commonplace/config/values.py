@@ -60,7 +60,7 @@ def unknown(named: str, name: str, known: list[str]) -> Invalid:
     """The error for a name that is none of these; the nearest one is proposed."""
     near = nearest(name, known)
     hint = f"Did you mean {near}?" if near else f"Use one of {', '.join(known)}."
-    return Invalid(f"Unknown: {named}.", hint=hint)
+    return Invalid(f"{named[:1].upper()}{named[1:]} is unknown.", hint=hint)
 
 
 def embed_model(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:

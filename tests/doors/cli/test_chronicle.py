@@ -148,7 +148,9 @@ def test_log_takes_a_given_time():
 
 def test_list_looks_as_every_list():
     """A line an entry, date first, with its whole ref off a terminal; `open` takes its number."""
-    assert run("chronicle", "list").stdout == "No entries found matching criteria.\n"
+    empty = "Nothing is logged yet. Log what you do: `commonplace log …`.\n"
+    assert run("chronicle", "list").stdout == empty
+    assert run("log", "-n", "3").stdout == empty
     one = add("first line\nand second", "--at", "2026-03-02 09:30", "-t", "a", "-t", "b")
     two = add("later 港", "--at", "2026-03-03 10:00")
     assert run("chronicle", "list").stdout.splitlines() == [

@@ -522,3 +522,26 @@ def test_a_long_error_is_broken_at_words():
     assert len(lines) > 1
     assert max(map(len, lines)) <= 40
     assert " ".join(lines) == run(*words).stderr.strip()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("list", "-n", "0"), "0. Use 1 to 1000."),
+        (("list", "-n", "x"), "x. Use 1 to 1000."),
+        (("last", "0"), "Invalid value for COUNT: 0. Use 1 to 1000."),
+    ],
+)
+def test_a_number_out_of_bounds_is_answered_in_words(words, says):
+    """As tools say it, without a formula."""
+    done = run(*words)
+    assert done.exit_code == 2
+    assert says in " ".join(done.stderr.split())
+    assert "<=" not in run("list", "--help").stdout
+
+
+@pytest.mark.parametrize("words", [("log", "-t"), ("chronicle", "add", "x", "-t")], ids=" ".join)
+def test_an_option_without_its_value_leads_to_the_help_of_its_command(words):
+    """Not to the list of all commands."""
+    command = " ".join(word for word in words[:-1] if word != "x")
+    assert f"Try 'commonplace {command} --help'." in " ".join(run(*words).stderr.split())

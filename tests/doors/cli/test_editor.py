@@ -97,5 +97,5 @@ def test_an_editor_that_cannot_run_is_named(editor):
     code, _, shown = on_terminal("private", "write", env={"EDITOR": editor, "VISUAL": ""})
     assert code == 1
     assert editor in shown
-    assert "Set EDITOR" in shown
+    assert "name another in EDITOR" in " ".join(shown.split())
     assert "What you wrote" not in shown

@@ -94,7 +94,9 @@ def test_summaries_are_not_listed_among_what_they_repeat(no_weights):
 
 def test_a_new_home_says_how_to_begin():
     """Not that its newest entry has another number."""
-    assert run("list").stdout == "No entries found.\n"
+    begin = "There are no entries yet. Log what you do: `commonplace log …`.\n"
+    assert run("list").stdout == begin
+    assert run("list", "yesterday").stdout.startswith("No entries of 20")
     assert run("last").stderr.startswith("Error: There are no entries yet. Log what you do:")
     done = run("open", "3")
     assert done.stderr.startswith("Error: No list was shown in this terminal yet, so there is no")
@@ -306,6 +308,22 @@ def test_settings_are_edited_in_an_editor(tmp_path, left, code, owner):
 
 
 @needs_terminal
+@pytest.mark.parametrize("command", [("private", "write"), ("config", "edit")], ids=" ".join)
+@pytest.mark.parametrize(
+    ("editor", "shown"),
+    [
+        ("/nowhere/at-all", "The editor /nowhere/at-all cannot be started. Try again, or name another"),
+        ("false", "The editor false ended with an error. Try again, or name another"),
+    ],
+)
+def test_an_editor_that_fails_is_named(command, editor, shown):
+    """With what to do, and without an errno."""
+    code, _, terminal = on_terminal(*command, env={"EDITOR": editor})
+    said = " ".join(terminal.split())
+    assert (code, shown in said, "Errno" in said) == (1, True, False)
+
+
+@needs_terminal
 @pytest.mark.parametrize(
     ("script", "shown"),
     [('rm "$1"', "Nothing was changed"), ("printf '\\377' > \"$1\"", "not UTF-8")],
@@ -387,7 +405,35 @@ def test_log_offers_no_cursor_since_it_takes_none(no_weights):
     code, out, _ = on_terminal("log")
     assert code == 0
     assert "--cursor" not in out
-    assert out.endswith("newest 20. `commonplace chronicle list -n 100` lists more.\n")
+    assert out.endswith("newest 20. `commonplace log -n 100` shows more.\n")
+    assert on_terminal("log", "-n", "3")[1].count("step") == 3
+
+
+@needs_terminal
+def test_log_without_words_shows_what_has_a_tag(written):
+    """Not the whole log, as if no tag had been given."""
+    facts("log", "painted the pier")
+    assert len(on_terminal("log")[1].splitlines()) == 2
+    (line,) = on_terminal("log", "-t", "sea")[1].splitlines()
+    assert line.endswith("left the harbour #sea")
+
+
+@needs_terminal
+@pytest.mark.parametrize(
+    "option", [("--at", "yesterday"), ("--expires", "tomorrow"), ("--supersedes", "-1")]
+)
+def test_log_without_words_drops_no_option_of_an_entry(written, option):
+    """What was asked of an entry that was never written is an error, and no list."""
+    code, out, shown = on_terminal("log", *option)
+    assert (code, out) == (2, "")
+    assert f"{option[0]} is for an entry, and there are no words to log." in shown
+
+
+def test_log_with_a_limit_shows_the_log(written):
+    """Off a terminal too, and with no words beside it, as git's does."""
+    assert listed("log", "-n", "1") == [written[1]]
+    assert run("log", "-n", "1", "left").exit_code == 2
+    assert "Invalid limit: 0. Use 1 to 100." in run("log", "-n", "0").stderr
 
 
 def test_log_shows_what_was_kept_and_when():

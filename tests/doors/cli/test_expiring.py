@@ -108,7 +108,13 @@ def test_a_time_can_be_given_later_and_taken_back(no_weights):
     first, second = write("a quiet harbour"), facts("log", SECRET)["ref"]
     facts("expire", first, "in", "30", "days")
     facts("expire", "-1", "in 2 days")
-    assert [item["ref"] for item in facts("expire")["items"]] == [second, first]
+    items = facts("expire")["items"]
+    assert [item["ref"] for item in items] == [second, first]
+    # A ref says little: the words that go stand beside it.
+    for item, line in zip(items, run("expire").stdout.splitlines(), strict=True):
+        assert item["text"]
+        assert line == f"{item['expires']}  {item['ref']}  {item['text']}"
+        assert "timestamp:" not in line
     facts("expire", second, "--never")
     let_expire()
     assert [item["ref"] for item in facts("list")["items"]] == [second]

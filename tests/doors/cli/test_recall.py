@@ -162,6 +162,7 @@ def test_status_is_a_table_and_facts(written):
         "private          1        1  2024-04-03 10:00",
         "chronicle        1        1  2024-04-02 09:00",
     ]
+    assert "\nWhat is pending is found by words alone until the encoder is ready.\n" in done.stdout
     assert re.search(r"^Index    \d+\.\d MB$", done.stdout, re.MULTILINE)
     assert "Encoder  minilm-l6-v2, missing: " in done.stdout
     told = facts("status")
@@ -195,6 +196,9 @@ def test_status_of_nothing_is_told(no_weights):
 
 def test_status_with_the_weights_counts_no_entry_twice(monkeypatch):
     """They are found and not loaded; the identity is what vectors bear."""
+    assert "pending" not in run("status").stdout
+    run("log", "painted the pier")
+    assert "is found by words alone until the next search.\n" in run("status").stdout
     told = facts("status")["encoder"]
     assert told["state"] == "ready"
     assert told["identity"].startswith("minilm-l6-v2:384:mean:l2:")

@@ -28,6 +28,7 @@ from commonplace.doors.cli.frame import (
     expires_option,
     explain_option,
     file_text,
+    list_form,
     list_options,
     show,
     show_list,
@@ -36,11 +37,11 @@ from commonplace.doors.cli.frame import (
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting
-from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+from commonplace.doors.cli.short_refs import FIRST_STEP, ShortRefCommand, find_entry
 from commonplace.tools.chronicle.tools import ChronicleTools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from commonplace.app import App
     from commonplace.tools.chronicle.for_people import ChronicleKeeping, Format, Progress
@@ -103,6 +104,23 @@ def writing_options(command: Any) -> Any:
     return command
 
 
+def newest_events(limit: int, tags: Sequence[str] = (), **given: Any) -> Answer:
+    """The log, newest first; where nothing was logged yet, how to begin.
+
+    Args:
+        limit: How many entries at the most.
+        tags: Filters, as `search_entries` takes them.
+        given: Its `since`, `until` and `cursor`.
+    """
+    if tags or given.get("since") or given.get("until"):
+        # A search without words is a list with a filter.
+        return call("search_entries", {**given, "tags": list(tags), "limit": limit})
+    answer = call("list_entries", {"limit": limit, "cursor": given.get("cursor")})
+    if answer.facts["entries"] or given.get("cursor") or list_form() == "model":
+        return answer
+    return Answer(text=f"Nothing is logged yet. {FIRST_STEP}", facts=answer.facts)
+
+
 @click.group()
 def chronicle() -> None:
     """Log what was done, and ask when it was."""
@@ -128,12 +146,7 @@ def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given:
 @list_options
 def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """List what was done, newest first."""
-    if tags or given["since"] or given["until"]:
-        # A search without words is a list with a filter.
-        answer = call("search_entries", {**given, "tags": list(tags), "limit": limit})
-    else:
-        answer = call("list_entries", {"limit": limit, "cursor": given["cursor"]})
-    show_list(answer, as_json)
+    show_list(newest_events(limit, tags, **given), as_json)
 
 
 @chronicle.command(short_help="Find entries by words and meaning, best first.")

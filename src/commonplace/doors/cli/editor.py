@@ -41,10 +41,12 @@ def text_from_editor(before: str, *, extension: str = ".md") -> str | None:
         try:
             click.edit(filename=str(path))
         except click.ClickException as exc:
-            raise _unusable(exc.format_message()) from exc
+            # click says it as `NAME: Editing failed`, with an errno where it did not start.
+            name, _, why = exc.message.partition(": Editing failed")
+            raise _unusable(name, "cannot be started" if why else "ended with an error") from exc
         except ValueError as exc:  # its words cannot be parted
-            command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-            raise _unusable(f"{command}: {exc}") from exc
+            command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+            raise _unusable(command, f"cannot be started: {exc}") from exc
         finally:
             content = _keep_saved(path, before, opened_at)
     if content is None:
@@ -77,10 +79,10 @@ def keep_what_was_saved(ctx: click.Context, home: Callable[[], Path]) -> None:
     click.echo(message, err=True)
 
 
-def _unusable(why: str) -> Unavailable:
+def _unusable(name: str, why: str) -> Unavailable:
     return Unavailable(
-        f"The editor cannot be used: {why.rstrip('.')}.",
-        hint="Set EDITOR to the command of an editor, such as nano.",
+        f"The editor {name} {why.rstrip('.')}.",
+        hint="Try again, or name another in EDITOR, as in `export EDITOR=nano`.",
     )
 
 

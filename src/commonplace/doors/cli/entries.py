@@ -14,6 +14,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened, tool_option
 from commonplace.doors.cli.frame import (
+    NumberBetween,
     common_options,
     confirm,
     list_form,
@@ -25,6 +26,8 @@ from commonplace.doors.cli.frame import (
     yes_option,
 )
 from commonplace.doors.cli.short_refs import (
+    FIRST_STEP,
+    NO_ENTRIES,
     ShortRefCommand,
     find_entry,
     newest_entries,
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "-n",
     "--limit",
-    type=click.IntRange(1, 1000),
+    type=NumberBetween(1, 1000),
     default=20,
     show_default=True,
     help="Maximum number of entries.",
@@ -66,7 +69,7 @@ def list_entries(when: tuple[str, ...], phrase: str | None, as_json: bool, **giv
 
 
 @click.command(short_help="Show the newest entry whole.")
-@click.argument("count", type=click.IntRange(1, 1000), default=1)
+@click.argument("count", type=NumberBetween(1, 1000), default=1)
 @list_options
 def last(count: int, as_json: bool) -> None:
     """Show the newest entry whole, or list the newest COUNT entries of all journals."""
@@ -157,7 +160,8 @@ def _newest(
     else:
         zone = app.settings.timezone
         during = f" of {render_interval(listed.interval, zone)}" if listed.interval else ""
-        said = f"No entries{during} found."
+        is_any = not (when or journals or first or before)
+        said = f"{NO_ENTRIES} {FIRST_STEP}" if is_any else f"No entries{during} found."
     return Answer(text=said, facts=facts)
 
 

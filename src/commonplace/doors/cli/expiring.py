@@ -5,14 +5,22 @@ Decides nothing: `services.forgetting.expiry` keeps the times and forgets what i
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 import click
 
 from commonplace.core.clock import render_instant
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.fence import visible
+from commonplace.core.text import first_words
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import common_options, show
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+
+if TYPE_CHECKING:
+    from commonplace.app import App
 
 
 @click.command(cls=ShortRefCommand, short_help="Set when an entry is forgotten by itself.")
@@ -37,10 +45,12 @@ def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -
         service, zone = app.expiring, app.settings.timezone
         if ref is None:
             listed = [
-                {"ref": each, "expires": render_instant(at, zone)}
+                {"ref": each, "expires": render_instant(at, zone), "text": _words_of(app, each)}
                 for each, at in service.list_expiring()
             ]
-            lines = [f"{each['expires']}  {each['ref']}" for each in listed]
+            lines = [
+                f"{each['expires']}  {each['ref']}  {each['text']}".rstrip() for each in listed
+            ]
             text = "\n".join(lines or ["Nothing expires."])
             show(Answer(text=text, facts={"items": listed}), as_json)
             return
@@ -59,3 +69,11 @@ def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -
         shown = render_instant(at, zone)
         text = f"{whole} expires {shown}."
         show(Answer(text=text, facts={"ref": whole, "expires": shown}), as_json)
+
+
+def _words_of(app: App, ref: str) -> str:
+    """How an entry begins, on one line; empty where it cannot be read now."""
+    with suppress(CommonplaceError):
+        entry = app.amend.service().read_kept_text(ref)
+        return first_words(visible(" ".join((entry.words or entry.text).split())))
+    return ""

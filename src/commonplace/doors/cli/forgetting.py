@@ -12,7 +12,15 @@ import click
 from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import FAILURE, confirm, flag_of, json_option, show, yes_option
+from commonplace.doors.cli.frame import (
+    FAILURE,
+    NumberBetween,
+    confirm,
+    flag_of,
+    json_option,
+    show,
+    yes_option,
+)
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, remember
 
 if TYPE_CHECKING:
@@ -60,7 +68,7 @@ _FILTERS = ("query", "before", "project")
 )
 @click.option(
     "--keep-days",
-    type=click.IntRange(0, 3650),
+    type=NumberBetween(0, 3650),
     default=14,
     show_default=True,
     help="With --rewrite-history: how long the former history is kept, to undo it.",

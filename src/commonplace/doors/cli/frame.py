@@ -131,12 +131,27 @@ class Frame(click.Group):
         extra.setdefault("windows_expand_args", False)
 
         def run() -> Any:
-            return super(Frame, self).main(
-                words, prog_name or "commonplace", complete_var, standalone_mode=False, **extra
-            )
+            try:
+                return super(Frame, self).main(
+                    words, prog_name or "commonplace", complete_var, standalone_mode=False, **extra
+                )
+            except click.UsageError as exc:
+                exc.ctx = exc.ctx or self._context_of(words)
+                raise
 
         own = words[: words.index("--")] if "--" in words else words
         sys.exit(_exit_code(run, as_json=not {"--json", "--jsonl"}.isdisjoint(own)))
+
+    def _context_of(self, words: Sequence[str]) -> click.Context:
+        """That of the command which these words begin with: click's parser may leave it out."""
+        ctx = click.Context(self, info_name="commonplace")
+        for word in words:
+            group = ctx.command
+            command = group.get_command(ctx, word) if isinstance(group, click.Group) else None
+            if command is None:
+                break
+            ctx = click.Context(command, info_name=word, parent=ctx)
+        return ctx
 
 
 def _exit_code(run: Callable[[], Any], *, as_json: bool) -> int:
@@ -459,6 +474,22 @@ def confirm(
         raise click.Abort
 
 
+class NumberBetween(click.IntRange):
+    """A whole number between two bounds, which are said in words."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Raises: BadParameter, which says what may be given."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value}. Use {self._describe_range()}", param, ctx)
+
+    def _describe_range(self) -> str:
+        return f"{self.min} to {self.max}"
+
+
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 explain_option = click.option("--explain", is_flag=True, help="Show how each score was made.")
@@ -534,7 +565,7 @@ def form_options(command: _Command) -> _Command:
         ("model", "Output what a model is given."),
         ("jsonl", "Output a line of JSON for each entry."),
         ("plain", "Output one line per entry, with whole refs, as when piped."),
-        ("full", "Show the whole text that was found."),
+        ("full", "Show each text whole, with its ref."),
         ("oneline", "Show one line per entry."),
     ):
         command = click.option(

@@ -15,17 +15,24 @@ from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.core.when.phrases import parse_since, parse_when
-from commonplace.doors.cli.chronicle import call, message_of, writing_options
-from commonplace.doors.cli.frame import list_form, list_options, settings, show, show_list
+from commonplace.doors.cli.chronicle import call, message_of, newest_events, writing_options
+from commonplace.doors.cli.frame import (
+    expires_at,
+    list_form,
+    list_options,
+    settings,
+    show,
+    show_list,
+)
 from commonplace.tools.answers import add_notes, one_line, when_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _SHOWN = 20
 """How many entries `log` shows where it logs none."""
 
-_MORE = "`commonplace chronicle list -n 100` lists more."
+_SHOWN_AT_MOST = 100
 
 _DAY_AT_MOST = timedelta(hours=25)
 _DAY_AT_LEAST = timedelta(hours=23)
@@ -61,17 +68,33 @@ def split_time(text: str, *, now: datetime, zone: tzinfo) -> TimedMessage:
 
 @click.command(short_help="Log what you just did, or show the log.")
 @click.argument("message", nargs=-1)
+@click.option(
+    "-n",
+    "--limit",
+    type=int,
+    help=f"Show the log, this many entries at most: 1 to {_SHOWN_AT_MOST} (default: {_SHOWN}).",
+)
 @writing_options
 @list_options
-def log(message: Sequence[str], tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
+def log(
+    message: Sequence[str],
+    limit: int | None,
+    tags: tuple[str, ...],
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Log what you just did, in a line, or show the log.
 
     MESSAGE is its words; a time before the first `: ` is when it was, as in
     `commonplace log yesterday 9am: fixed the build`. Without words it is read from stdin; on a
-    terminal the log is shown. `-` reads stdin.
+    terminal, or with -n, the log is shown, with --tag only what has that tag. `-` reads stdin.
     """
-    if not message and sys.stdin.isatty():
-        show_list(_without_cursor(call("list_entries", {"limit": _SHOWN})), as_json)
+    if limit is not None and message:
+        raise Invalid("-n shows the log, and words are logged.", hint="Leave out one of them.")
+    if limit is not None or (not message and sys.stdin.isatty()):
+        _refuse_writing_options(given)
+        shown = _SHOWN if limit is None else limit
+        show_list(_without_cursor(newest_events(shown, tags), shown), as_json)
         return
     text = message_of(tuple(message))
     if given["at"] is None:
@@ -82,11 +105,26 @@ def log(message: Sequence[str], tags: tuple[str, ...], as_json: bool, **given: A
     show(_with_entry(answer), as_json)
 
 
-def _without_cursor(answer: Answer) -> Answer:
+def _refuse_writing_options(given: Mapping[str, Any]) -> None:
+    """Refuse what only an entry can have: without words none is written."""
+    named = {**given, "expires": expires_at()}
+    for name, value in named.items():
+        if value is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise Invalid(
+                f"{option} is for an entry, and there are no words to log.",
+                hint="Give its words: `commonplace log WORDS`.",
+            )
+
+
+def _without_cursor(answer: Answer, shown: int) -> Answer:
     """The answer, with a command that lists more in place of a cursor: `log` takes none."""
     facts = dict(answer.facts)
     if facts.pop("cursor", None):
-        facts["notes"] = [*facts.get("notes", ()), f"These are the newest {_SHOWN}. {_MORE}"]
+        more = f"`commonplace log -n {_SHOWN_AT_MOST}` shows more."
+        if shown == _SHOWN_AT_MOST:
+            more = "`commonplace chronicle list` goes on with --cursor."
+        facts["notes"] = [*facts.get("notes", ()), f"These are the newest {shown}. {more}"]
     return Answer(text=answer.text, facts=facts)
 
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _Found = TypeVar("_Found")
 
+NO_ENTRIES = "There are no entries yet."
+FIRST_STEP = "Log what you do: `commonplace log …`."
+
 _FILE = "last-list"
 _LOOKED_AT = 500
 """Among so many of the newest entries the beginning of a ref is looked for."""
@@ -138,9 +141,7 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
             raise NotFound(f"There is no entry {named}.", hint="The newest is -1.")
         newest = _newest_refs(app, -int(named), within)
         if not newest:
-            raise NotFound(
-                "There are no entries yet.", hint="Log what you do: `commonplace log …`."
-            )
+            raise NotFound(NO_ENTRIES, hint=FIRST_STEP)
         if len(newest) < -int(named):
             raise NotFound(f"There is no entry {named}.", hint=f"The oldest is -{len(newest)}.")
         return newest[-1]

@@ -24,6 +24,7 @@ from commonplace.doors.cli.calls import (
     tool_option,
 )
 from commonplace.doors.cli.frame import (
+    NumberBetween,
     common_options,
     confirm,
     expires_option,
@@ -202,7 +203,7 @@ def list_range(when: tuple[str, ...], as_json: bool, **given: Any) -> None:
 )
 @click.argument("period", nargs=-1)
 @click.option(
-    "--depth", type=click.IntRange(0, 5), help="Levels to go down (default: as many as fit a page)."
+    "--depth", type=NumberBetween(0, 5), help="Levels to go down (default: as many as fit a page)."
 )
 @common_options
 def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> None:

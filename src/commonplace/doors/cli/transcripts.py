@@ -14,6 +14,7 @@ from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.calls import call_tool, opened, tool_option
 from commonplace.doors.cli.frame import (
+    NumberBetween,
     common_options,
     confirm,
     list_options,
@@ -122,7 +123,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
 @transcripts.command(short_help="Delete sessions that are older than so many days.")
 @click.option(
     "--days",
-    type=click.IntRange(1, 100_000),
+    type=NumberBetween(1, 100_000),
     help="Since the last message of a session (default: transcripts.retain_days).",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would go, and delete nothing.")

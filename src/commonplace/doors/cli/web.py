@@ -7,7 +7,14 @@ import sys
 import click
 
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import home_folder, json_option, setting_option, settings, show
+from commonplace.doors.cli.frame import (
+    NumberBetween,
+    home_folder,
+    json_option,
+    setting_option,
+    settings,
+    show,
+)
 
 PORT = 0
 
@@ -15,7 +22,7 @@ PORT = 0
 @click.command(short_help="Look at everything in your browser.")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=NumberBetween(0, 65535),
     default=PORT,
     help="Port to listen on (default: any that is free).",
 )

@@ -176,7 +176,7 @@ def saved_answer(done: MemorySaved, kind: Kind, zone: tzinfo) -> Answer:
         line = f"{ref} was saved before and is deleted: nothing was added."
         return answer_of([line], {**facts, "created_at": None})
     facts["created_at"] = saved.record.at.isoformat()
-    line = f"{'Saved' if saved.is_new else 'Is saved:'} {ref} ({state_of(saved.record, zone)})."
+    line = f"{'Saved' if saved.is_new else 'Now saved:'} {ref} ({state_of(saved.record, zone)})."
     return answer_of([line], facts, done.notes)
 
 

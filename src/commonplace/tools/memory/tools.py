@@ -199,9 +199,9 @@ class MemoryTools:
         listed = service.list_records(kind, limit=limit, cursor=cursor.strip())
         return list_answer(listed, kind, service.zone)
 
-    def find(self, kind: Kind, ref: str) -> Record:
+    def find(self, kind: str, ref: str) -> Record:
         """What a deletion would take, for people; see `MemoryService.find`."""
-        return self._service().find(kind, ref)
+        return self._service().find(parse_kind(kind), ref)
 
     def stats(self) -> Answer:
         """How much is kept and can be found; for people, no model is offered it."""

@@ -93,6 +93,9 @@ def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
         for each in status.journals
         if each.summaries
     ]
+    if any(each.pending for each in status.journals):
+        until = "the next search" if status.encoder.state == "ready" else "the encoder is ready"
+        lines.append(f"What is pending is found by words alone until {until}.")
     size = status.index_bytes
     lines += ["", f"Index    {'unknown' if size is None else f'{size / _MEGABYTE:.1f} MB'}"]
     encoder = status.encoder
