@@ -294,7 +294,7 @@ def test_a_timeline_that_is_no_database_is_a_problem(tmp_path):
 
 def test_a_language_model_is_told_of(monkeypatch):
     """None; one that answers, with what it may see and has cost; one without its key; none there."""
-    assert "None is set (llm.url)" in notes()
+    assert "No language model is set (llm.url)" in notes()
     with FakeLLM() as fake:
         monkeypatch.setenv("COMMONPLACE_LLM_URL", fake.url)
         assert problems() == [("language", "An LLM is set, and no model of it.")]

@@ -94,12 +94,13 @@ def test_summaries_are_not_listed_among_what_they_repeat(no_weights):
 
 def test_a_new_home_says_how_to_begin():
     """Not that its newest entry has another number."""
+    done = run("open", "3")
+    assert done.stderr.startswith("Error: No list was shown in this terminal yet, so there is no")
     begin = "There are no entries yet. Log what you do: `commonplace log …`.\n"
     assert run("list").stdout == begin
     assert run("list", "yesterday").stdout.startswith("No entries of 20")
     assert run("last").stderr.startswith("Error: There are no entries yet. Log what you do:")
-    done = run("open", "3")
-    assert done.stderr.startswith("Error: No list was shown in this terminal yet, so there is no")
+    assert "The last list was empty, so it has no entry 3." in run("open", "3").stderr
     assert done.exit_code == 3
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
-from tests.doors.terminal import facts, opened_app, run
+from tests.doors.terminal import facts, on_terminal, opened_app, run
 from tests.journals.transcripts.sessions import said
 
 ONE, TWO = "transcripts:claude-code/5e0c-1", "transcripts:codex/0199-2"
@@ -92,6 +93,14 @@ def test_a_session_is_deleted_for_good():
     assert facts("transcripts", "list")["items"] == []
     missing = run("transcripts", "delete", TWO, "--yes")
     assert missing.exit_code == 3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+def test_a_deletion_shows_what_was_said():
+    """How the session began, or the message; an id says nothing."""
+    for ref in (TWO, f"{TWO}#1"):
+        _, _, shown = on_terminal("transcripts", "delete", ref, typed="n\n")
+        assert "Rename the login form." in shown.partition("for good?")[0]
 
 
 def test_a_session_that_is_gone_is_not_found():

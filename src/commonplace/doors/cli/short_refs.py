@@ -135,7 +135,8 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
     within = within or Filter()
     listed = _listed(app.settings)
     if is_number(named):
-        return _numbered(int(named), listed, within.journals)
+        was_listed = _file(app.settings).is_file()
+        return _numbered(int(named), listed if was_listed else None, within.journals)
     if _FROM_THE_END.fullmatch(named):
         if not int(named):
             raise NotFound(f"There is no entry {named}.", hint="The newest is -1.")
@@ -161,12 +162,17 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
     return found[0] if found else named
 
 
-def _numbered(number: int, listed: Sequence[str], journals: Sequence[str]) -> str:
-    """The entry of the last list under a number, which counts from 1."""
-    if not listed:
+def _numbered(number: int, listed: Sequence[str] | None, journals: Sequence[str]) -> str:
+    """The entry of the last list under a number, which counts from 1; None before any list."""
+    if listed is None:
         raise NotFound(
             f"No list was shown in this terminal yet, so there is no entry {number} of one.",
             hint="List entries first: `commonplace list` or `commonplace search WORDS`.",
+        )
+    if not listed:
+        raise NotFound(
+            f"The last list was empty, so it has no entry {number}.",
+            hint="Run `commonplace list` for a new one.",
         )
     if not 0 < number <= len(listed):
         raise NotFound(

@@ -116,7 +116,8 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
             return each if "#" in each else service.find_session(each).ref
 
         whole = find_entry(app, ref, named, within=_JOURNAL)
-        confirm(f"Delete {whole} for good?", yes=yes)
+        begins = look_up(whole, app.amend.service().read_text).text
+        confirm(f"Delete {whole} for good?", yes=yes, text=begins)
         show(deleted_session_answer(look_up(whole, service.delete)), as_json)
 
 

@@ -148,7 +148,7 @@ class Doctor:
         try:
             client = self._app.languages.client()
             if client is None:
-                yield "None is set (llm.url): summaries and merges are made without one."
+                yield "No language model is set (llm.url): summaries and merges do without one."
                 return
             answers = "answers" if client.check() else "is there, lists no models"
             budget = self._app.languages.token_budget

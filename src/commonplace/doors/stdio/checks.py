@@ -28,7 +28,7 @@ def check_start(*, user_home: Path | None) -> Iterator[Finding]:
         return
     snapshots = list_snapshots()
     if not snapshots:
-        yield "There is no snapshot: the next session begins with the SDK, and keeps one."
+        yield "There is no snapshot yet: the next session starts more slowly, and keeps one."
     for snapshot in snapshots:
         words = " ".join(["mcp", *read_argv(snapshot["key"])])
         if matches_sdk(snapshot, user_home=user_home):
