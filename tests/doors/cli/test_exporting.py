@@ -378,7 +378,7 @@ def test_what_is_harmful_is_refused(written, harm, says):
     refused = run("import", written / "out")
     assert refused.exit_code != 0
     assert says in refused.stderr
-    assert "No entries" in ok("list")
+    assert "There are no entries yet" in ok("list")
     assert not (written / "pwned.md").exists()
 
 
@@ -444,7 +444,7 @@ def test_a_harmful_zip_is_refused(written, harm, says):
     refused = run("import", written / "hostile.zip")
     assert refused.exit_code == 2
     assert says in refused.stderr
-    assert "No entries" in ok("list")
+    assert "There are no entries yet" in ok("list")
     assert sorted(written.iterdir()) == before
 
 
@@ -495,7 +495,7 @@ def test_a_dry_run_writes_nothing(written):
     assert run("import", written / "out", "--dry-run").exit_code == 4
     empty_home(written)
     assert "1 in chronicle" in ok("import", written / "out", "--dry-run")
-    assert "No entries" in ok("list")
+    assert "There are no entries yet" in ok("list")
 
 
 def test_a_full_disk_leaves_nothing(written, monkeypatch):
