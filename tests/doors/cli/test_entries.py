@@ -313,7 +313,10 @@ def test_settings_are_edited_in_an_editor(tmp_path, left, code, owner):
 @pytest.mark.parametrize(
     ("editor", "shown"),
     [
-        ("/nowhere/at-all", "The editor /nowhere/at-all cannot be started. Try again, or name another"),
+        (
+            "/nowhere/at-all",
+            "The editor /nowhere/at-all cannot be started. Try again, or name another",
+        ),
         ("false", "The editor false ended with an error. Try again, or name another"),
     ],
 )
