@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
 
 import hypothesis
 import pytest
@@ -27,6 +28,10 @@ from commonplace.config.table import SETTINGS
 hypothesis.settings.register_profile("commonplace", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("commonplace")
+
+# A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CLIENT_NAMES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "EDITOR", "VISUAL")
 _SKIPPED: list[str] = []
