@@ -135,6 +135,8 @@ DEFAULT = "default"
 CLASSIC = "classic"
 """The toolset that lists what the programs and designs that the journals come from offer."""
 
+JOURNAL_NAMES = tuple(row.name for row in JOURNALS)
+
 FEEDS = tuple(row.name for row in JOURNALS if row.feeds)
 """The journals whose entries may count in the timeline's rollups."""
 

@@ -17,7 +17,7 @@ from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.ports import KeepsExpired
 from commonplace.core.refs import look_up
 from commonplace.core.text import nearest, opening
-from commonplace.journals.table import JOURNALS
+from commonplace.journals.table import JOURNAL_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from commonplace.core.values import Amendment, EditableText
     from commonplace.search.filing.filing import Filed, Pending
 
-_NAMES = frozenset(row.name for row in JOURNALS)
 _Written = TypeVar("_Written")
 _Given = TypeVar("_Given")
 
@@ -177,7 +176,7 @@ def look_up_former(
 
     def checked(each: str) -> _Written:
         name, colon, _ = each.partition(":")
-        is_name = by_name and not (colon and name in _NAMES)
+        is_name = by_name and not (colon and name in JOURNAL_NAMES)
         if not each.startswith(f"{journal}:") and not is_name:
             raise Invalid(
                 f"Invalid supersedes: {opening(each, 100)!r} is not a ref of {journal}.",

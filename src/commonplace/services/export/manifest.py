@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from commonplace.core.errors import Invalid
-from commonplace.journals.table import JOURNALS
+from commonplace.journals.table import JOURNAL_NAMES
 from commonplace.services.backup.archive import EXPORT_FORMAT
 
 VERSION = 1
@@ -106,7 +106,7 @@ def parse_export_manifest(content: bytes) -> ExportManifest:
 
 
 def _check(manifest: ExportManifest) -> None:
-    known = {row.name for row in JOURNALS}
+    known = set(JOURNAL_NAMES)
     names = [each.name for each in manifest.files]
     for journal in (*manifest.journals, *(name.partition("/")[0] for name in names)):
         if journal not in known:

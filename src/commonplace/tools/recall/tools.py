@@ -14,7 +14,7 @@ from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Answer, Filter
-from commonplace.journals.table import JOURNALS
+from commonplace.journals.table import JOURNAL_NAMES, JOURNALS
 from commonplace.services.times import read_as_of
 from commonplace.tools.answers import (
     as_of_facts,
@@ -46,7 +46,6 @@ open_ref, and list what a time held with list_by_time."""
 
 _ABOUT = ", ".join(row.title or row.name for row in JOURNALS).capitalize()
 
-_NAMES = frozenset(row.name for row in JOURNALS)
 _SHOWN_QUERY = 120
 _LIST_TOKENS = 2000
 _CHANCE = "Chance that these are about the question: {:.3f}."
@@ -202,7 +201,7 @@ def _filter(service: RecallService, journals: Sequence[str], kinds: Sequence[str
     of_kind = list(dict.fromkeys(x for each in service.journals.values() for x in each.kinds))
     known = [*service.journals, *service.lost]
     for name in (each.strip().lower() for each in journals):
-        if name in _NAMES.difference(known):
+        if name in JOURNAL_NAMES and name not in known:
             raise Invalid(f"Nothing is kept in {name} yet.", hint=f"Use {either(known)}.")
     return Filter(
         journals=_checked("journals", journals, known),
