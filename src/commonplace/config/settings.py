@@ -33,7 +33,6 @@ from commonplace.core.files import (
     translated,
 )
 from commonplace.core.projects import HERE, PROJECT_FILE, project_of
-from commonplace.core.text import nearest
 from commonplace.core.toml import parse_toml
 from commonplace.journals.table import TOOLSETS, with_parts
 
@@ -283,9 +282,8 @@ def _setting(key: str, named: str) -> Setting:
 
 def unknown_setting(named: str, key: str) -> Invalid:
     """The error for a key that no setting has; the nearest one is proposed."""
-    near = nearest(key, [setting.key for setting in SETTINGS])
-    hint = f"Did you mean {near}?" if near else "See `commonplace config show`."
-    return Invalid(f"{named[:1].upper()}{named[1:]} is unknown.", hint=hint)
+    keys = [setting.key for setting in SETTINGS]
+    return unknown(named, key, keys, see="See `commonplace config show`.")
 
 
 def _parsed(setting: Setting, layer: _Layer, home: Path | None, toolsets: Sequence[str]) -> object:

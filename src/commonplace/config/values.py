@@ -56,10 +56,17 @@ class Start(NamedTuple):
     home: Path | None
 
 
-def unknown(named: str, name: str, known: list[str]) -> Invalid:
-    """The error for a name that is none of these; the nearest one is proposed."""
+def unknown(named: str, name: str, known: list[str], *, see: str = "") -> Invalid:
+    """The error for a name that is none of these; the nearest one is proposed.
+
+    Args:
+        named: The name with what it is the name of, as the error says it.
+        name: What was given.
+        known: What may be given.
+        see: What to do where none is near; else all are listed.
+    """
     near = nearest(name, known)
-    hint = f"Did you mean {near}?" if near else f"Use one of {', '.join(known)}."
+    hint = f"Did you mean {near}?" if near else see or f"Use one of {', '.join(known)}."
     return Invalid(f"{named[:1].upper()}{named[1:]} is unknown.", hint=hint)
 
 
