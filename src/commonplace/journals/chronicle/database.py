@@ -23,12 +23,12 @@ from commonplace.journals.chronicle.event import (
     JOURNAL,
     SUPERSEDES,
     Mention,
+    ambiguous_id,
     count_tags,
     nothing_to_undo,
     parse_tags,
     relinked,
     render_tags,
-    several_begin_so,
     successors_among,
 )
 from commonplace.journals.chronicle.file import ChronicleFile, explained
@@ -226,7 +226,7 @@ class ChronicleDatabase:
     def _row(self, conn: sqlite3.Connection, layout: Layout, wanted: str) -> tuple[object, ...]:
         for rows in self._searches(conn, layout, wanted):
             if len(rows) > 1:
-                raise several_begin_so(wanted, [id_of(row) for row in rows])
+                raise ambiguous_id(wanted, [id_of(row) for row in rows])
             if rows:
                 return self._readable(rows[0])
         raise NotFound(

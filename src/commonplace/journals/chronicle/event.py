@@ -358,8 +358,8 @@ def parse_event_id(ref: str) -> str:
     return wanted
 
 
-def several_begin_so(wanted: str, ids: Sequence[str]) -> Invalid:
-    """What there is to say where several entries have an id that begins like this: two of them."""
+def ambiguous_id(wanted: str, ids: Sequence[str]) -> Invalid:
+    """The error for the beginning of several ids; it names two of the entries."""
     first, second = (f"{JOURNAL}:{visible_line(opening(each, 80))}" for each in ids[:2])
     return Invalid(
         f"Several entries have an id that begins with {wanted!r}.",

@@ -32,11 +32,11 @@ from commonplace.journals.chronicle.event import (
     Changes,
     Event,
     Mention,
+    ambiguous_id,
     changed,
     count_tags,
     nothing_to_undo,
     relinked,
-    several_begin_so,
     storable,
     successors_among,
     written_apart,
@@ -121,7 +121,7 @@ class ChronicleTree:
                 return whole[0]
         begun = [x for x in events if x[0].id.startswith((wanted, wanted.lower()))]
         if len(begun) > 1:
-            raise several_begin_so(wanted, [event.id for event, _ in begun])
+            raise ambiguous_id(wanted, [event.id for event, _ in begun])
         if not begun:
             raise NotFound(
                 f"No entry {JOURNAL}:{wanted}.", hint="List or search to see the ids there are."
