@@ -70,7 +70,7 @@ picture: $(READY) $(WEIGHTS)
 docs-pictures: $(READY) $(WEIGHTS) $(BROWSER)
 	$(BIN)/python scripts/make_page_pictures.py
 
-# Says so where `.venv` was made to its end, and is fit no more: its Python is gone, or the folder was moved.
+# `unfit` where a finished `.venv` works no longer: its Python is gone, or the folder was moved.
 UNFIT := $(if $(wildcard $(READY)),$(shell $(BIN)/python -P -c 'import commonplace' >/dev/null 2>&1 || echo unfit))
 .PHONY: unfit
 

@@ -47,9 +47,9 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Lead a standard stream that the caller closed to nowhere, before a database has its number.
+    """Open a standard stream that the caller closed on the null device.
 
-    What is written to the stream, by a child process say, would go into that file.
+    Else a database would be given its number, and what a child process prints go into that file.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

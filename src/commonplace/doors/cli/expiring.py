@@ -12,12 +12,12 @@ import click
 
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.fence import visible
 from commonplace.core.text import first_words
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import common_options, show
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+from commonplace.tools.answers import one_line
 
 if TYPE_CHECKING:
     from commonplace.app import App
@@ -75,5 +75,5 @@ def _words_of(app: App, ref: str) -> str:
     """How an entry begins, on one line; empty where it cannot be read now."""
     with suppress(CommonplaceError):
         entry = app.amend.service().read_kept_text(ref)
-        return first_words(visible(" ".join((entry.words or entry.text).split())))
+        return first_words(one_line(entry.words or entry.text))
     return ""

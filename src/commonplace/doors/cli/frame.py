@@ -30,7 +30,7 @@ FAILURE = 1
 USAGE = 2
 _EXIT_CODES = {"invalid": USAGE, "not_found": 3, "conflict": 4}
 _SHOWN = 1_000
-"""So much is shown of the beginning and of the end of a longer error."""
+"""Characters that are shown of the beginning, and of the end, of a longer error."""
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _EXPIRES = "commonplace.expires"
 _FLAGS = "commonplace.flags"
@@ -159,10 +159,12 @@ def _exit_code(run: Callable[[], Any], *, as_json: bool) -> int:
     try:
         ended = run()
         sys.stdout.flush()
-    except BrokenPipeError:
-        return _reader_left()
+    except BrokenPipeError:  # the reader of our output is gone: there is no one to say it to
+        _drop_output()
+        return FAILURE
     except (click.Abort, KeyboardInterrupt) as exc:
-        if isinstance(exc.__cause__, EOFError):  # click's way with any; its prompts hide theirs
+        # click makes an Abort of every EOFError; only that of its own prompts has no cause.
+        if isinstance(exc.__cause__, EOFError):
             return _unexpected(exc.__cause__, as_json=as_json)
         ended = INTERRUPTED if isinstance(exc.__cause__ or exc, KeyboardInterrupt) else FAILURE
     except click.ClickException as exc:
@@ -247,18 +249,17 @@ def _refused_by_system(exc: Exception) -> Unavailable | None:
         )
     if exc.errno not in _NO_SPACE:
         return None
-    _reader_left()  # else Python would try once more at exit
+    _drop_output()
     return Unavailable(
         f"The output cannot be written: {os.strerror(exc.errno)}.",
         hint="Free some space, or write it elsewhere.",
     )
 
 
-def _reader_left() -> int:
-    """Whoever read our output went away: nothing more to say, not even at exit."""
+def _drop_output() -> None:
+    """Send the output that is left to nowhere: Python would try to write it once more at exit."""
     with contextlib.suppress(OSError, ValueError):  # a stdout that is no real file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return FAILURE
 
 
 def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -> None:

@@ -16,7 +16,7 @@ from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.files import make_folder, remove_leftovers, replace_file
 from commonplace.core.owner_folders import make_owner_folder, owner_folder
 from commonplace.core.refs import bare_ref, look_up
-from commonplace.journals.table import JOURNALS
+from commonplace.journals.table import JOURNAL_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,7 +40,7 @@ _PATHS = ("/", ".", "~", "\\")
 _NUMBER = re.compile(r"\d{1,3}")
 _FROM_THE_END = re.compile(r"-\d{1,3}")
 _UUID_OF_REF = re.compile(
-    rf"\b((?:{'|'.join(row.name for row in JOURNALS)}):(?:[^\s#]*[/#])?[0-9a-f]{{8}}-[0-9a-f]{{4}})"
+    rf"\b((?:{'|'.join(JOURNAL_NAMES)}):(?:[^\s#]*[/#])?[0-9a-f]{{8}}-[0-9a-f]{{4}})"
     r"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 )
 _MARK = "\ufdd0"
@@ -135,8 +135,7 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
     within = within or Filter()
     listed = _listed(app.settings)
     if is_number(named):
-        was_listed = _file(app.settings).is_file()
-        return _numbered(int(named), listed if was_listed else None, within.journals)
+        return _numbered(int(named), listed, within.journals)
     if _FROM_THE_END.fullmatch(named):
         if not int(named):
             raise NotFound(f"There is no entry {named}.", hint="The newest is -1.")
@@ -151,7 +150,7 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
         return named
     leads = ["", *(f"{each}:" for each in within.journals)]
     leads += [f"{lead}{kind}/" for lead in leads[1:] for kind in within.kinds]
-    found = _beginning_with(bare, leads, listed)
+    found = _beginning_with(bare, leads, listed or ())
     if not found and not named.startswith(_PATHS):
         found = _beginning_with(bare, leads, _newest_refs(app, _LOOKED_AT, within))
     if len(found) > 1:
@@ -232,11 +231,14 @@ def _names(ref: str, leads: Sequence[str]) -> list[str]:
     return [ref.removeprefix(lead) for lead in leads if ref.startswith(lead)]
 
 
-def _listed(read: Settings) -> list[str]:
-    """The refs of the last list; none where the file is damaged, since any list makes it again."""
-    with suppress(OSError, UnicodeDecodeError):
+def _listed(read: Settings) -> list[str] | None:
+    """The refs of the last list, None before any; empty for a damaged file, which a list mends."""
+    try:
         return _file(read).read_text("utf-8").split("\n")[:-1]
-    return []
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError):
+        return []
 
 
 def _file(read: Settings) -> Path:
