@@ -46,6 +46,7 @@ check: $(READY)
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/check_sizes.py
 	$(BIN)/python scripts/check_words.py
+	$(BIN)/python scripts/check_proofs.py
 	$(BIN)/python scripts/make_docs.py --check
 	$(BIN)/python scripts/make_architecture.py --check
 
