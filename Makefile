@@ -19,6 +19,9 @@ INSTALL_IN = $(if $(UV),$(UV) pip install --python $(1),$(BIN)/python -m pip --p
 CORE := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite index/scoring search \
         journals/private journals/chronicle tools services doors/cli doors/mcp test_public.py)
 
+# Where it is set, each program that a test starts compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo demo-memory test explore test-core test-npm test-browser test-long proof check bench bench-retrieval docs examples picture docs-pictures lock clean
 
 demo: $(READY) $(WEIGHTS)
@@ -151,7 +154,7 @@ test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
 	$(BIN)/python -m pytest -m npm -n0 --no-skips
 
 test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(IMPORTED)
-	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest -m long --on-disk
 
 # Everything that tries to break the product, the long part too; writes its counts into the page.
 proof: $(READY) $(WEIGHTS)

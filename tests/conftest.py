@@ -5,7 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
+import sys
+import tempfile
+import time
 
 import hypothesis
 import pytest
@@ -20,8 +24,6 @@ from tests.postgres import (  # noqa: F401  fixtures
 )
 from tests.proof import reliability
 
-from commonplace.config.table import SETTINGS
-
 # How long an example takes says how busy the machine is; what things may cost, the bench says.
 # The examples are the same at each run, so that none fails a change that has no part in it; new
 # ones are tried by `make explore`.
@@ -33,22 +35,64 @@ hypothesis.settings.load_profile("commonplace")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-CLIENT_NAMES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "EDITOR", "VISUAL")
+# Of the machine's environment only this reaches a test: where programs lie, and how libraries run.
+KEPT_NAMES = {
+    "CI",
+    "COMSPEC",
+    "PATH",
+    "PATHEXT",
+    "PYTHONPATH",
+    "PYENV_ROOT",
+    "SYSTEMROOT",
+    "WINDIR",
+}
+KEPT_BEGINNINGS = (
+    "CP_TEST_",
+    "COVERAGE_",
+    "HYPOTHESIS_",
+    "LD_",
+    "NODE_",
+    "OPENBLAS_",
+    "PYTEST_",
+    "SSL_",
+)
+MEMORY_DISK = "/dev/shm"
+_ENOUGH_BYTES = 4 << 30
 _SKIPPED: list[str] = []
+
+
+def _forget_the_machine() -> None:
+    """Leave no variable, zone, language or umask of the machine to the tests of this process."""
+    for name in [*os.environ]:
+        if name not in KEPT_NAMES and not name.startswith(KEPT_BEGINNINGS):
+            del os.environ[name]
+    os.environ.update({"LANG": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"})
+    if hasattr(time, "tzset"):
+        time.tzset()
+    os.umask(0o022)
+    # Programs that tests start would else be compiled anew by each of them.
+    sys.dont_write_bytecode = False
+
+
+def _use_memory_disk() -> None:
+    """Lay the run's folders into memory where there is room: a test then waits for no disk."""
+    with contextlib.suppress(OSError):
+        if shutil.disk_usage(MEMORY_DISK).free >= _ENOUGH_BYTES and os.access(MEMORY_DISK, os.W_OK):
+            os.environ["TMPDIR"] = MEMORY_DISK
 
 
 @pytest.fixture(autouse=True)
 def own_world(tmp_path, monkeypatch):
-    """Point every home and folder at tmp_path, stand in a project there, scrub our variables."""
-    listed = {setting.env for setting in SETTINGS}
-    for name in [*os.environ]:
-        if name in listed or name.startswith("COMMONPLACE_") or name in CLIENT_NAMES:
-            monkeypatch.delenv(name)
+    """Point every home and folder at tmp_path, and stand in a project there."""
     home = tmp_path / "home"
     project = tmp_path / "project"
+    temp = tmp_path / "temp"
     home.mkdir()
     project.mkdir()
+    temp.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temp))
     for name, folder in {
+        "TMPDIR": temp,
         "HOME": home,
         "USERPROFILE": home,
         "APPDATA": home / "AppData" / "Roaming",
@@ -98,6 +142,9 @@ def no_weights(tmp_path, monkeypatch):
 
 def pytest_addoption(parser):
     parser.addoption(
+        "--on-disk", action="store_true", help="Lay the tests' folders on the disk, not in memory."
+    )
+    parser.addoption(
         "--no-skips", action="store_true", help="A skipped test fails the run, and says why."
     )
     parser.addoption(
@@ -108,6 +155,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    _forget_the_machine()
+    if not config.getoption("--on-disk"):
+        _use_memory_disk()
+    tempfile.tempdir = None
     postgres.begin_run(config)
 
 

@@ -7,6 +7,7 @@ to make databases and roles, and be a superuser; else the wheel's.
 from __future__ import annotations
 
 import os
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from commonplace.doors.demos.postgres import PostgresServer, own_database
 from commonplace.index.postgres.index import TABLES, PostgresIndex
 
 _FOLDER = "CP_TEST_POSTGRES"
-_GIVEN = os.environ.get("COMMONPLACE_DATABASE_ADMIN_URL", "")
+_GIVEN_NAME = "CP_TEST_DATABASE_ADMIN_URL"
+_GIVEN = os.environ.get(_GIVEN_NAME) or os.environ.get("COMMONPLACE_DATABASE_ADMIN_URL", "")
 
 SERIES = {
     "records": list_migrations("commonplace.journals.memory.postgres"),
@@ -37,7 +39,9 @@ def address(url, *, role, name):
 
 def begin_run(config):
     """Say where the run's server is to be, before the processes of the run begin."""
-    if not hasattr(config, "workerinput") and not _GIVEN:
+    if _GIVEN:
+        os.environ[_GIVEN_NAME] = _GIVEN
+    elif not hasattr(config, "workerinput"):
         os.environ[_FOLDER] = str(PostgresServer().folder)
 
 
@@ -102,7 +106,8 @@ def postgres_index(database):
 @pytest.fixture
 def own_server():
     """A server of this test alone, running, to be stopped, killed and frozen."""
-    server = PostgresServer()
+    beside = Path(os.environ[_FOLDER]).parent if _FOLDER in os.environ else Path("/tmp")
+    server = PostgresServer(Path(tempfile.mkdtemp(prefix="cp-pg-", dir=beside)))
     server.remove_after(os.getpid())
     server.start()
     yield server

@@ -37,9 +37,10 @@ _SYSTEM_FOLDERS = (
 )
 # Everybody's: a project may lie below them, they are none themselves.
 _SHARED_FOLDERS = (
-    *("/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/var", "/var/tmp"),  # noqa: S108  named, not used
+    *("/dev/shm", "/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/var", "/var/tmp"),  # noqa: S108  named, not used
     *("/Users", "/Volumes", "/private", "/private/tmp", "/private/var"),
 )
+_IN_MEMORY = "/dev/shm/"  # noqa: S108  named, not used; where builds and tests lay what may be lost
 _WINDOWS_VARIABLES = ("SystemRoot", "ProgramFiles", "ProgramFiles(x86)", "ProgramData")
 _PROGRAMS_OF_HOME = frozenset({"AppData", "Library"})
 
@@ -193,7 +194,9 @@ def is_system_folder(path: str, environ: Mapping[str, str], paths: ModuleType = 
     if path == paths.dirname(path):
         return True
     if paths.sep == "/":
-        return path in _SHARED_FOLDERS or any(_is_in(path, x) for x in _SYSTEM_FOLDERS)
+        if path in _SHARED_FOLDERS or path.startswith(_IN_MEMORY):
+            return path in _SHARED_FOLDERS
+        return any(_is_in(path, x) for x in _SYSTEM_FOLDERS)
     drive = paths.splitdrive(path)[0]
     folders = [environ[name] for name in _WINDOWS_VARIABLES if environ.get(name)]
     folders += [f"{drive}\\Windows", f"{drive}\\Program Files"]
