@@ -154,11 +154,11 @@ test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
 	$(BIN)/python -m pytest -m npm -n0 --no-skips
 
 test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(IMPORTED)
-	$(BIN)/python -m pytest -m long --on-disk
+	$(BIN)/python -m pytest -m "(long or law) and not whole" --on-disk
 
-# Everything that tries to break the product, the long part too; writes its counts into the page.
+# Everything that tries to break the product, nothing sampled; writes its counts into the page.
 proof: $(READY) $(WEIGHTS)
-	$(BIN)/python -m pytest tests/proof -m "long or not long" --write-reliability
+	$(BIN)/python -m pytest -m "proof or whole" --on-disk --write-reliability
 
 # What two of the programs import for search by meaning, for clouds and for other commands (250 MB) is not installed.
 without = $(addprefix --no-emit-package ,$(shell cat requirements/$(1).unused))

@@ -162,6 +162,16 @@ def pytest_configure(config):
     postgres.begin_run(config)
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items):
+    for item in items:
+        room = item.nodeid.split("/", 2)[1]
+        if room == "proof":
+            item.add_marker(pytest.mark.proof)
+        if room == "contracts":
+            item.add_marker(pytest.mark.law)
+
+
 def pytest_unconfigure(config):
     postgres.end_run(config)
 

@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 PATIENCE_S = 300.0
 
 
-def until(is_so: Callable[[], object]) -> None:
-    """Wait for what another thread or process does; a failure where it does not come."""
-    ends = time.monotonic() + PATIENCE_S
+def until(is_so: Callable[[], object], what: str = "it", *, within_s: float = PATIENCE_S) -> None:
+    """Wait for what another thread or process does.
+
+    Args:
+        is_so: Whether it has come.
+        what: What is waited for, in the words of the failure: "the second writer to begin".
+        within_s: How long it may take, seconds.
+    """
+    ends = time.monotonic() + within_s
     while not is_so():
-        assert time.monotonic() < ends, "it did not come"
+        assert time.monotonic() < ends, f"waited {within_s:g} s for {what}, which did not come"
         threading.Event().wait(0.01)
