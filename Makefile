@@ -15,14 +15,21 @@ PIP := $(if $(UV),$(UV) pip,$(BIN)/python -m pip --disable-pip-version-check)
 INTO := $(if $(UV),--python $(BIN)/python)
 INSTALL_IN = $(if $(UV),$(UV) pip install --python $(1),$(BIN)/python -m pip --python $(1) install)
 
-# What a version of Python could change: text, time, settings, SQL, files, schemas of tools, the command line, the protocol.
+# What CI adds to each call of pytest: the order of the tests, and where its report lies.
+OPTIONS ?=
+
+# The newest other Python runs the whole core: text, time, settings, SQL, files, schemas of tools, the command line, the protocol.
 CORE := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite index/scoring search \
-        journals/private journals/chronicle tools services doors/cli doors/mcp test_public.py)
+        journals/private journals/chronicle tools services doors/cli doors/mcp test_public.py) --ignore=tests/core/when/test_phrases.py
+# The others run what the standard library could change under us, once each: sqlite3, zoneinfo, typing, os, zipfile, subprocess.
+VERSION := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite/test_file.py index/sqlite/test_words.py \
+        contracts/test_journals.py journals/private/test_format.py journals/chronicle/test_database.py tools/test_toolset.py tools/test_answers.py \
+        doors/cli/test_cli.py test_public.py) --ignore=tests/core/when/test_phrases.py
 
 # Where it is set, each program that a test starts compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-memory test explore test-core test-npm test-browser test-long proof check bench bench-retrieval docs examples picture docs-pictures lock clean
+.PHONY: demo demo-memory test explore test-core test-version downloads extras chromium test-npm test-browser test-long proof check bench bench-retrieval docs examples picture docs-pictures lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -P -m commonplace.doors.demos.journals
@@ -32,15 +39,19 @@ demo-memory: $(READY) $(WEIGHTS)
 	@$(BIN)/python -P -m commonplace.doors.demos.memory
 
 test: $(READY) $(WEIGHTS)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(OPTIONS)
 
 # The tests of laws, on examples that no run has tried: `make test` always tries the same.
 explore: $(READY) $(WEIGHTS)
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=explore
 
-# CI runs it on each other Python: `make test-core PYTHON=python3.13 VENV=.venv/python3.13`.
+# CI runs it on the newest other Python: `make test-core PYTHON=python3.13 VENV=.venv/python3.13`.
 test-core: $(READY) $(WEIGHTS)
-	$(BIN)/python -m pytest $(CORE)
+	$(BIN)/python -m pytest $(CORE) $(OPTIONS)
+
+# CI runs it on each Python between.
+test-version: $(READY) $(WEIGHTS)
+	$(BIN)/python -m pytest $(VERSION) $(OPTIONS)
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -144,17 +155,23 @@ $(BROWSER): $(READY) requirements/browser.txt
 	cd .tools/axe && npm ci --silent --no-audit --no-fund
 	touch $@
 
-# Installs Chromium where it may: as root, on Debian and its like.
-test-browser: $(READY) $(WEIGHTS) $(BROWSER) .tools/axe/ready
+# What the long, npm and browser tests want from outside of .venv, and what they add to it: CI fetches the one beside `make test`.
+downloads: .tools/ready .tools/clients/ready .tools/axe/ready $(IMPORTED) chromium
+extras: $(OTHER_WEIGHTS) $(CHROMA) $(BROWSER)
+
+# Installed where it may be: as root, on Debian and its like.
+chromium:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
 		|| { echo "Install chromium first: the tests of the pages drive it." >&2; exit 1; }
-	$(BIN)/python -m pytest -m browser -n0 --no-skips
+
+test-browser: $(READY) $(WEIGHTS) $(BROWSER) .tools/axe/ready chromium
+	$(BIN)/python -m pytest -m browser -n0 --no-skips $(OPTIONS)
 
 test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
-	$(BIN)/python -m pytest -m npm -n0 --no-skips
+	$(BIN)/python -m pytest -m npm -n0 --no-skips $(OPTIONS)
 
 test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(IMPORTED)
-	$(BIN)/python -m pytest -m "(long or law) and not whole" --on-disk
+	$(BIN)/python -m pytest -m "(long or law) and not whole" --on-disk $(OPTIONS)
 
 # Everything that tries to break the product, nothing sampled; writes its counts into the page.
 proof: $(READY) $(WEIGHTS)

@@ -64,7 +64,8 @@ _SKIPPED: list[str] = []
 def _forget_the_machine() -> None:
     """Leave no variable, zone, language or umask of the machine to the tests of this process."""
     for name in [*os.environ]:
-        if name not in KEPT_NAMES and not name.startswith(KEPT_BEGINNINGS):
+        is_kept = name in KEPT_NAMES or name.startswith(KEPT_BEGINNINGS)
+        if not is_kept or name == "PYTEST_ADDOPTS":
             del os.environ[name]
     os.environ.update({"LANG": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"})
     if hasattr(time, "tzset"):
