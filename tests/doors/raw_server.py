@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-WAY = ""
-"""How servers begin: `front` from a snapshot, `plain` without one, else as on a first run."""
-
-
 def call_of(name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
     """What calls a tool and asks for JSON beside the text."""
     return {"name": name, "arguments": arguments or {}, "_meta": {STRUCTURED_META: True}}
@@ -55,12 +51,15 @@ def prime_for(flags: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
 
 
 class RawServer:
-    """The server in a process of its own; requests and answers as they are on the wire."""
+    """The server in a process of its own; requests and answers as they are on the wire.
+
+    Args:
+        way: How it begins: `front` from a snapshot, `plain` without one, else as on a first run.
+    """
 
     def __init__(
-        self, *flags: str, cwd: Path, env: dict[str, str] | None = None, way: str | None = None
+        self, *flags: str, cwd: Path, env: dict[str, str] | None = None, way: str = ""
     ) -> None:
-        way = WAY if way is None else way
         if way == "front":
             prime_for(flags, cwd, env or {})
         if way == "plain":

@@ -1,10 +1,9 @@
-"""Chronicle through the real server over stdio: tools, pages, prompts, and several servers at once."""
+"""Chronicle through the SDK's client: tools, pages, prompts and errors; and through servers at once."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 import threading
 from typing import TYPE_CHECKING, Any
@@ -12,21 +11,31 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
 from msgspec import Struct, field
-from tests.doors.raw_server import RawServer, call_of, server_command
+from tests.doors.raw_server import RawServer, call_of
+from tests.doors.terminal import opened_app
 from tests.patience import PATIENCE_S
 from tests.proof.faults import Faults
+from tests.tools.recall_world import RecallWorld
 
-from commonplace.app import App
-from commonplace.config.settings import read_settings
+from commonplace.doors.mcp.server import make_server
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from commonplace.testing import FrozenClock
+
 NOTHING = "No entries found matching criteria."
 PAGES = ["recent-activity", "tags", "today-summary", "project-context"]
 PROMPTS = ["chronicle-getting-started", "daily-standup", "weekly-review"]
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = RecallWorld(tmp_path)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -36,25 +45,22 @@ def database(tmp_path) -> Path:
 
 
 @pytest.fixture
-def start(tmp_path):
+def start(tmp_path, words_only):
     """Starts servers in the project, each after its handshake."""
     with contextlib.ExitStack() as running:
 
-        def start_(*flags, **env):
-            server = RawServer(*flags, cwd=tmp_path / "project", env={"TZ": "UTC", **env})
+        def start_(**env):
+            server = RawServer(cwd=tmp_path / "project", env=env)
             running.enter_context(server).handshake()
             return server
 
         yield start_
 
 
-def client(tmp_path, mode: str = "auto") -> Client:
-    """The SDK's client over a server of its own."""
-    command, *arguments = server_command("--structured", "--toolsets", "chronicle,recall")
-    parameters = StdioServerParameters(
-        command=command, args=arguments, env=dict(os.environ), cwd=tmp_path / "project"
-    )
-    return Client(parameters, mode=mode)
+def client(world: RecallWorld, mode: str = "auto", toolsets: str = "chronicle,recall") -> Client:
+    """The SDK's client over a server of its own, in this process."""
+    app = world.open(COMMONPLACE_TOOLSETS=toolsets)
+    return Client(make_server(app.toolsets(), structured=True), mode=mode)
 
 
 def messages(result) -> list[str]:
@@ -71,11 +77,11 @@ def rows(database: Path, sql: str) -> list[tuple]:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_sdks_client_uses_tools_pages_and_prompts(tmp_path, mode):
+def test_the_sdks_client_uses_tools_pages_and_prompts(world, mode):
     """Six tools, four pages and three prompts, through the official client."""
 
     async def scenario():
-        async with client(tmp_path, mode) as session:
+        async with client(world, mode) as session:
             added = await session.call_tool(
                 "add_entry", {"message": "deployed v2.1.0", "tags": ["release"]}
             )
@@ -119,61 +125,59 @@ def test_the_sdks_client_uses_tools_pages_and_prompts(tmp_path, mode):
     anyio.run(scenario)
 
 
-def test_both_journals_live_in_one_server(start):
-    """Each search answers from its own journal alone, and what is written is found by both."""
-    server = start()
-    server.call("process_thoughts", {"feelings": "The redis restart wore me out."})
-    server.call("add_entry", {"message": "restarted redis"})
-    assert messages(server.call("search_entries", {"text": "redis restart"})) == ["restarted redis"]
-    thoughts = server.call("search_journal", {"query": "redis restart"})["structuredContent"]
-    assert [hit["ref"].split(":")[0] for hit in thoughts["results"]] == ["private"]
-
-
-def test_the_next_step_stands_outside_of_the_fence(start):
+def test_the_next_step_stands_outside_of_the_fence(world):
     """What is inside is data to a model: there are the entries, and no note of ours."""
-    text = start().text("find_when_i", {"what": "when did I restart the router"})
-    fence, note = text.split("\n```\n")
+
+    async def scenario():
+        async with client(world) as session:
+            return await session.call_tool("find_when_i", {"what": "when did I restart the router"})
+
+    fence, note = anyio.run(scenario).content[0].text.split("\n```\n")
     assert fence.endswith("```find_when_i\nNo entries found matching criteria.")
     assert (
         note == "\nNote: Only the log was searched; recall searches all that was said and written."
     )
 
 
-def test_the_guide_says_when_to_log_and_when_to_look(start, tmp_path):
-    """The instructions name the tools that are to be used unasked."""
-    with RawServer(cwd=tmp_path / "project") as server:
-        instructions = server.handshake()["result"]["instructions"]
-    assert "Log with add_entry what the user finishes" in instructions
-    assert "recall before you answer" in instructions
-
-
-def test_each_tool_begins_with_its_journal_and_carries_its_effects(start):
+def test_each_tool_begins_with_its_journal_and_carries_its_effects(world):
     """The first word of a description is the journal; hosts see which tools write."""
-    tools = start("--toolsets", "chronicle").ask("tools/list")["result"]["tools"]
+
+    async def scenario():
+        async with client(world, toolsets="chronicle") as session:
+            return (await session.list_tools()).tools
+
+    tools = anyio.run(scenario)
     assert len(tools) == 6
-    assert all(tool["description"].startswith("Chronicle: ") for tool in tools)
-    effects = {tool["name"]: tool["annotations"] for tool in tools}
-    writing = {name for name, each in effects.items() if not each["readOnlyHint"]}
+    assert all(tool.description.startswith("Chronicle: ") for tool in tools)
+    effects = {tool.name: tool.annotations for tool in tools}
+    writing = {name for name, each in effects.items() if not each.read_only_hint}
     assert writing == {"add_entry", "remember_this"}
-    assert effects["remember_this"]["idempotentHint"] is True
-    assert all(effects[name]["destructiveHint"] is False for name in writing)
-    assert not any("destructiveHint" in effects[name] for name in effects.keys() - writing)
+    assert effects["remember_this"].idempotent_hint is True
+    assert all(effects[name].destructive_hint is False for name in writing)
+    assert all(effects[name].destructive_hint is None for name in effects.keys() - writing)
 
 
-def test_a_foreign_file_is_named_and_the_other_journal_goes_on(start, database):
+def test_a_foreign_file_is_named_and_the_other_journal_goes_on(world):
     """Every chronicle tool and page tells the path; private entries are written and found."""
+    database = world.chronicle_path
     database.parent.mkdir(parents=True)
     database.write_text("somebody else's notes")
-    server = start()
-    for tool, arguments in [("add_entry", {"message": "x"}), ("list_entries", {})]:
-        answer = server.call(tool, arguments)
-        assert answer["isError"] is True
-        assert str(database) in answer["content"][0]["text"]
-        assert "CHRONICLE_DB_PATH" in answer["structuredContent"]["hint"]
-    page = server.ask("resources/read", {"uri": "chronicle://recent-activity"})
-    assert str(database) in page["error"]["message"]
-    server.call("process_thoughts", {"feelings": "The garden calms me."})
-    assert "The garden calms me." in server.text("search_journal", {"query": "garden"})
+
+    async def scenario():
+        async with client(world, toolsets="private,chronicle,recall") as session:
+            for tool, arguments in [("add_entry", {"message": "x"}), ("list_entries", {})]:
+                answer = await session.call_tool(tool, arguments)
+                assert answer.is_error is True
+                assert str(database) in answer.content[0].text
+                assert "CHRONICLE_DB_PATH" in answer.structured_content["hint"]
+            with pytest.raises(MCPError) as refused:
+                await session.read_resource("chronicle://recent-activity")
+            assert str(database) in refused.value.error.message
+            await session.call_tool("process_thoughts", {"feelings": "The garden calms me."})
+            found = await session.call_tool("search_journal", {"query": "garden"})
+            assert "The garden calms me." in found.content[0].text
+
+    anyio.run(scenario)
     assert database.read_text() == "somebody else's notes"
 
 
@@ -199,47 +203,50 @@ def test_a_disk_that_cannot_be_written_is_named(start, faults, database):
     assert messages(server.call("list_entries")) == ["after", "before"]
 
 
-def test_two_servers_add_while_a_third_searches(start, database):
-    """No entry is lost or twice, no search fails, and the original's word index is whole."""
-    writers, reader = [start(), start()], start()
-    counts = []
+def test_two_servers_add_while_a_third_process_searches(start, database):
+    """No entry is lost or twice, no search or recall fails, and the original's word index is whole.
+
+    What both are told at the same time is logged once, and answered with one id.
+    """
+    servers = [start(), start()]
+    reader = opened_app()
+    search = reader.toolset("chronicle").tool("search_entries").call
+    recall = reader.toolset("recall").tool("recall").call
+    added = []
 
     def add(server, name):
-        for number in range(25):
-            assert not server.call("add_entry", {"message": f"watered bed {name}{number}"}).get(
-                "isError"
-            )
+        for number in range(15):
+            answer = server.call("add_entry", {"message": f"watered bed {name}{number}"})
+            added.append(not answer.get("isError"))
 
-    adding = [threading.Thread(target=add, args=each) for each in zip(writers, "ab", strict=True)]
+    adding = [threading.Thread(target=add, args=each) for each in zip(servers, "ab", strict=True)]
     for each in adding:
         each.start()
+    counts = []
     while any(each.is_alive() for each in adding):
-        answer = reader.call("search_entries", {"text": "watered", "limit": 100})
-        assert not answer.get("isError"), answer
-        counts.append(answer["structuredContent"]["count"])
-    assert counts
-    found = messages(reader.call("search_entries", {"text": "watered", "limit": 100}))
-    expected = sorted(f"watered bed {name}{number}" for name in "ab" for number in range(25))
-    assert sorted(found) == expected
+        counts.append(search({"text": "watered", "limit": 100}).facts["count"])
+        recall({"query": "watered beds"})
+    assert counts == sorted(counts)
+    assert added == [True] * 30
+    found = search({"text": "watered", "limit": 100}).facts["entries"]
+    expected = sorted(f"watered bed {name}{number}" for name in "ab" for number in range(15))
+    assert sorted(entry["message"] for entry in found) == expected
     assert sorted(x for (x,) in rows(database, "SELECT message FROM entries")) == expected
     rows(database, "INSERT INTO entries_fts(entries_fts, rank) VALUES('integrity-check', 1)")
 
-
-def test_two_servers_told_the_same_at_once_log_it_once(start, database):
-    """Six pairs of calls, six entries; each pair is answered with one id."""
-    servers = [start(), start()]
-    servers[0].call("list_entries")
-    for number in range(6):
+    for number in range(4):
         asked = call_of("remember_this", {"activity": f"fixed bug {number}"})
         for server in servers:
             server.send("tools/call", asked)
         answers = [server.receive()["result"]["structuredContent"] for server in servers]
         assert answers[0]["id"] == answers[1]["id"]
         assert sorted(answer["repeated"] for answer in answers) == [False, True]
-    assert rows(database, "SELECT count(*) FROM entries") == [(6,)]
+    assert rows(database, "SELECT count(*) FROM entries WHERE message LIKE 'fixed%'") == [(4,)]
+    reader.close()
 
 
-def test_death_between_row_and_index_heals_at_the_next_search(start, faults, database, tmp_path):
+@pytest.mark.long
+def test_death_between_row_and_index_heals_at_the_next_search(start, faults, database):
     """Killed before each commit in turn: what is in the database is found, what is not is not."""
     start().call("add_entry", {"message": "watered bed 0"})
     states, wanted = set(), {(False, False), (True, False)}
@@ -258,7 +265,7 @@ def test_death_between_row_and_index_heals_at_the_next_search(start, faults, dat
         assert answered <= bool(there)
         if step:
             server.process.wait(PATIENCE_S)
-            states.add((bool(there), bool(there) and f"chronicle:{there[0][0]}" in filed(tmp_path)))
+            states.add((bool(there), bool(there) and f"chronicle:{there[0][0]}" in filed()))
         fresh = start()
         found = messages(fresh.call("search_entries", {"text": message, "limit": 100}))
         assert (message in found) == bool(there)
@@ -266,10 +273,9 @@ def test_death_between_row_and_index_heals_at_the_next_search(start, faults, dat
     assert wanted <= states
 
 
-def filed(tmp_path) -> set[str]:
+def filed() -> set[str]:
     """The refs of chronicle's entries that the index holds now."""
-    home, project = tmp_path / "home", tmp_path / "project"
-    app = App(read_settings(cwd=project, home=home), user_home=home)
+    app = opened_app()
     try:
         return set(app.index.since("chronicle").stamps("chronicle:"))
     finally:
@@ -285,6 +291,7 @@ class ScriptedModel(Struct):
     """Picks a tool by the situation its description tells of, and calls it with what it takes."""
 
     session: Client
+    clock: FrozenClock
     tools: dict[str, Any] = field(default_factory=dict)
 
     async def join(self) -> None:
@@ -292,7 +299,8 @@ class ScriptedModel(Struct):
         self.tools = {tool.name: tool for tool in (await self.session.list_tools()).tools}
 
     async def act(self, situation: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
-        """Call the one tool for the situation; its text and its facts."""
+        """Call the one tool for the situation, a second later; its text and its facts."""
+        self.clock.advance(1)
         fitting = [tool for tool in self.tools.values() if situation in self._words(tool)]
         assert len(fitting) == 1, situation
         schema = fitting[0].input_schema
@@ -377,12 +385,12 @@ CONVERSATIONS = [
 
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS, ids=lambda each: each.__name__)
-def test_an_everyday_conversation_runs_end_to_end(tmp_path, conversation):
+def test_an_everyday_conversation_runs_end_to_end(world, conversation):
     """Every step finds its tool among those listed, and its answer leads to the next."""
 
     async def scenario():
-        async with client(tmp_path) as session:
-            model = ScriptedModel(session)
+        async with client(world) as session:
+            model = ScriptedModel(session, world.clock)
             await model.join()
             await conversation(model)
 

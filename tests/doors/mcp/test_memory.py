@@ -1,11 +1,10 @@
-"""Memory through the SDK's client, and over stdio against the real server."""
+"""Memory through the SDK's client."""
 
 from __future__ import annotations
 
 import anyio
 import pytest
 from mcp import Client
-from tests.doors.raw_server import RawServer
 from tests.tools.recall_world import RecallWorld
 
 from commonplace.doors.mcp.server import make_server
@@ -75,17 +74,3 @@ def test_recall_finds_and_opens_what_is_remembered(world):
     assert page["text"] == f"Evening\n\n{body}"
     tools["memory_delete"].call({"kind": "journal", "ref": saved["ref"]})
     assert tools["recall"].call({"query": "quiet harbour evening"}).facts["results"] == []
-
-
-@pytest.mark.parametrize("way", ["front", "plain"])
-def test_over_stdio_both_names_are_one_tool(tmp_path, way):
-    """With the snapshot's front and without it."""
-    (tmp_path / "nothing").mkdir()
-    env = {"COMMONPLACE_ENCODER_FOLDER": str(tmp_path / "nothing")}
-    flags = ("--toolsets", "memory,memory-write")
-    with RawServer(*flags, cwd=tmp_path / "project", env=env, way=way) as server:
-        server.handshake()
-        server.call("memory_save", {"kind": "todo", "title": "harbour"})
-        for name in ("memory.search", "memory_search"):
-            payload = server.call(name, {"query": "harbour"})["structuredContent"]["payload"]
-            assert [hit["snippet"] for hit in payload["results"]] == ["harbour"]

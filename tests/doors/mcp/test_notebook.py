@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import anyio
 import pytest
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters
-from tests.doors.raw_server import server_command
+from tests.tools.recall_world import RecallWorld
 
+from commonplace.doors.mcp.server import make_server
 from commonplace.journals.table import DEFAULT, PARTS, TOOLSETS
 
 TOOLS = [
@@ -22,16 +20,17 @@ TOOLS = [
 ]
 
 
-pytestmark = pytest.mark.usefixtures("words_only")
+@pytest.fixture
+def world(tmp_path):
+    made = RecallWorld(tmp_path)
+    yield made
+    made.close()
 
 
-def client(tmp_path, *flags: str, mode: str = "auto") -> Client:
-    """The SDK's client over a server of its own."""
-    command, *arguments = server_command("--structured", "--toolsets", "notebook", *flags)
-    parameters = StdioServerParameters(
-        command=command, args=arguments, env=dict(os.environ), cwd=tmp_path / "project"
-    )
-    return Client(parameters, mode=mode)
+def client(world: RecallWorld, *, mode: str = "auto", **environ: str) -> Client:
+    """The SDK's client over a server of its own, in this process."""
+    app = world.open(model=False, COMMONPLACE_TOOLSETS="notebook", **environ)
+    return Client(make_server(app.toolsets(), structured=True), mode=mode)
 
 
 def test_the_toolset_is_offered_when_it_is_asked_for():
@@ -41,11 +40,11 @@ def test_the_toolset_is_offered_when_it_is_asked_for():
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_sdks_client_uses_the_six_tools(tmp_path, mode):
+def test_the_sdks_client_uses_the_six_tools(world, mode):
     """Written, read, listed, found and merged; errors are told as errors."""
 
     async def scenario():
-        async with client(tmp_path, mode=mode) as session:
+        async with client(world, mode=mode) as session:
             assert [tool.name for tool in (await session.list_tools()).tools] == TOOLS
 
             async def call(tool, **arguments):
@@ -74,11 +73,11 @@ def test_the_sdks_client_uses_the_six_tools(tmp_path, mode):
     anyio.run(scenario)
 
 
-def test_an_overview_that_another_client_changed(tmp_path):
+def test_an_overview_that_another_client_changed(world):
     """The second client is told both texts and the version; its entry alone goes through."""
 
     async def scenario():
-        async with client(tmp_path) as one, client(tmp_path) as two:
+        async with client(world) as one, client(world) as two:
             write = {"path": "api", "entry": "x"}
             await one.call_tool("journal_write", {**write, "overview": "First."})
             unread = await two.call_tool("journal_write", {**write, "overview": "Mine."})
@@ -99,11 +98,11 @@ def test_an_overview_that_another_client_changed(tmp_path):
     anyio.run(scenario)
 
 
-def test_a_read_only_server_offers_no_write(tmp_path):
+def test_a_read_only_server_offers_no_write(world):
     """The other five stay."""
 
     async def scenario():
-        async with client(tmp_path, "--read-only") as session:
+        async with client(world, COMMONPLACE_READ_ONLY="1") as session:
             names = [tool.name for tool in (await session.list_tools()).tools]
             assert names == [x for x in TOOLS if x != "journal_write"]
 

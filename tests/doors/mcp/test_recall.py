@@ -1,4 +1,4 @@
-"""Recall through the SDK's client: in memory, and over stdio against several real servers."""
+"""Recall through the SDK's client: in memory, and beside several real servers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import anyio
 import pytest
 from mcp import Client
 from tests.doors.raw_server import RawServer
+from tests.doors.terminal import opened_app
 from tests.tools.recall_world import RecallWorld
 
 from commonplace.doors.mcp.server import make_server
@@ -88,14 +89,16 @@ def test_the_instructions_tell_of_recall(world):
     anyio.run(scenario)
 
 
-def test_recall_answers_while_four_servers_write(tmp_path):
+@pytest.mark.long
+def test_recall_answers_while_four_servers_write(tmp_path, words_only):
     """Nothing is lost, no recall fails, and in the end each entry of both journals is found."""
     cwd = tmp_path / "project"
-    writers = [RawServer(cwd=cwd) for _ in range(4)]
-    reader = RawServer(cwd=cwd)
-    failures, counts = [], []
+    servers = {name: RawServer(cwd=cwd) for name in "abcd"}
+    reader = opened_app()
+    tools = {tool.name: tool for toolset in reader.toolsets() for tool in toolset.tools}
+    written = []
 
-    def write(server, name):
+    def write(name, server):
         for number in range(8):
             word = f"walnut{name}{number}"
             tool, arguments = (
@@ -104,53 +107,56 @@ def test_recall_answers_while_four_servers_write(tmp_path):
                 else ("process_thoughts", {"feelings": f"glad about {word}"})
             )
             answer = server.call(tool, arguments)
-            if answer.get("isError"):
-                failures.append(answer)
+            written.append("" if answer.get("isError") else word)
 
     try:
-        for server in (*writers, reader):
+        for server in servers.values():
             server.handshake()
-        threads = [
-            threading.Thread(target=write, args=each) for each in zip(writers, "abcd", strict=True)
-        ]
+        threads = [threading.Thread(target=write, args=each) for each in servers.items()]
         for thread in threads:
             thread.start()
         while any(thread.is_alive() for thread in threads):
-            answer = reader.call("recall", {"query": "walnut planted or glad", "limit": 100})
-            assert not answer.get("isError"), answer
-            counts.append(answer["structuredContent"]["count"])
-        assert failures == []
-        for name in "abcd":
-            for number in range(8):
-                word = f"walnut{name}{number}"
-                found = reader.call("recall", {"query": word, "limit": 1})["structuredContent"]
-                assert word in found["results"][0]["excerpt"], found
-        status = reader.ask("resources/read", {"uri": "commonplace://status"})["result"]
+            tools["recall"].call({"query": "walnut planted or glad", "limit": 100})
+        words = {f"walnut{name}{number}" for name in servers for number in range(8)}
+        assert sorted(written) == sorted(words)
+        for word in words:
+            found = tools["recall"].call({"query": word, "limit": 1}).facts["results"]
+            assert word in found[0]["excerpt"], found
+        status = servers["a"].ask("resources/read", {"uri": "commonplace://status"})["result"]
         rows = json.loads(status["contents"][0]["text"])["journals"]
         assert {row["journal"]: row["entries"] for row in rows} == {"private": 16, "chronicle": 16}
     finally:
-        for server in (*writers, reader):
+        reader.close()
+        for server in servers.values():
             server.__exit__()
 
 
-def test_a_journal_that_breaks_under_a_running_server_is_named(tmp_path):
+def test_a_journal_that_breaks_under_a_running_server_is_named(world, tmp_path):
     """The server goes on with the private journal, and with both when chronicle is mended."""
-    database = tmp_path / "home" / ".local" / "share" / "chronicle" / "chronicle.db"
-    with RawServer(cwd=tmp_path / "project") as server:
-        server.handshake()
-        server.call("add_entry", {"message": "painted the harbour wall"})
-        server.call("process_thoughts", {"feelings": "The harbour felt quiet."})
-        for path in database.parent.iterdir():
-            path.rename(tmp_path / path.name)
-        database.write_bytes(b"\xde\xad" * 5000)
-        found = server.call("recall", {"query": "quiet harbour"})
-        assert found["structuredContent"]["missing"] == ["chronicle"]
-        assert "The harbour felt quiet." in found["content"][0]["text"]
-        for name in ("chronicle.db", "chronicle.db-wal", "chronicle.db-shm"):
-            if (tmp_path / name).exists():
-                (tmp_path / name).replace(database.with_name(name))
-        with contextlib.closing(sqlite3.connect(database)) as conn:
-            assert conn.execute("SELECT count(*) FROM entries").fetchone() == (1,)
-        found = server.call("recall", {"query": "harbour wall", "limit": 1})["structuredContent"]
-        assert found["missing"] == []
-        assert found["results"][0]["excerpt"] == "painted the harbour wall"
+    app, database = world.open(), world.chronicle_path
+
+    async def scenario():
+        async with Client(make_server(app.toolsets(), structured=True)) as client:
+
+            async def recall(query):
+                found = await client.call_tool("recall", {"query": query})
+                return found.structured_content, found.content[0].text
+
+            await client.call_tool("add_entry", {"message": "painted the harbour wall"})
+            await client.call_tool("process_thoughts", {"feelings": "The harbour felt quiet."})
+            for path in database.parent.iterdir():
+                path.rename(tmp_path / path.name)
+            database.write_bytes(b"\xde\xad" * 5000)
+            found, text = await recall("quiet harbour")
+            assert found["missing"] == ["chronicle"]
+            assert "The harbour felt quiet." in text
+            for name in ("chronicle.db", "chronicle.db-wal", "chronicle.db-shm"):
+                if (tmp_path / name).exists():
+                    (tmp_path / name).replace(database.with_name(name))
+            with contextlib.closing(sqlite3.connect(database)) as conn:
+                assert conn.execute("SELECT count(*) FROM entries").fetchone() == (1,)
+            found, _ = await recall("harbour wall")
+            assert found["missing"] == []
+            assert found["results"][0]["excerpt"] == "painted the harbour wall"
+
+    anyio.run(scenario)

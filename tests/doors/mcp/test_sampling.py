@@ -147,7 +147,9 @@ def test_the_configured_model_comes_after_the_clients(server, monkeypatch):
         assert "Today's tokens are spent" in facts["notes"][0]
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
+@pytest.mark.parametrize(
+    "mode", ["legacy", "auto", pytest.param("2026-07-28", marks=pytest.mark.long)]
+)
 def test_sampling_works_through_the_front(tmp_path, monkeypatch, mode):
     """A real server whose first answers came from a snapshot: what the client declared then holds."""
     monkeypatch.setenv("COMMONPLACE_PRELOAD", "0")

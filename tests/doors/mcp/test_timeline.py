@@ -1,9 +1,8 @@
-"""The timeline through the official client: two servers, one timeline, and rollups meanwhile."""
+"""The timeline through the official client; and two servers, one timeline, and rollups meanwhile."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -11,9 +10,10 @@ import threading
 import anyio
 import pytest
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters
-from tests.doors.raw_server import RawServer, server_command
+from tests.doors.raw_server import RawServer
+from tests.tools.recall_world import RecallWorld
 
+from commonplace.doors.mcp.server import make_server
 from commonplace.journals.table import DEFAULT, PARTS, TOOLSETS
 
 TOOLS = [
@@ -26,16 +26,18 @@ TOOLS = [
 ]
 WRITING = {"timeline_add", "timeline_profile"}
 
-pytestmark = pytest.mark.usefixtures("words_only")
+
+@pytest.fixture
+def world(tmp_path):
+    made = RecallWorld(tmp_path)
+    yield made
+    made.close()
 
 
-def client(tmp_path, *flags: str, mode: str = "auto") -> Client:
-    """The SDK's client over a server of its own."""
-    command, *arguments = server_command("--structured", "--toolsets", "timeline,recall", *flags)
-    parameters = StdioServerParameters(
-        command=command, args=arguments, env=dict(os.environ), cwd=tmp_path / "project"
-    )
-    return Client(parameters, mode=mode)
+def client(world: RecallWorld, *, mode: str = "auto", **environ: str) -> Client:
+    """The SDK's client over a server of its own, in this process."""
+    app = world.open(model=False, COMMONPLACE_TOOLSETS="timeline,recall", **environ)
+    return Client(make_server(app.toolsets(), structured=True), mode=mode)
 
 
 def test_the_toolset_is_offered_when_it_is_asked_for():
@@ -45,11 +47,11 @@ def test_the_toolset_is_offered_when_it_is_asked_for():
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_sdks_client_uses_the_six_tools(tmp_path, mode):
+def test_the_sdks_client_uses_the_six_tools(world, mode):
     """Recorded, searched, listed, read by period, opened down to the entry; errors are errors."""
 
     async def scenario():
-        async with client(tmp_path, mode=mode) as session:
+        async with client(world, mode=mode) as session:
             tools = {tool.name: tool for tool in (await session.list_tools()).tools}
             assert list(tools)[:6] == TOOLS
             for name in TOOLS:
@@ -87,11 +89,11 @@ def test_the_sdks_client_uses_the_six_tools(tmp_path, mode):
     anyio.run(scenario)
 
 
-def test_a_read_only_server_offers_no_write(tmp_path):
+def test_a_read_only_server_offers_no_write(world):
     """The other four stay, and recall's."""
 
     async def scenario():
-        async with client(tmp_path, "--read-only") as session:
+        async with client(world, COMMONPLACE_READ_ONLY="1") as session:
             names = [tool.name for tool in (await session.list_tools()).tools]
             assert names == [
                 *(x for x in TOOLS if x not in WRITING),
@@ -103,7 +105,8 @@ def test_a_read_only_server_offers_no_write(tmp_path):
     anyio.run(scenario)
 
 
-def test_servers_add_while_others_roll_up(tmp_path):
+@pytest.mark.long
+def test_servers_add_while_others_roll_up(tmp_path, words_only):
     """Two clients add, `rollup --due` runs again and again: each entry is counted once."""
     cwd = tmp_path / "project"
     servers = [RawServer("--toolsets", "timeline", cwd=cwd) for _ in range(2)]
