@@ -1,5 +1,8 @@
 """A real Postgres for tests: one server for the whole run, a fresh database for each test.
 
+A database is copied file by file, and a server of a test's own begins with files that were made
+once, since that is what a test waited for.
+
 With COMMONPLACE_DATABASE_ADMIN_URL in the environment it is that server, whose role must be able
 to make databases and roles, and be a superuser; else the wheel's.
 """
@@ -7,18 +10,23 @@ to make databases and roles, and be a superuser; else the wheel's.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
+import psycopg
 import pytest
 from filelock import FileLock
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from commonplace.db.migrate import list_migrations
 from commonplace.db.postgres.database import Postgres, refuse_unguarded
 from commonplace.db.postgres.migrate import migrate_postgres
-from commonplace.doors.demos.postgres import PostgresServer, own_database
+from commonplace.doors.demos.postgres import OwnDatabase, PostgresServer, own_database
 from commonplace.index.postgres.index import TABLES, PostgresIndex
 
 _FOLDER = "CP_TEST_POSTGRES"
@@ -79,17 +87,42 @@ def postgres_template(postgres_url):
         yield conninfo_to_dict(made.admin_url)["dbname"]
 
 
+@pytest.fixture(scope="session")
+def administrator(postgres_url):
+    """A connection that makes and drops databases."""
+    with psycopg.connect(postgres_url, autocommit=True) as made:
+        yield made
+
+
+@contextmanager
+def _copied_database(administrator, url, like):
+    name = f"cp_{uuid4().hex[:12]}"
+    # Before 15 there was no other way; since then a small one is else written to the log in full.
+    how = " STRATEGY FILE_COPY" if administrator.info.server_version >= 150_000 else ""
+    made = sql.SQL("CREATE DATABASE {} ENCODING 'UTF8' TEMPLATE {}" + how)
+    administrator.execute(made.format(sql.Identifier(name), sql.Identifier(like)))
+    try:
+        yield OwnDatabase(
+            admin_url=address(url, role=None, name=name),
+            app_url=address(url, role="commonplace_app", name=name),
+            worker_url=address(url, role="commonplace_worker", name=name),
+        )
+    finally:
+        dropped = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+        administrator.execute(dropped)
+
+
 @pytest.fixture
-def database(postgres_url, postgres_template):
+def database(administrator, postgres_url, postgres_template):
     """A database of this test alone, migrated and empty."""
-    with own_database(postgres_url, like=postgres_template) as made:
+    with _copied_database(administrator, postgres_url, postgres_template) as made:
         yield made
 
 
 @pytest.fixture
-def empty_database(postgres_url):
+def empty_database(administrator, postgres_url):
     """A database of this test alone, without tables."""
-    with own_database(postgres_url) as made:
+    with _copied_database(administrator, postgres_url, "template0") as made:
         yield made
 
 
@@ -103,11 +136,39 @@ def postgres_index(database):
     pool.close()
 
 
+def _stopped_server():
+    """The folder of a server that was made once for the run, and stopped."""
+    folder = Path(os.environ[_FOLDER]) / "stopped"
+    with FileLock(folder.with_suffix(".lock")):
+        if not (folder / "ready").exists():
+            server = PostgresServer(folder)
+            server.start()
+            server.stop()
+            (folder / "ready").touch()
+    return folder
+
+
+def _copied_server(stopped, folder):
+    """A server with a copy of the other's files, and its programs."""
+    server = PostgresServer(folder)
+    if (stopped / "wheel").exists():
+        (folder / "wheel").symlink_to(stopped / "wheel")
+    shutil.copytree(stopped / "data", folder / "data")
+    owner = (stopped / "data").stat()
+    for path in (folder / "data", *(folder / "data").rglob("*")):
+        os.chown(path, owner.st_uid, owner.st_gid)
+    with (folder / "data" / "postgresql.conf").open("a", encoding="utf-8") as file:
+        file.write(f"unix_socket_directories = '{folder}'\n")
+    return server
+
+
 @pytest.fixture
 def own_server():
     """A server of this test alone, running, to be stopped, killed and frozen."""
-    beside = Path(os.environ[_FOLDER]).parent if _FOLDER in os.environ else Path("/tmp")
-    server = PostgresServer(Path(tempfile.mkdtemp(prefix="cp-pg-", dir=beside)))
+    stopped = _stopped_server() if _FOLDER in os.environ else None
+    beside = stopped.parent.parent if stopped else Path("/tmp")
+    folder = Path(tempfile.mkdtemp(prefix="cp-pg-", dir=beside))
+    server = _copied_server(stopped, folder) if stopped else PostgresServer(folder)
     server.remove_after(os.getpid())
     server.start()
     yield server

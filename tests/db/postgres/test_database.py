@@ -443,7 +443,9 @@ class TestFull:
         with psycopg.connect(beside, autocommit=True) as conn:
             conn.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT 1')
             open_ = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
-            until(lambda: conn.execute(open_, (name,)).fetchone() == (0,))
+            until(
+                lambda: conn.execute(open_, (name,)).fetchone() == (0,), "the last session to end"
+            )
         pool = opened(database.app_url)
         with pool.owner_transaction("ann"):
             for _ in range(2):
@@ -496,7 +498,7 @@ class TestServer:
     def test_it_is_used_again_after_it_was_stopped_killed_and_frozen(self, own_server):
         """By itself; meanwhile each call ends with an error that says so, within its deadline."""
         migrate_postgres(own_server.url(), SERIES)
-        pool = opened(own_server.url("commonplace_app"), deadline_s=3)
+        pool = opened(own_server.url("commonplace_app"), deadline_s=60)
         with pool.owner_transaction("ann") as conn:
             conn.execute(INSERT, ["ann", "1"])
         own_server.stop()
@@ -505,7 +507,10 @@ class TestServer:
             assert owners(conn) == ["ann"]
         with pytest.raises(Lost):
             insert(pool, "ann", then=own_server.kill, ref_id="2")
-        with pytest.raises(Lost, match="does not answer"), pool.owner_transaction("ann"):
+        with (
+            pytest.raises(Lost, match="does not answer"),
+            pool.owner_transaction("ann", deadline_s=0.3),
+        ):
             pass
         own_server.start()
         with pool.owner_transaction("ann") as conn:
@@ -514,7 +519,7 @@ class TestServer:
         began = time.monotonic()
         with pytest.raises(Lost, match="in time"), pool.owner_transaction("ann", deadline_s=0.3):
             pass
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 30  # half of what a call has else
         own_server.thaw()
         with pool.owner_transaction("ann") as conn:
             assert owners(conn) == ["ann"]

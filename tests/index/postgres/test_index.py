@@ -24,7 +24,8 @@ from commonplace.index.scoring.doc_table import doc_table_of
 from commonplace.index.sqlite.words import FEW
 from commonplace.testing import ALONE, START, TOGETHER, HashingEncoder, a_doc, encode_all, look
 
-QUIET = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUIET = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MORE = settings(QUIET, max_examples=60)
 # Porter leaves these as they are.
 WORDS = ["harbour", "wood", "sea", "storm", "天气", "café", "c3po"]
 TEXTS = st.lists(st.sampled_from([*WORDS, "气"]), max_size=8).map(" ".join)
@@ -93,8 +94,7 @@ def some_docs(texts):
     ]
 
 
-@QUIET
-@given(
+ANY_USE = given(
     texts=st.lists(TEXTS, min_size=1, max_size=8),
     later=st.lists(TEXTS, max_size=8),
     question=TEXTS,
@@ -104,10 +104,27 @@ def some_docs(texts):
     kinds=st.sampled_from([(), ("note",)]),
     dropped=st.sets(st.integers(0, 8)),
 )
-def test_it_answers_as_the_index_in_memory_does(  # noqa: PLR0917  one argument for each strategy
+ANY_TEXT = given(text=st.text(), ref=st.text(), name=st.text(), tag=st.text())
+
+
+@QUIET
+@ANY_USE
+def test_it_answers_as_the_index_in_memory_does(mine, **use):
+    """Whatever was put, put again with another text and dropped: the same candidates and figures."""
+    check_answers(mine, **use)
+
+
+@pytest.mark.long
+@MORE
+@ANY_USE
+def test_it_answers_as_the_index_in_memory_does_however_it_is_used(mine, **use):
+    """The same, of more examples."""
+    check_answers(mine, **use)
+
+
+def check_answers(  # noqa: PLR0917  one argument for each strategy
     mine, texts, later, question, start, end, tags, kinds, dropped
 ):
-    """Whatever was put, put again with another text and dropped: the same candidates and figures."""
     span = Interval(
         start=None if start is None else START + timedelta(minutes=start, microseconds=1),
         end=None if end is None else START + timedelta(minutes=end),
@@ -131,9 +148,21 @@ def test_it_answers_as_the_index_in_memory_does(  # noqa: PLR0917  one argument 
 
 
 @QUIET
-@given(text=st.text(), ref=st.text(), name=st.text(), tag=st.text())
+@ANY_TEXT
 def test_any_text_can_be_filed_found_and_dropped(mine, text, ref, name, tag):
     """Also with surrogates, NUL and signs of every script in text, ref, heading and tag."""
+    check_text(mine, text, ref, name, tag)
+
+
+@pytest.mark.long
+@MORE
+@ANY_TEXT
+def test_many_texts_can_be_filed_found_and_dropped(mine, text, ref, name, tag):
+    """The same, of more examples."""
+    check_text(mine, text, ref, name, tag)
+
+
+def check_text(mine, text, ref, name, tag):
     mine.apply([Put(a_doc(ref, text, scope=name, headings=(name,), tags=(tag,), session=name))])
     where = Filter(scopes=(name,), headings=(name,), tags=(tag,))
     assert len(look(mine, text, where=where, limit=5)) == (1 if _has_words(text) else 0)
@@ -367,7 +396,8 @@ STRAY = """
 """
 
 
-def test_many_writers_at_once_leave_all_in_order(opened, database):
+@pytest.mark.parametrize("turns", [8, pytest.param(40, marks=pytest.mark.long)])
+def test_many_writers_at_once_leave_all_in_order(opened, database, turns):
     """Threads of two processes put, move, drop, encode and search the same docs: nothing is lost."""
     indexes = [opened(), opened()]
     question = Asked(
@@ -382,7 +412,7 @@ def test_many_writers_at_once_leave_all_in_order(opened, database):
     def work(number):
         chance = random.Random(number)
         mine = indexes[number % 2].of_owner("ann" if number % 3 else "bob")
-        for turn in range(25):
+        for turn in range(turns):
             refs = chance.sample(range(12), 4)
             text = chance.choice(["harbour", "wood sea", " ", "storm " * 40])
             mine.apply(
@@ -491,8 +521,8 @@ def test_a_user_with_many_vectors_has_an_index_of_their_own(opened, database):
 
 def test_no_index_is_dropped_by_a_role_that_sees_no_sizes(opened, database):
     """Whom the policy does not name sees no rows, and not that an index is wanted."""
-    a_crowd(opened(), "large", 1500)
-    bounds = {"indexed_from": 1000, "dropped_below": 800}
+    a_crowd(opened(), "large", 150)
+    bounds = {"indexed_from": 100, "dropped_below": 80}
     with psycopg.connect(database.admin_url, autocommit=True) as conn:
         maintain_nearest(conn, **bounds)
         conn.execute("GRANT ALL ON wb_models, wb_embeddings TO commonplace_worker")
@@ -527,7 +557,8 @@ def plan_of(database, owner, query):
 
 def test_words_are_looked_up_by_their_index_though_rows_are_guarded(opened, database):
     """The plan of the role of the application goes by user, word and doc."""
-    a_crowd(opened(), "large", 3000)
+    docs = [Put(a_doc(f"n:{i}", f"note {i}", minutes=i)) for i in range(3000)]
+    opened().of_owner("large").apply(docs)
     database.run("ANALYZE")
     asked = """
         EXPLAIN SELECT doc, body FROM wb_words

@@ -74,7 +74,10 @@ def test_on_postgres_the_version_is_checked_where_it_is_deleted(database, tmp_pa
         other.execute("SET LOCAL app.user_id = 'ann'")
         other.execute(ALTER)
         waiting.start()
-        until(lambda: database.rows("SELECT 1 FROM pg_locks WHERE NOT granted"))
+        until(
+            lambda: database.rows("SELECT 1 FROM pg_locks WHERE NOT granted"),
+            "the other to wait for the row",
+        )
     waiting.join(PATIENCE_S)
     assert [type(each) for each in raised] == [Conflict]
     assert mine.get(ref).text == "Call the dentist on Monday"

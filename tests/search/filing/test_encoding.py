@@ -39,7 +39,7 @@ def test_only_one_process_encodes(opened, index):
     assert first.busy.wait(PATIENCE_S)
     assert opened(source, encoder=second).catch_up() == 0
     first.gate.set()
-    until(lambda: pending(index, first) == 0)
+    until(lambda: pending(index, first) == 0, "every entry to have its vector")
     assert second.texts == []
 
 
@@ -74,7 +74,7 @@ def test_a_process_that_ends_over_a_long_text_holds_up_nobody(opened, index):
     slow = Slow()
     filing = opened(source, encoder=slow)
     filing.start()
-    until(lambda: not slow.gate.is_set())
+    until(lambda: not slow.gate.is_set(), "the long text to be encoded")
     assert pending(index, slow) == 1
     filing.close(wait_s=0.0)
     assert opened(source, encoder=HashingEncoder()).catch_up() == 1
@@ -86,15 +86,18 @@ def test_who_finds_another_at_work_comes_back(opened, index, clock):
     encoder = HashingEncoder()
     filing = opened(OneSource(docs=[a_doc("n:1", "harbour")]), encoder=encoder)
     filing.start()
-    until(lambda: filing.settle(encoder.identity, 0.0) == () and not pending(index, encoder))
+    until(
+        lambda: filing.settle(encoder.identity, 0.0) == () and not pending(index, encoder),
+        "the first entry to have its vector",
+    )
     assert index.take_lease("encoding", "dead", policy.LEASE_S)
     index.apply([Put(a_doc("n:2", "wood"))])
     filing.refresh(PATIENCE_S)
     filing.wake()
     note = ("1 entry waits for its vector; words find it.",)
-    until(lambda: filing.settle(encoder.identity, 0.0) == note)
+    until(lambda: filing.settle(encoder.identity, 0.0) == note, "the missing vector to be named")
     clock.advance(policy.LEASE_S)
-    until(lambda: pending(index, encoder) == 0)
+    until(lambda: pending(index, encoder) == 0, "every entry to have its vector")
 
 
 def test_what_is_filed_while_places_are_filled_is_encoded(opened, index):
@@ -110,7 +113,7 @@ def test_what_is_filed_while_places_are_filled_is_encoded(opened, index):
     assert encoder.busy.wait(PATIENCE_S)
     index.apply([Put(a_doc("n:2", "wood"))])
     encoder.gate.set()
-    until(lambda: pending(index, encoder) == 0)
+    until(lambda: pending(index, encoder) == 0, "every entry to have its vector")
     assert set(source.places) == {"n:1"}
 
 
@@ -137,7 +140,7 @@ def test_words_are_served_while_places_are_filled(opened, index):
     assert words_of(index, "mountain") == {"n:new"}
     assert source.places == {}
     encoder.permits.release(99)
-    until(lambda: len(source.places) == 10)
+    until(lambda: len(source.places) == 10, "every place to be filled")
 
 
 def test_a_place_that_cannot_be_filled_is_tried_once_a_turn(opened):
@@ -203,7 +206,7 @@ def test_words_are_served_while_a_backlog_is_encoded(opened, index):
     encoder.gate.set()
     assert filing.refresh(PATIENCE_S) == ()
     assert words_of(index, "mountain") == {"n:new"}
-    until(lambda: pending(index, encoder) == 0)
+    until(lambda: pending(index, encoder) == 0, "every entry to have its vector")
 
 
 def test_a_backlog_is_waited_for_once_and_then_named(opened, index):
@@ -218,7 +221,7 @@ def test_a_backlog_is_waited_for_once_and_then_named(opened, index):
     assert filing.settle(encoder.identity, 0.05) == note
     assert filing.settle(encoder.identity, PATIENCE_S) == note
     encoder.gate.set()
-    until(lambda: filing.settle(encoder.identity, 0.0) == ())
+    until(lambda: filing.settle(encoder.identity, 0.0) == (), "nothing to be missing any more")
 
 
 def test_a_write_is_filed_while_a_backlog_is_encoded(opened, index):
@@ -244,4 +247,4 @@ def test_a_write_is_filed_while_a_backlog_is_encoded(opened, index):
     assert encoder.texts == ["wood"]
     assert pending(index, encoder) == 50
     encoder.aside.set()
-    until(lambda: pending(index, encoder) == 0)
+    until(lambda: pending(index, encoder) == 0, "every entry to have its vector")

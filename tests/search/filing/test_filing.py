@@ -90,7 +90,7 @@ def test_a_long_entry_does_not_hold_up_the_write(opened, index):
     assert isinstance(filing.file([Put(a_doc("n:long", long))]), Pending)
     assert words_of(index, "harbour") == {"n:long"}
     encoder.gate.set()
-    until(lambda: pending(index, encoder) == 0)
+    until(lambda: pending(index, encoder) == 0, "every entry to have its vector")
 
 
 def test_an_entry_gets_a_bounded_number_of_vectors(opened, index):
@@ -199,7 +199,7 @@ def test_refreshing_waits_no_longer_than_it_may(opened, index):
     notes = filing.refresh(0.05)
     assert notes == ("test does not answer, it may be locked; a later search may find more.",)
     going.set()
-    until(lambda: words_of(index, "harbour") == {"n:1"})
+    until(lambda: words_of(index, "harbour") == {"n:1"}, "the entry to be filed")
 
 
 def test_a_long_filing_is_not_waited_for(opened, index, clock):
@@ -227,7 +227,7 @@ def test_a_long_filing_is_not_waited_for(opened, index, clock):
         assert filing.settle(encoder.identity, PATIENCE_S) == missing
     finally:
         going.set()
-    until(lambda: filing.refresh(PATIENCE_S) == ())
+    until(lambda: filing.refresh(PATIENCE_S) == (), "all to be filed")
     assert index.counts("").docs == 1000
 
 
@@ -253,19 +253,28 @@ def test_words_go_before_vectors(opened, index, monkeypatch):
                 assert number < policy.APPLY_BATCH or going.wait(PATIENCE_S)
                 yield change
 
+    class CountingSlot(ReadySlot):
+        times = 0
+
+        def get(self, timeout_s=0.0):
+            self.times += 1
+            return super().get(timeout_s)
+
     encoder = CountingEncoder()
+    slot = CountingSlot(encoder)
     source = LargeSource(docs=[a_doc(f"n:{i}", "harbour") for i in range(600)])
-    filing = opened(source, encoder=encoder)
+    filing = opened(source, encoder=slot)
     try:
         filing.start()
-        until(lambda: index.counts("").docs == policy.APPLY_BATCH)
-        for _ in range(2):  # the second is heard when the first is done
+        until(lambda: index.counts("").docs == policy.APPLY_BATCH, "the first part to be filed")
+        for _ in range(3):  # at the third time the second is over
+            before = slot.times
             filing.wake()
-            until(lambda: filing._done == filing._asked)
+            until(lambda before=before: slot.times > before, "the missing vectors to be looked for")
         assert encoder.texts == []
     finally:
         going.set()
-    until(lambda: len(encoder.texts) == 600)
+    until(lambda: len(encoder.texts) == 600, "every entry to be encoded")
 
 
 def test_a_part_is_enough_when_the_rest_takes_its_time(opened, index, monkeypatch):
@@ -287,7 +296,7 @@ def test_a_part_is_enough_when_the_rest_takes_its_time(opened, index, monkeypatc
         assert index.counts("").docs == policy.APPLY_BATCH
     finally:
         going.set()
-    until(lambda: filing.refresh(PATIENCE_S) == ())
+    until(lambda: filing.refresh(PATIENCE_S) == (), "all to be filed")
 
 
 @pytest.mark.parametrize("error", [Unavailable("No space is left."), RuntimeError("a fault")])
@@ -328,14 +337,20 @@ class HangingSource(OneSource):
     def __init__(self, name, docs=(), *, hangs_in):
         super().__init__(name, docs, prefix="log:")
         self._hangs_in = hangs_in
+        self.hangs = threading.Event()
         self.going = threading.Event()
 
+    def _hang(self, here):
+        if here == self._hangs_in:
+            self.hangs.set()
+            assert self.going.wait(PATIENCE_S)
+
     def mark(self):
-        assert self._hangs_in != "mark" or self.going.wait(PATIENCE_S)
+        self._hang("mark")
         return super().mark()
 
     def scan(self, since):
-        assert self._hangs_in != "scan" or self.going.wait(PATIENCE_S)
+        self._hang("scan")
         yield from super().scan(since)
 
 
@@ -347,7 +362,7 @@ def test_a_journal_that_hangs_holds_up_no_other(opened, index, hangs_in):
     filing = opened(hanging, sound)
     silent = ("log does not answer, it may be locked; a later search may find more.",)
     try:
-        until(lambda: filing.refresh(0.2) == silent)
+        until(lambda: filing.refresh(0.2) == silent, "the journal to be given up")
         assert [each.journal for each in filing.behind()] == ["log"]
         assert words_of(index, "harbour") == {"n:1"}
         sound.put(a_doc("n:2", "harbour"))
@@ -355,18 +370,24 @@ def test_a_journal_that_hangs_holds_up_no_other(opened, index, hangs_in):
         assert words_of(index, "harbour") == {"n:1", "n:2"}
     finally:
         hanging.going.set()
-    until(lambda: filing.refresh(PATIENCE_S) == ())
+    until(lambda: filing.refresh(PATIENCE_S) == (), "all to be filed")
     assert words_of(index, "harbour") == {"log:1", "n:1", "n:2"}
     assert filing.behind() == ()
 
 
 @pytest.mark.parametrize("hangs_in", ["mark", "scan"])
-def test_a_command_waits_for_a_journal_while_it_goes_on(opened, index, hangs_in):
+def test_a_command_waits_for_a_journal_while_it_goes_on(opened, index, monkeypatch, hangs_in):
     """One that hangs is left after a while, one that has much to file is not."""
+    monkeypatch.setattr(policy, "SILENT_S", PATIENCE_S)
+
+    class LargeSource(OneSource):
+        def scan(self, since):
+            yield from super().scan(since)
+            monkeypatch.setattr(policy, "SILENT_S", 0.3)  # from now on only the other is silent
+
     hanging = HangingSource("log:one", hangs_in=hangs_in)
     docs = [a_doc(f"n:{i}", "harbour") for i in range(1200)]
-    large = OneSource("test:large", docs, prefix="n:")
-    filing = opened(hanging, large)
+    filing = opened(hanging, LargeSource("test:large", docs, prefix="n:"))
     try:
         assert filing.sweep() == (
             "log does not answer, it may be locked; a later search may find more.",
@@ -374,7 +395,7 @@ def test_a_command_waits_for_a_journal_while_it_goes_on(opened, index, hangs_in)
         assert index.counts("").docs == 1200
     finally:
         hanging.going.set()
-    until(lambda: filing.sweep() == ())
+    until(lambda: filing.sweep() == (), "all to be filed")
 
 
 def test_a_sweep_tells_what_fails_and_files_the_rest(opened, index):
@@ -415,7 +436,7 @@ def test_other_projects_journals_are_filed_aside(opened, index):
         filing.refresh(PATIENCE_S)
         assert words_of(index, f"word{number}") == set()
         act(filing)
-        until(lambda word=f"word{number}": words_of(index, word))
+        until(lambda word=f"word{number}": words_of(index, word), "the other project to be filed")
 
 
 def test_closing_does_not_wait_for_a_journal_that_hangs(opened):
@@ -424,7 +445,7 @@ def test_closing_does_not_wait_for_a_journal_that_hangs(opened):
     filing = opened(hanging)
     waiting = threading.Thread(target=filing.refresh, args=(PATIENCE_S,))
     waiting.start()
-    until(lambda: threading.active_count() > 3)
+    assert hanging.hangs.wait(PATIENCE_S)
     filing.close(wait_s=0.05)
     waiting.join(PATIENCE_S)
     assert not waiting.is_alive()
@@ -436,10 +457,13 @@ def test_a_sweep_finds_an_edit_in_place(opened, index, clock):
     source = OneSource(docs=[a_doc("n:1", "harbour")])
     filing = opened(source, encoder=HashingEncoder())
     filing.start()
-    until(lambda: words_of(index, "harbour"))
+    until(lambda: words_of(index, "harbour"), "the entry to be filed")
     source.docs["n:1"] = a_doc("n:1", "mountain")
     clock.advance(policy.SWEEP_EVERY_S)
-    until(lambda: filing.refresh(PATIENCE_S) == () and words_of(index, "mountain") == {"n:1"})
+    until(
+        lambda: filing.refresh(PATIENCE_S) == () and words_of(index, "mountain") == {"n:1"},
+        "the edit to be found",
+    )
     assert words_of(index, "harbour") == set()
 
 
@@ -503,7 +527,7 @@ def test_what_went_does_not_stay_where_another_process_filed_it_late(opened, ind
     filing = opened(Outbox(), encoder=HashingEncoder())
     filing.catch_up()
     assert filing.refresh(PATIENCE_S) == ()
-    until(lambda: words_of(index, "harbour") == set())
+    until(lambda: words_of(index, "harbour") == set(), "what went to leave the index")
 
 
 def test_an_entry_deleted_in_the_midst_of_a_scan_stays_forgotten(opened, index):
@@ -515,7 +539,7 @@ def test_an_entry_deleted_in_the_midst_of_a_scan_stays_forgotten(opened, index):
     source.drop("n:1")
     assert filing.forget(["n:1"]) == Filed()
     source.gate.set()
-    until(lambda: words_of(index, "lighthouse"))
+    until(lambda: words_of(index, "lighthouse"), "the scan to end")
     assert words_of(index, "harbour") == set()
 
 
@@ -529,7 +553,7 @@ def test_an_entry_edited_in_the_midst_of_a_scan_is_found_as_it_is_now(opened, in
     source.put(edited)
     filing.refile([Put(edited)])
     source.gate.set()
-    until(lambda: words_of(index, "lighthouse"))
+    until(lambda: words_of(index, "lighthouse"), "the scan to end")
     assert (words_of(index, "harbour"), words_of(index, "pier")) == (set(), {"n:1"})
 
 
@@ -541,6 +565,6 @@ def test_what_a_scan_left_out_is_looked_at_again(opened, index):
     assert source.has_read.wait(PATIENCE_S)
     filing.forget(["n:1"])
     source.gate.set()
-    until(lambda: words_of(index, "lighthouse"))
+    until(lambda: words_of(index, "lighthouse"), "the scan to end")
     assert filing.refresh(PATIENCE_S) == ()
     assert words_of(index, "pier") == {"n:1"}

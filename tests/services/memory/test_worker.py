@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import product
 
 import psycopg
@@ -15,21 +16,28 @@ from tests.patience import PATIENCE_S, until
 
 from commonplace.app.process import ProcessContext
 from commonplace.app.wiring.memory.postgres import open_worker
-from commonplace.app.wiring.memory.schema import check_worker
+from commonplace.app.wiring.memory.schema import check_database, check_worker
 from commonplace.core.errors import Unavailable
 from commonplace.db.postgres.database import Postgres
-from commonplace.index.postgres import index as postgres_index
-from commonplace.index.postgres.index import PostgresIndex, PostgresOwnerIndex
+from commonplace.index.postgres.index import TABLES, PostgresIndex
 from commonplace.journals.memory.postgres.backlog import MemoryBacklog
+from commonplace.journals.memory.postgres.outbox_checks import check_unchanged
 from commonplace.journals.memory.postgres.store import MemoryPostgres, texts
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search import policy
-from commonplace.services.memory import worker as memory_worker
-from commonplace.services.memory.filing import LeasedRecords
+from commonplace.search.filing.words_only import WordFiling
+from commonplace.services.memory.filing import LeasedRecords, changes_now
+from commonplace.services.memory.worker import MemoryWorker
 from commonplace.testing import HashingEncoder, ReadySlot
 
 ENCODERS = "SELECT DISTINCT encoder FROM wb_outbox ORDER BY 1"
 MODELS = "SELECT model_tag, count(*) FROM wb_embeddings GROUP BY 1 ORDER BY 1"
+MANY_VECTORS = """
+    INSERT INTO wb_embeddings
+        (user_id, kind, ref_id, model_tag, chunk, doc, span, text_hash, vector)
+    SELECT user_id, kind, ref_id || n, model_tag, chunk, doc + n, span, text_hash, vector
+    FROM wb_embeddings, generate_series(1, 2500) AS n
+"""
 CHANGES = ("altered", "deleted", "made a draft")
 OLD, NEW = HashingEncoder.identity, OtherEncoder.identity
 
@@ -54,6 +62,36 @@ def worker_with(world):
         yield one
 
 
+class Over:
+    """A part of a worker as it is, but for what is given by name."""
+
+    def __init__(self, part, **instead):
+        self._part = part
+        self.__dict__.update(instead)
+
+    def __getattr__(self, name):
+        return getattr(self._part, name)
+
+
+@pytest.fixture
+def pool(database):
+    made = Postgres(database.worker_url, check=check_worker)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def parts(pool, world):
+    """Of a worker: what waits, what workers agree on, and the users' records and indexes."""
+    return {
+        "backlog": MemoryBacklog(pool),
+        "upkeep": MemoryUpkeep(pool, tables=TABLES, clock=world.clock),
+        "store_of": lambda owner: MemoryPostgres(pool, owner=owner),
+        "index_of": PostgresIndex(pool).of_owner,
+        "encoder": ReadySlot(HashingEncoder()),
+    }
+
+
 @contextmanager
 def running(worker):
     """It runs in a thread, as a server's does."""
@@ -75,12 +113,12 @@ class TestSwitches:
         mine = world.open("ann")
         with running(old):
             mine.save_todo("harbour gate")
-            until(lambda: world.database.rows(ENCODERS) == [(OLD,)])
+            until(lambda: world.database.rows(ENCODERS) == [(OLD,)], "the old one to file it")
             assert new.work() == 0
             assert f"its model {OLD}: this one, with {NEW}, files words alone" in caplog.text
             with running(new):
                 mine.save_todo("harbour wall")
-                until(lambda: world.database.rows(MODELS) == [(OLD, 2)])
+                until(lambda: world.database.rows(MODELS) == [(OLD, 2)], "its second vector")
         assert old.work() == 0
         assert new.work() == 2
         assert world.database.rows(ENCODERS) == [(NEW,)]
@@ -97,9 +135,8 @@ class TestSwitches:
         world.database.run("UPDATE wb_upkeep SET until = now() - interval '1 s'")
         assert new.work() == 1
 
-    def test_previous_vectors_go_a_day_after_the_switch(self, world, worker_with, monkeypatch):
+    def test_previous_vectors_go_a_day_after_the_switch(self, world, worker_with):
         """Not before all are made anew; those of a record that has none of the new one stay."""
-        monkeypatch.setattr(postgres_index, "_PREVIOUS_AT_ONCE", 2)
         mine, bob = world.open("ann"), world.open("bob")
         for number in range(3):
             mine.save_todo(f"harbour {number}")
@@ -129,48 +166,63 @@ class TestSwitches:
     def test_previous_vectors_go_also_where_nobody_was_in_charge_when_they_were_made(
         self, world, worker_with
     ):
-        """As by workers of before: every record had the new model's when the tables changed."""
+        """As by workers of before: every record had the new model's when the tables changed.
+
+        They are more than leave in one transaction.
+        """
         world.open("ann").save_todo("harbour")
         new = worker_with(OtherEncoder())
         for worker in (worker_with(HashingEncoder()), new):
             worker.work()
+        world.database.run(MANY_VECTORS)
+        world.database.run("UPDATE wb_models SET docs = docs + 2500, chunks = chunks + 2500")
         world.database.run("DELETE FROM wb_upkeep")
         world.database.run("INSERT INTO wb_upkeep DEFAULT VALUES")
         new.run_once()
-        assert world.database.rows(MODELS) == [(OLD, 1), (NEW, 1)]
+        assert world.database.rows(MODELS) == [(OLD, 2501), (NEW, 2501)]
         world.database.run("UPDATE wb_upkeep SET whole_at = whole_at - interval '1 day'")
         new.run_once()
-        assert world.database.rows(MODELS) == [(NEW, 1)]
+        assert world.database.rows(MODELS) == [(NEW, 2501)]
+        counted = "SELECT docs, chunks FROM wb_models ORDER BY docs"
+        assert world.database.rows(counted) == [(0, 0), (2501, 2501)]
 
-    def test_who_is_succeeded_lets_go_of_no_vector_of_the_next(
-        self, world, worker_with, monkeypatch
-    ):
+    def test_who_is_succeeded_lets_go_of_no_vector_of_the_next(self, world, worker_with, parts):
         """Even where it had begun to let go of all that are not its own."""
         for user in ("ann", "bob"):
             world.open(user).save_todo("harbour")
-        old, new = worker_with(HashingEncoder()), worker_with(OtherEncoder())
+        old, took_over = worker_with(HashingEncoder()), []
+
+        def index_of(owner):
+            index = parts["index_of"](owner)
+
+            def drop_previous(*args):
+                if not took_over:
+                    world.database.run("UPDATE wb_upkeep SET until = now() - interval '1 s'")
+                    took_over.append(old.work())
+                return index.drop_previous(*args)
+
+            return Over(index, drop_previous=drop_previous)
+
+        new = MemoryWorker(**{**parts, "index_of": index_of, "encoder": ReadySlot(OtherEncoder())})
         old.run_once()
         new.run_once()
         world.database.run("UPDATE wb_upkeep SET whole_at = whole_at - interval '1 day'")
-        drop = PostgresOwnerIndex.drop_previous
-
-        def slow(*args, **given):
-            monkeypatch.setattr(PostgresOwnerIndex, "drop_previous", drop)
-            world.database.run("UPDATE wb_upkeep SET until = now() - interval '1 s'")
-            assert old.work() == 2
-            return drop(*args, **given)
-
-        monkeypatch.setattr(PostgresOwnerIndex, "drop_previous", slow)
         new.run_once()
+        assert took_over == [2]
         assert world.database.rows(MODELS) == [(OLD, 2), (NEW, 2)]
         assert world.database.rows("SELECT encoder, is_cleared FROM wb_upkeep") == [(OLD, False)]
 
 
-@pytest.fixture
-def pool(database):
-    made = Postgres(database.worker_url, check=check_worker)
-    yield made
-    made.close()
+@contextmanager
+def opened_by_a_search(world):
+    """The records and the index of ann, as a process that searches opens them."""
+    pool = Postgres(world.database.app_url, check=check_database)
+    index = PostgresIndex(pool)
+    try:
+        yield MemoryPostgres(pool, owner="ann", clock=world.clock), index.of_owner("ann")
+    finally:
+        index.close()
+        pool.close()
 
 
 class TestFiling:
@@ -192,10 +244,9 @@ class TestFiling:
         assert world.database.rows(MODELS) == [(OLD, 3)]
         assert world.database.rows("SELECT 1 FROM wb_outbox WHERE anew OR words_due") == []
 
-    @pytest.mark.parametrize(
-        "table", ["wb_docs", "wb_words", "wb_embeddings", "wb_models", "wb_facets", "wb_index"]
-    )
-    def test_everything_anew_brings_back_what_any_table_has_lost(self, world, worker_with, table):
+    def test_everything_anew_brings_back_what_any_table_has_lost(
+        self, world, worker_with, subtests
+    ):
         """Found by words and by meaning as before, and counted as it is, also by who was there."""
         mine = world.open("ann")
         first = mine.save_todo("harbour")
@@ -213,24 +264,27 @@ class TestFiling:
         before = found(mine)
         assert len(before) == 2
         assert all(near is not None for _, _, near in before)
-        world.database.run(f"DELETE FROM {table}")
-        mine.save_todo("a lantern")
-        assert worker.renew() == 4
-        assert worker.run_once() == 4
-        mine.search("lantern")
-        for memory in (mine, world.open("ann")):
-            assert found(memory) == before
-        counted = "SELECT docs, speaking FROM wb_index"
-        assert world.database.rows(counted) == [(3, 3)]
-        assert world.database.rows("SELECT docs, chunks FROM wb_models") == [(3, 3)]
-        strays = "SELECT 1 FROM wb_words WHERE doc NOT IN (SELECT id FROM wb_docs)"
-        assert world.database.rows(strays) == []
+        tables = ("wb_docs", "wb_words", "wb_embeddings", "wb_models", "wb_facets", "wb_index")
+        for number, table in enumerate(tables):
+            with subtests.test(table=table):
+                world.database.run(f"DELETE FROM {table}")
+                mine.save_todo("a lantern")
+                assert worker.renew() == 4 + number
+                assert worker.run_once() == 4 + number
+                mine.search("lantern")
+                for memory in (mine, world.open("ann")):
+                    assert found(memory) == before
+                docs = 3 + number
+                assert world.database.rows("SELECT docs, speaking FROM wb_index") == [(docs, docs)]
+                assert world.database.rows("SELECT docs, chunks FROM wb_models") == [(docs, docs)]
+                strays = "SELECT 1 FROM wb_words WHERE doc NOT IN (SELECT id FROM wb_docs)"
+                assert world.database.rows(strays) == []
 
-    def test_what_changed_while_it_was_filed_anew_is_filed_anew_once_more(self, world, pool):
+    def test_what_changed_while_it_was_filed_anew_is_filed_anew_once_more(self, world, parts):
         """Of the change the words that are filed are those that seem to be lacking alone."""
         mine = world.open("ann")
         ref_id = mine.save_todo("harbour")
-        backlog = MemoryBacklog(pool)
+        backlog = parts["backlog"]
         backlog.renew()
         leased = backlog.lease(9, encoder=OLD, seconds=60)
         mine.edit_todo(ref_id, done=True)
@@ -273,9 +327,7 @@ class TestFiling:
         assert world.database.rows("SELECT count(*) FROM wb_outbox WHERE due") == [(5001,)]
 
     @pytest.mark.parametrize("case", list(product(["search", "worker"], CHANGES)), ids="-".join)
-    def test_an_old_text_is_not_filed_over_a_newer_one(
-        self, world, worker_with, pool, monkeypatch, case
-    ):
+    def test_an_old_text_is_not_filed_over_a_newer_one(self, world, worker_with, parts, case):
         """By one who read it before the change, files it after another has, and dies then."""
         who, change = case
         mine = world.open("ann")
@@ -290,36 +342,32 @@ class TestFiling:
             world.database.run("UPDATE wb_outbox SET leased_until = NULL")
             worker_with(HashingEncoder()).run_once()
 
-        def dies(*_):
-            raise Unavailable("It dies.")
-
         if who == "search":
-            read = MemoryPostgres.read
+            with opened_by_a_search(world) as (store, index):
 
-            def slow(store, noted):
-                found = read(store, noted)
-                monkeypatch.setattr(MemoryPostgres, "read", read)
-                others_do()
-                return found
+                def read(noted):
+                    found = changes_now(store, noted)
+                    others_do()
+                    return found
 
-            monkeypatch.setattr(MemoryPostgres, "read", slow)
-            monkeypatch.setattr(MemoryPostgres, "filed", dies)
-            assert mine.service.filing().refresh(0.0)
+                def dies(*_):
+                    raise Unavailable("It dies.")
+
+                noting = Over(store, filed=dies)
+                filing = WordFiling(
+                    index=index, store=noting, read=read, are_current=check_unchanged
+                )
+                assert filing.refresh(0.0)
         else:
-            lots = LeasedRecords(
-                store_of=lambda owner: MemoryPostgres(pool, owner=owner),
-                index_of=PostgresIndex(pool).of_owner,
-            )
-            leased = MemoryBacklog(pool).lease(9, encoder=OLD, seconds=60)
+            lots = LeasedRecords(store_of=parts["store_of"], index_of=parts["index_of"])
+            leased = parts["backlog"].lease(9, encoder=OLD, seconds=60)
             tasks, _ = lots.read(leased)
             others_do()
             assert lots.file_words(tasks) == tasks
         held = [(text,) for text in ("Evening\n\nsoap",) if change == "altered"]
         assert world.database.rows("SELECT text FROM wb_docs") == held
 
-    def test_one_user_whose_words_cannot_be_filed_is_in_nobody_s_way(
-        self, world, worker_with, monkeypatch
-    ):
+    def test_one_user_whose_words_cannot_be_filed_is_in_nobody_s_way(self, world, worker_with):
         """What is done for many at once is done for each of the others alone."""
         for user in ("ann", "bob", "cy"):
             world.open(user).save_todo(f"harbour of {user}")
@@ -359,83 +407,140 @@ class TestFiling:
             worker.work()
 
 
-def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, worker_with, monkeypatch):
-    """However long that takes; a worker that is told to end does not wait for it."""
-    begun, ended = threading.Event(), threading.Event()
+def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, parts, monkeypatch):
+    """However long that takes, and a worker that ends does not wait for it.
 
-    def long(_upkeep):
-        begun.set()
-        return ended.wait(PATIENCE_S)
-
-    monkeypatch.setattr(MemoryUpkeep, "tidy", long)
+    Also where a fault ended it; what is under way then enters nobody as at work.
+    """
     monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
-    monkeypatch.setattr(memory_worker, "_ENDING_S", 0.01)
-    mine = world.open("ann")
-    with running(worker_with(HashingEncoder())):
-        assert begun.wait(PATIENCE_S)
-        mine.save_todo("harbour")
-        until(lambda: world.database.rows(MODELS) == [(OLD, 1)])
-    ended.set()
-
-
-def test_a_database_that_is_away_is_told_of_once(worker_with, monkeypatch, caplog):
-    """Not twice a second; and again only after it was back."""
-    lease, was_away = MemoryBacklog.lease, []
-    away = [True] * 5 + [False] + [True] * 5 + [False]
-
-    def faulty(backlog, most, **given):
-        was_away.append(away[len(was_away)] if len(was_away) < len(away) else False)
-        if was_away[-1]:
-            raise Unavailable("It is away.")
-        return lease(backlog, most, **given)
-
-    monkeypatch.setattr(MemoryBacklog, "lease", faulty)
-    with running(worker_with(HashingEncoder())):
-        until(lambda: len(was_away) > len(away))
-    assert caplog.text.count("The worker of memory waits: It is away.") == 2
-
-
-def test_a_fault_in_tidying_is_told_by_the_worker(world, worker_with, monkeypatch, caplog):
-    """A database that is away is waited for; what else is wrong ends the worker's run."""
-    faults = [Unavailable("It is away."), ValueError("ours")]
-
-    def broken(_upkeep):
-        raise faults.pop(0)
-
-    monkeypatch.setattr(MemoryUpkeep, "tidy", broken)
-    monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
-    with pytest.raises(ValueError, match="ours"):
-        worker_with(HashingEncoder()).run(threading.Event())
-    assert "Memory was not tidied up: It is away." in caplog.text
-
-
-def test_tidying_ends_with_its_worker(world, worker_with, monkeypatch):
-    """Also with one that a fault ended; what is under way then enters nobody as at work."""
     begun, ended, is_over = threading.Event(), threading.Event(), threading.Event()
+    faults = []
 
-    def long(_upkeep):
+    def tidy():
         begun.set()
         return ended.wait(PATIENCE_S)
 
     @contextmanager
-    def tidying(upkeep, *, every_s):
-        with contended(upkeep, every_s=every_s) as is_ours:
+    def tidying(*, every_s):
+        with parts["upkeep"].tidying(every_s=every_s) as is_ours:
             yield is_ours
         is_over.set()
 
-    def broken(*_, **_given):
-        assert begun.wait(PATIENCE_S)
-        raise ValueError("ours")
+    def lease(most, **given):
+        if faults:
+            raise faults[0]
+        return parts["backlog"].lease(most, **given)
 
-    contended = MemoryUpkeep.tidying
-    monkeypatch.setattr(MemoryUpkeep, "tidy", long)
-    monkeypatch.setattr(MemoryUpkeep, "tidying", tidying)
-    monkeypatch.setattr(MemoryBacklog, "lease", broken)
-    monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
-    monkeypatch.setattr(memory_worker, "_ENDING_S", 0.01)
-    with pytest.raises(ValueError, match="ours"):
-        worker_with(HashingEncoder()).run(threading.Event())
-    ended.set()
+    instead = {
+        "upkeep": Over(parts["upkeep"], tidy=tidy, tidying=tidying),
+        "backlog": Over(parts["backlog"], lease=lease),
+    }
+    worker, raised = MemoryWorker(**{**parts, **instead}), []
+
+    def run():
+        try:
+            worker.run(threading.Event())
+        except ValueError as exc:
+            raised.append(exc)
+
+    mine = world.open("ann")
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        assert begun.wait(PATIENCE_S)
+        mine.save_todo("harbour")
+        until(lambda: world.database.rows(MODELS) == [(OLD, 1)], "the record to be filed")
+    finally:
+        faults.append(ValueError("ours"))
+        thread.join(PATIENCE_S)
+        ended.set()
+    assert raised == faults
     assert is_over.wait(PATIENCE_S)
-    until(lambda: "tidying" not in [thread.name for thread in threading.enumerate()])
+    until(
+        lambda: "tidying" not in [thread.name for thread in threading.enumerate()],
+        "the tidying to end",
+    )
     assert world.database.rows("SELECT 1 FROM wb_upkeep WHERE until IS NOT NULL") == []
+
+
+def test_what_is_encoded_stays_leased(world, parts):
+    """However long it waited for its turn."""
+    world.open("ann").save_todo("harbour")
+    held = []
+
+    def lease(most, **given):
+        leased = parts["backlog"].lease(most, **given)
+        world.database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
+        return leased if not held else []
+
+    class Watched(HashingEncoder):
+        def encode_passages(self, texts):
+            held.append(world.database.rows("SELECT leased_until > now() FROM wb_outbox"))
+            return super().encode_passages(texts)
+
+    instead = {"backlog": Over(parts["backlog"], lease=lease), "encoder": ReadySlot(Watched())}
+    MemoryWorker(**{**parts, **instead}).work()
+    assert held == [[(True,)]]
+
+
+@pytest.mark.parametrize("by_search", [False, True])
+def test_few_records_are_read_at_a_time(world, parts, monkeypatch, by_search):
+    """Two at a time, of which one is as much as is filed: each lot is filed before the next."""
+    for number in range(6):
+        world.open("ann").save_todo(f"harbour {number}")
+    monkeypatch.setattr(policy, "READ_AT_ONCE", 2)
+    monkeypatch.setattr(policy, "WORD_CHARACTERS", 5)
+    monkeypatch.setattr(policy, "BACKLOG_CHARACTERS", 12)
+    due, sizes = "SELECT count(*) FROM wb_outbox WHERE words_due", []
+
+    def counting(store):
+        def read(noted):
+            sizes.append((len(noted), world.database.rows(due)[0][0]))
+            return store.read(noted)
+
+        return Over(store, read=read)
+
+    if by_search:
+        with opened_by_a_search(world) as (store, index):
+            read = partial(changes_now, counting(store))
+            filing = WordFiling(index=index, store=store, read=read, are_current=check_unchanged)
+            while filing.refresh(0.0):
+                pass
+        assert sizes == [(2, 6), (2, 4), (2, 2)]
+    else:
+        store_of = parts["store_of"]
+        worker = MemoryWorker(**{**parts, "store_of": lambda owner: counting(store_of(owner))})
+        assert worker.work() == 6
+        assert sizes
+        assert {count for count, _ in sizes} <= {1, 2}
+    assert world.database.rows(due) == [(0,)]
+
+
+def test_a_database_that_is_away_is_told_of_once(parts, caplog):
+    """Not twice a second; and again only after it was back."""
+    was_away = []
+    away = [True] * 5 + [False] + [True] * 5 + [False]
+
+    def lease(most, **given):
+        was_away.append(away[len(was_away)] if len(was_away) < len(away) else False)
+        if was_away[-1]:
+            raise Unavailable("It is away.")
+        return parts["backlog"].lease(most, **given)
+
+    with running(MemoryWorker(**{**parts, "backlog": Over(parts["backlog"], lease=lease)})):
+        until(lambda: len(was_away) > len(away), "the worker to ask for more")
+    assert caplog.text.count("The worker of memory waits: It is away.") == 2
+
+
+def test_a_fault_in_tidying_is_told_by_the_worker(parts, monkeypatch, caplog):
+    """A database that is away is waited for; what else is wrong ends the worker's run."""
+    monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
+    faults = [Unavailable("It is away."), ValueError("ours")]
+
+    def tidy():
+        raise faults.pop(0)
+
+    worker = MemoryWorker(**{**parts, "upkeep": Over(parts["upkeep"], tidy=tidy)})
+    with pytest.raises(ValueError, match="ours"):
+        worker.run(threading.Event())
+    assert "Memory was not tidied up: It is away." in caplog.text
