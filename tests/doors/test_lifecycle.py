@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import select
@@ -73,69 +74,101 @@ def test_a_client_that_does_not_read_ends_it(tmp_path):
     process.stderr.close()
 
 
-def test_calls_before_the_end_of_stdin_are_answered(tmp_path):
-    """Handshake, lists, five calls and the end, in one packet: every answer, in 2 s of the last."""
+def test_calls_before_the_end_of_stdin_are_answered(tmp_path, words_only):
+    """Handshake, lists, five writes and the end, in one packet: all are done and answered; then 0."""
     messages = [handshake(), INITIALIZED, ask(1, "tools/list")]
-    messages += [ask(number, "tools/call", REFUSED) for number in range(2, 7)]
+    messages += [ask(number, "tools/call", thought_of(number)) for number in range(2, 7)]
     with RawServer(cwd=tmp_path, env=ALONE, way="front") as server:
         server.send_raw(on_the_wire(messages))
         server.process.stdin.close()
-        answered = []
+        answered = {}
         while message := server.receive():
-            answered.append(message["id"])
+            answered[message["id"]] = str(message["result"])
         assert sorted(answered) == [0, *range(1, 7)]
+        assert all("Thoughts recorded" in answered[number] for number in range(2, 7))
         assert server.process.wait(PATIENCE_S) == 0
+    written = [path.read_text() for path in (tmp_path / "home").rglob("*.md")]
+    assert sorted(text.split()[-1] for text in written) == [f"n{number}" for number in range(2, 7)]
+
+
+def thought_of(number):
+    return {"name": "process_thoughts", "arguments": {"feelings": f"thought n{number}"}}
 
 
 HOST = """
-import subprocess, sys, time
-server = subprocess.Popen({command!r}, stdin=int(sys.argv[1]))
-print(server.pid, flush=True)
-time.sleep(600)
+import json, subprocess, sys
+servers = [
+    subprocess.Popen({command!r}, stdin=reading, stdout=writing)
+    for reading, writing in json.loads(sys.argv[1])
+]
+print(*(server.pid for server in servers), flush=True)
+sys.stdin.read()
 """
+MOMENTS = ["before a word", "after the handshake", "while the SDK is imported", "after a call"]
 
 
-@pytest.mark.parametrize(
-    "moment", ["before a word", "after the lists", "while the SDK is imported"]
-)
-def test_it_does_not_outlive_its_parent(tmp_path, moment):
-    """A host killed with -9 leaves no process, though stdin stays open."""
-    env = {} if moment == "while the SDK is imported" else ALONE
-    prime_for([], tmp_path, env)
-    reading, writing = os.pipe()
+def test_it_does_not_outlive_its_parent(tmp_path, words_only):
+    """A host killed with -9 leaves no process, whatever each does, though their stdin stays open."""
+    prime_for([], tmp_path, {})
+    to_servers = [os.pipe() for _ in MOMENTS]
+    from_servers = [os.pipe() for _ in MOMENTS]
+    theirs = [(reads[0], writes[1]) for reads, writes in zip(to_servers, from_servers, strict=True)]
     host = subprocess.Popen(
-        [sys.executable, "-c", HOST.format(command=server_command()), str(reading)],
+        [sys.executable, "-c", HOST.format(command=server_command()), json.dumps(theirs)],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        pass_fds=(reading,),
+        pass_fds=[descriptor for pair in theirs for descriptor in pair],
         cwd=tmp_path,
-        env={**os.environ, **env},
     )
     try:
-        server = psutil.Process(int(host.stdout.readline()))
-        until(lambda: any("/select." in x.path for x in server.memory_maps()))
-        if moment != "before a word":
-            os.write(writing, on_the_wire([handshake(), INITIALIZED, ask(1, "tools/list")]))
-            assert select.select([host.stdout], [], [], PATIENCE_S)[0], "no answer"
-            assert b'"id":0' in host.stdout.readline()
-        if moment == "while the SDK is imported":
-            until(lambda: any("pydantic_core" in x.path for x in server.memory_maps()))
+        pids = map(int, host.stdout.readline().split())
+        servers = [psutil.Process(pid) for pid in pids]
+        for moment, server, (_, stdin), (stdout, _) in zip(
+            MOMENTS, servers, to_servers, from_servers, strict=True
+        ):
+            bring_to(moment, server, stdin, stdout)
         host.kill()
         host.wait()
-        assert psutil.wait_procs([server], timeout=PATIENCE_S)[1] == []
+        assert psutil.wait_procs(servers, timeout=PATIENCE_S)[1] == []
     finally:
         host.kill()
-        host.wait()
-        host.stdout.close()
-        os.close(reading)
-        os.close(writing)
+        host.communicate()
+        for descriptor in (end for pair in (*to_servers, *from_servers) for end in pair):
+            os.close(descriptor)
 
 
-def test_sigterm_while_the_sdk_is_imported_ends_it(tmp_path):
+def bring_to(moment, server, stdin, stdout):
+    """Have a server do what it does at that moment."""
+    until(lambda: maps(server, "/select."), "the server to listen")
+    if moment == "before a word":
+        return
+    os.write(stdin, on_the_wire([handshake(), INITIALIZED, ask(1, "ping")]))
+    wait_for_answer(stdout, 1)
+    if moment == "after a call":
+        os.write(stdin, on_the_wire([CALL]))
+        wait_for_answer(stdout, CALL["id"])
+    if moment == "while the SDK is imported":
+        os.write(stdin, on_the_wire([ask(2, "tools/list")]))
+        until(lambda: maps(server, "pydantic_core"), "the import of the SDK")
+
+
+def maps(process, name):
+    return any(name in each.path for each in process.memory_maps())
+
+
+def wait_for_answer(stdout, number):
+    said = b""
+    while f'"id":{number},'.encode() not in said:
+        assert select.select([stdout], [], [], PATIENCE_S)[0], f"no answer to {number}"
+        said += os.read(stdout, 1 << 16)
+
+
+def test_sigterm_while_the_sdk_is_imported_ends_it(tmp_path, words_only):
     """The handler of the front has gone, that of the SDK's life is there: status 0."""
     with RawServer(cwd=tmp_path, way="front") as server:
         server.send_raw(on_the_wire([handshake(), INITIALIZED, CALL]))
         assert server.receive()["id"] == 0
-        until(lambda: has_sdk(server))
+        until(lambda: has_sdk(server), "the import of the SDK")
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(PATIENCE_S) == 0
 
@@ -147,8 +180,15 @@ def test_a_megabyte_without_an_end_does_not_end_the_session(server):
     assert server.call("search_journal", REFUSED["arguments"])["isError"] is True
 
 
-@pytest.mark.parametrize("starts", [50, pytest.param(200, marks=pytest.mark.long)])
-def test_starts_killed_at_random_leave_nothing(tmp_path, starts):
+@pytest.mark.parametrize(
+    "starts",
+    [
+        12,
+        pytest.param(50, marks=pytest.mark.long),
+        pytest.param(200, marks=pytest.mark.whole),
+    ],
+)
+def test_starts_killed_at_random_leave_nothing(tmp_path, words_only, starts):
     """Each killed or terminated at any age, the first ones while the snapshot is made."""
     moments = random.Random(8)
     servers = []
@@ -167,7 +207,7 @@ def test_starts_killed_at_random_leave_nothing(tmp_path, starts):
     with RawServer(cwd=tmp_path) as last:
         last.handshake()
         last.ask("tools/list")
-        until(lambda: any(name.endswith(".json") for name in listed()))
+        until(lambda: any(name.endswith(".json") for name in listed()), "the snapshot")
         assert last.end() == 0
     left = {x.suffix or x.name for x in (tmp_path / "home").rglob("*") if x.is_file()}
     assert left <= {".json", ".db", ".db-wal", ".db-shm"}, "a lock or a temporary file"

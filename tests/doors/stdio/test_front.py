@@ -9,12 +9,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-import anyio
 import psutil
 import pytest
-from mcp import Client
-from mcp.client.stdio import StdioServerParameters
-from mcp_types import CreateMessageResult, TextContent
 from tests.doors.raw_server import RawServer, prime_for
 from tests.patience import PATIENCE_S, until
 
@@ -72,21 +68,30 @@ def both(tmp_path, flags=()):
     return fronted, RawServer(*flags, cwd=tmp_path, env=env, way="plain")
 
 
-def pairs():
-    """Each revision with the default, each selection with the newest; the others are long."""
-    for revision in (*REVISIONS, "1999-01-01", MODERN, "per request"):
-        for flags in SELECTIONS:
-            short = not flags or revision in {MODERN, "per request"}
-            name = f"{revision}-{'_'.join(flags) or 'default'}"
-            yield pytest.param(revision, flags, id=name, marks=() if short else pytest.mark.long)
+RICH = {
+    "roots": {"listChanged": True},
+    "sampling": {"context": {}, "tools": {}},
+    "elicitation": {"form": {}, "url": {}},
+    "experimental": {"x": {"deep": [1, {"y": None}]}},
+    "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html"]}},
+}
+RICH_CLIENT = {**CLIENT, "title": "Räw", "description": "d", "websiteUrl": "no url at all"}
+RICH_META = {
+    **ENVELOPE,
+    "io.modelcontextprotocol/clientInfo": RICH_CLIENT,
+    "io.modelcontextprotocol/clientCapabilities": RICH,
+}
 
 
-@pytest.mark.parametrize(("revision", "flags"), [*pairs()])
-def test_the_front_says_what_the_sdk_says(tmp_path, revision, flags):
-    """Every request it knows, in each revision and selection of toolsets; then what it leaves."""
+def known_and_left(revision):
+    """Every request that the front knows, in this revision; and some that it leaves to the SDK.
+
+    The client declares all that one may declare of itself: it changes no answer.
+    """
     if revision == "per request":
         known = [modern(0, "server/discover"), modern(1, "ping")]
         known += [modern(number, method) for number, method in enumerate(LISTS, 2)]
+        known += [ask(9, LISTS[0], {"_meta": RICH_META})]
         left = [
             modern(20, "tools/list", cursor="nonsense"),
             modern(21, "no/such/method"),
@@ -96,7 +101,8 @@ def test_the_front_says_what_the_sdk_says(tmp_path, revision, flags):
             modern(25, "tools/call", name="no_such_tool", arguments={}),
         ]
     else:
-        known = [handshake(revision), INITIALIZED, ask("a b-1", "ping"), ask(9, "ping", {})]
+        known = [handshake(revision, capabilities=RICH, client=RICH_CLIENT), INITIALIZED]
+        known += [ask("a b-1", "ping"), ask(9, "ping", {})]
         known += [ask(number, method) for number, method in enumerate(LISTS, 2)]
         left = [
             ask(20, "tools/list", {"cursor": "nonsense"}),
@@ -107,15 +113,39 @@ def test_the_front_says_what_the_sdk_says(tmp_path, revision, flags):
             ask(24, "prompts/get", {"name": "no such prompt"}),
             ask(25, "tools/call", {"name": "no_such_tool", "arguments": {}}),
         ]
+    return known, left
+
+
+NEWEST = {REVISIONS[-1], "per request"}
+
+
+def pairs():
+    """Each revision once; with what is left to the SDK, and other selections, in the long part."""
+    for revision in (*REVISIONS, "1999-01-01", MODERN, "per request"):
+        is_new = revision in NEWEST
+        yield pytest.param(revision, (), is_new, id=f"{revision}-default")
+        for flags in SELECTIONS if is_new else SELECTIONS[:1]:
+            if flags or not is_new:
+                name = f"{revision}-{'_'.join(flags) or 'default'}-and what is left"
+                yield pytest.param(revision, flags, True, id=name, marks=pytest.mark.long)
+        for flags in () if is_new else SELECTIONS[1:]:
+            name = f"{revision}-{'_'.join(flags)}-and what is left"
+            yield pytest.param(revision, flags, True, id=name, marks=pytest.mark.whole)
+
+
+@pytest.mark.parametrize(("revision", "flags", "with_left"), [*pairs()])
+def test_the_front_says_what_the_sdk_says(tmp_path, words_only, revision, flags, with_left):
+    """Every request it knows, in each revision and selection of toolsets; then what it leaves."""
+    known, left = known_and_left(revision)
     fronted, plain = both(tmp_path, flags)
     with fronted, plain:
         assert said(fronted, known) == said(plain, known)
         assert not has_sdk(fronted)
         assert has_sdk(plain)
         # One by one: the SDK itself answers what was sent together in any order.
-        for message in left:
+        for message in left if with_left else ():
             assert said(fronted, [message]) == said(plain, [message])
-        assert has_sdk(fronted)
+        assert has_sdk(fronted) is with_left
         assert fronted.end() == plain.end() == 0
 
 
@@ -169,8 +199,31 @@ CONVERSATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
-def test_an_unusual_conversation_is_the_same(tmp_path, name):
+SHORT = [
+    "a call in the packet of the handshake",
+    "a ping before the handshake",
+    "a handshake after a list of 2026",
+    "a token for progress",
+]
+LONG = [
+    "lists before the handshake",
+    "a ping, then a request of 2026",
+    "half an envelope",
+    "an id that is no number",
+    "broken lines",
+    "a key twice",
+]
+
+
+def unusual():
+    """A few, more in the long part, all where everything is tried."""
+    for name in CONVERSATIONS:
+        mark = pytest.mark.long if name in LONG else pytest.mark.whole
+        yield pytest.param(name, marks=() if name in SHORT else mark)
+
+
+@pytest.mark.parametrize("name", [*unusual()])
+def test_an_unusual_conversation_is_the_same(tmp_path, words_only, name):
     """What no ordinary client says, in one packet: each answer is the SDK's."""
     messages = CONVERSATIONS[name]
     fronted, plain = both(tmp_path)
@@ -187,33 +240,6 @@ def drained(server):
     while message := server.receive():
         found.append(json.dumps(message, sort_keys=True))
     return sorted(found)
-
-
-RICH = {
-    "roots": {"listChanged": True},
-    "sampling": {"context": {}, "tools": {}},
-    "elicitation": {"form": {}, "url": {}},
-    "experimental": {"x": {"deep": [1, {"y": None}]}},
-    "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html"]}},
-}
-RICH_CLIENT = {**CLIENT, "title": "Räw", "description": "d", "websiteUrl": "no url at all"}
-
-
-@pytest.mark.parametrize("revision", [*REVISIONS, "1999-01-01", MODERN])
-def test_a_client_that_declares_everything_is_answered_alike(tmp_path, revision):
-    """All that a client may declare of itself changes no answer, and needs no SDK."""
-    messages = [handshake(revision, capabilities=RICH, client=RICH_CLIENT), ask(1, "tools/list")]
-    if revision == MODERN:
-        meta = {
-            **ENVELOPE,
-            "io.modelcontextprotocol/clientInfo": RICH_CLIENT,
-            "io.modelcontextprotocol/clientCapabilities": RICH,
-        }
-        messages = [ask(0, "server/discover", {"_meta": meta}), ask(1, LISTS[0], {"_meta": meta})]
-    fronted, plain = both(tmp_path)
-    with fronted, plain:
-        assert said(fronted, messages) == said(plain, messages)
-        assert not has_sdk(fronted)
 
 
 def test_a_handshake_imports_next_to_nothing(tmp_path):
@@ -246,67 +272,12 @@ def test_a_handshake_imports_next_to_nothing(tmp_path):
     assert len(imported) < 40, imported
 
 
-def test_the_sdk_is_there_before_the_first_call(tmp_path):
+def test_the_sdk_is_there_before_the_first_call(tmp_path, words_only):
     """Once the tools were listed and the client is quiet, the SDK takes over unasked."""
     with RawServer(cwd=tmp_path, way="front") as server:
         said(server, [handshake(), INITIALIZED, ask(1, "tools/list")])
-        until(lambda: has_sdk(server))
+        until(lambda: has_sdk(server), "the import of the SDK")
         assert server.call("list_recent_entries")["isError"] is False
-
-
-# A server with one tool more, made by the SDK: what it knows of the client, and its model's answer.
-WITH_SAMPLING = """
-import os
-from commonplace.doors.stdio.front import serve
-taken = serve([], parent=os.getppid())
-assert taken.fronted
-import commonplace.doors.mcp.server as door
-from mcp.server.mcpserver import Context
-from mcp_types import SamplingMessage, TextContent
-real = door.make_server
-def make(toolsets, **more):
-    server = real(toolsets, **more)
-    async def declared(ctx: Context) -> str:
-        known = ctx.client_capabilities
-        return f"{known.sampling is not None} {known.roots is not None}"
-    async def sampled(ctx: Context) -> str:
-        content = TextContent(type="text", text="say it")
-        asked = [SamplingMessage(role="user", content=content)]
-        return (await ctx.session.create_message(messages=asked, max_tokens=9)).content.text
-    server.add_tool(declared)
-    server.add_tool(sampled)
-    return server
-door.make_server = make
-from commonplace.doors.cli import main
-main(["mcp"], obj=taken)
-"""
-
-
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_the_sdk_knows_what_the_client_told_the_front(tmp_path, monkeypatch, mode):
-    """A tool sees what the client declared, and in a handshake's session may ask its model."""
-    monkeypatch.setenv("COMMONPLACE_PRELOAD", "0")
-    prime_for([], tmp_path, {})
-    script = tmp_path / "server.py"
-    script.write_text(WITH_SAMPLING)
-    parameters = StdioServerParameters(
-        command=sys.executable, args=[str(script)], env=dict(os.environ), cwd=tmp_path
-    )
-
-    async def sample(_context, _params):
-        said = TextContent(type="text", text="said by the client")
-        return CreateMessageResult(role="assistant", content=said, model="m")
-
-    async def scenario():
-        async with Client(parameters, mode=mode, sampling_callback=sample) as client:
-            await client.list_tools()
-            declared = await client.call_tool("declared", {})
-            assert declared.content[0].text == "True False"
-            if mode == "legacy":
-                sampled = await client.call_tool("sampled", {})
-                assert sampled.content[0].text == "said by the client"
-
-    anyio.run(scenario)
 
 
 def test_the_installed_sdk_is_the_tested_one():
@@ -325,7 +296,7 @@ def test_the_command_of_the_package_goes_through_the_front():
     assert project["scripts"]["commonplace"] == "commonplace.__main__:main"
 
 
-def test_a_first_run_leaves_a_snapshot_for_the_next(tmp_path):
+def test_a_first_run_leaves_a_snapshot_for_the_next(tmp_path, words_only):
     """The SDK alone answers the first session; the second needs no SDK. --plain keeps none."""
     with RawServer("--plain", cwd=tmp_path) as server:
         server.handshake()
@@ -335,7 +306,7 @@ def test_a_first_run_leaves_a_snapshot_for_the_next(tmp_path):
     assert not os.path.exists(snapshot_folder())
     with RawServer(cwd=tmp_path) as server:
         first = [server.handshake(), server.ask("tools/list")]
-        until(lambda: list(Path(snapshot_folder()).glob("*.json")))
+        until(lambda: list(Path(snapshot_folder()).glob("*.json")), "the snapshot")
         server.end()
     (name,) = [x for x in os.listdir(snapshot_folder()) if x.endswith(".json")]
     path = os.path.join(snapshot_folder(), name)

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import time
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,11 @@ from tests.doors.raw_server import RawServer, prime_for
 from tests.doors.stdio.test_front import REFUSED, has_sdk
 from tests.patience import PATIENCE_S, until
 
+import commonplace
+from commonplace.app import App
 from commonplace.config.settings import read_settings, user_file
 from commonplace.config.table import SETTINGS
 from commonplace.doors.cli import main
-from commonplace.doors.stdio import snapshot as room
 from commonplace.doors.stdio.snapshot import (
     ENV_NAMES,
     ENV_PREFIXES,
@@ -28,7 +30,9 @@ from commonplace.doors.stdio.snapshot import (
     start_key,
     user_files,
 )
-from commonplace.doors.stdio.snapshot_recorder import keep_snapshot
+from commonplace.doors.stdio.snapshot_recorder import keep_snapshot, write_snapshot
+
+pytestmark = pytest.mark.usefixtures("words_only")
 
 OLD = 1_000_000_000
 
@@ -69,20 +73,19 @@ def test_the_places_are_those_of_the_settings(monkeypatch):
     assert snapshot_folder() == str(home / "snapshots")
 
 
-@pytest.mark.parametrize(
-    "name", [setting.env for setting in SETTINGS] + ["TZ", "PYTHONOPTIMIZE", "WB_EMBED_MODEL"]
-)
-def test_another_variable_is_another_start(key, monkeypatch, name):
+def test_another_variable_is_another_start(key, monkeypatch):
     """What an environment sets is never answered from a snapshot of another environment."""
-    monkeypatch.setenv(name, "x")
-    other = start_key([])
-    assert other is None or other != key
+    names = [setting.env for setting in SETTINGS]
+    for name in (*names, "TZ", "PYTHONOPTIMIZE", "WB_EMBED_MODEL"):
+        with monkeypatch.context() as here:
+            here.setenv(name, "x")
+            assert start_key([]) != key, name
 
 
-@pytest.mark.parametrize("words", [["--read-only"], ["--toolsets", "private"], ["--project", "/"]])
-def test_other_flags_are_another_start(key, words):
+def test_other_flags_are_another_start(key):
     """The words after `mcp` are part of the key as they are."""
-    assert start_key(words) not in {key, None}
+    for words in (["--read-only"], ["--toolsets", "private"], ["--project", "/"]):
+        assert start_key(words) not in {key, None}, words
 
 
 def test_files_of_settings_count_and_so_does_their_absence(key, tmp_path):
@@ -113,12 +116,10 @@ def test_projects_without_files_share_a_snapshot(key, tmp_path):
     assert start_key([]) == key
 
 
-@pytest.mark.parametrize(
-    "words", [["--project", "relative"], ["--project=~/x"], ["--plain"], ["--project"]]
-)
-def test_what_only_the_settings_can_read_has_no_key(words):
+def test_what_only_the_settings_can_read_has_no_key():
     """A project that is not written in full is left to the SDK's way."""
-    assert start_key(words) is None
+    for words in (["--project", "relative"], ["--project=~/x"], ["--plain"], ["--project"]):
+        assert start_key(words) is None, words
 
 
 def test_settings_of_files_are_answered(tmp_path, monkeypatch):
@@ -151,46 +152,60 @@ def test_a_file_written_just_now_is_not_trusted_yet(tmp_path):
     assert read_snapshot(start_key([])) is None
 
 
-def test_a_change_while_the_snapshot_is_made_is_seen(monkeypatch):
-    """Settings that change after they were read leave no snapshot under the old key."""
-    import commonplace.doors.stdio.snapshot_recorder as room_of_making
+class ChangedMeanwhile(list):
+    """Toolsets during whose reading a file of settings changes."""
 
-    made = room_of_making.make_snapshot
-
-    def make(toolsets):
+    def __iter__(self):
         settle(user_file(), "read_only = true\n")
-        return made(toolsets)
+        return super().__iter__()
 
-    monkeypatch.setattr(room_of_making, "make_snapshot", make)
-    assert not keep_snapshot([], flags={}, user_home=Path.home())
+
+def test_a_change_while_the_snapshot_is_made_is_seen():
+    """Settings that change after they were read leave no snapshot under the old key."""
+    settings = read_settings(cwd=Path.cwd(), home=Path.home())
+    app = App(settings, user_home=Path.home())
+    toolsets = ChangedMeanwhile(app.toolsets())
+    key = start_key([])
+    assert not user_file().exists()
+    assert not write_snapshot(key, toolsets, settings, {})
+    assert user_file().exists()
     assert not os.path.exists(snapshot_folder()) or os.listdir(snapshot_folder()) == []
+    user_file().unlink()
+    assert write_snapshot(key, app.toolsets(), settings, {})
+    app.close()
 
 
-def test_another_code_or_another_sdk_is_another_start(key, tmp_path, monkeypatch):
+def test_another_code_or_another_sdk_is_another_start(tmp_path, monkeypatch):
     """Any file of the package that changed, and any other distribution, changes the key."""
     copy = tmp_path / "copy"
-    shutil.copytree(room._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(room, "_PACKAGE", str(copy))
-    assert start_key([]) == key
+    package = Path(commonplace.__file__).parent
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    spec = spec_from_file_location("copied", copy / "doors" / "stdio" / "snapshot.py")
+    copied = module_from_spec(spec)
+    spec.loader.exec_module(copied)  # which counts the files of the package that it lies in
+    keys = [copied.start_key([])]
+    assert keys[0] == start_key([])
     os.utime(copy / "tools" / "toolset.py", (OLD, OLD))
-    one = start_key([])
+    keys.append(copied.start_key([]))
     (copy / "tools" / "new.py").write_text("")
-    two = start_key([])
-    assert len({key, one, two}) == 3
+    keys.append(copied.start_key([]))
     site = tmp_path / "site"
     (site / "pydantic-9.9.9.dist-info").mkdir(parents=True)
     monkeypatch.setattr(sys, "path", [str(site), *sys.path])
-    assert start_key([]) not in {key, one, two}
+    keys.append(copied.start_key([]))
+    assert None not in keys
+    assert len({*keys}) == 4
 
 
-@pytest.mark.parametrize("version", ["2.4.0", "3.0.0", "2.30.0", "2"])
-def test_an_untested_sdk_is_not_fronted(key, tmp_path, monkeypatch, version):
+def test_an_untested_sdk_is_not_fronted(tmp_path, monkeypatch):
     """An SDK of another minor version answers for itself, and no snapshot is kept."""
-    installed = tmp_path / "site"
-    (installed / f"mcp-{version}.dist-info").mkdir(parents=True)
-    monkeypatch.setattr(sys, "path", [str(installed), *sys.path])
-    assert start_key([]) is None
-    assert not keep_snapshot([], flags={}, user_home=Path.home())
+    for version in ("2.4.0", "3.0.0", "2.30.0", "2"):
+        installed = tmp_path / version
+        (installed / f"mcp-{version}.dist-info").mkdir(parents=True)
+        with monkeypatch.context() as here:
+            here.setattr(sys, "path", [str(installed), *sys.path])
+            assert start_key([]) is None, version
+            assert not keep_snapshot([], flags={}, user_home=Path.home()), version
 
 
 def broken(path, kind):
@@ -212,21 +227,33 @@ def broken(path, kind):
         path.unlink()
 
 
-KINDS = ["torn", "readable by others", "a link", "of another key", "no texts", "not ours", "gone"]
+KINDS = ["torn", "readable by others", "a link", "of another key", "not ours", "gone"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_snapshot_that_cannot_be_trusted_is_not_served(key, tmp_path, kind):
+def test_a_snapshot_that_cannot_be_trusted_is_not_read(key):
+    """What another user, another start or half a write could have left counts as none."""
+    path = Path(snapshot_path(key))
+    good = path.read_bytes()
+    for kind in KINDS:
+        broken(path, kind)
+        assert read_snapshot(key) is None, kind
+        path.unlink(missing_ok=True)
+        path.write_bytes(good)
+        path.chmod(0o600)
+        assert read_snapshot(key), kind
+
+
+def test_a_snapshot_that_cannot_be_trusted_is_not_served(key, tmp_path):
     """The SDK answers, and leaves a good one behind."""
     path = Path(snapshot_path(key))
     good = json.loads(path.read_text())
-    broken(path, kind)
+    broken(path, "no texts")
     with RawServer(cwd=tmp_path) as server:
         answer = server.handshake()
         assert answer["result"]["serverInfo"]["name"] == "commonplace"
         assert has_sdk(server)
         server.ask("tools/list")
-        until(lambda: read_snapshot(key) == good)
+        until(lambda: read_snapshot(key) == good, "a good snapshot")
 
 
 def test_a_snapshot_that_tells_other_answers_goes(key, tmp_path):
