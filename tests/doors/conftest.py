@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
-from tests.doors.shared_world import SharedWorld
+
+from commonplace.core.files import make_folder
 
 
 @pytest.fixture
@@ -12,7 +16,19 @@ def words_only(no_weights, monkeypatch):
     monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
 
 
-@pytest.fixture(scope="module")
-def shared_world(tmp_path_factory):
-    """One home and project of a module, for what its tests only ask."""
-    return SharedWorld(tmp_path_factory.mktemp("shared"))
+@pytest.fixture(scope="session")
+def known_hashes(tmp_path_factory):
+    """The record of the installed weights' hashes that a home keeps; a skip where none are."""
+    from tests.inference.encoder.small_models import minilm_weights
+
+    home = tmp_path_factory.mktemp("weights")
+    minilm_weights(home)
+    return home / "models" / "verified.json"
+
+
+@pytest.fixture
+def known_weights(own_world, known_hashes):
+    """The installed weights, in a home that knows them: no command hashes their 90 MB again."""
+    models = Path.home() / ".local" / "share" / "commonplace" / "models"
+    make_folder(models)
+    shutil.copy2(known_hashes, models)

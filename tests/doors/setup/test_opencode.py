@@ -38,6 +38,7 @@ await ours.event({ event: { type: "session.deleted", properties: { info: { id: "
 seen.deleted = await told("a");
 await ours.event({ event: { type: "server.connected", properties: {} } });
 console.log(JSON.stringify(seen));
+process.exit();  // OpenCode goes on: node would wait for the time that a hook may take
 """
 
 
