@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from commonplace.config.settings import read_settings
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from commonplace.core.ports import EncoderSlot
+
 
 class World:
     """One home and one project on disk, and the processes that use them."""
@@ -26,21 +29,34 @@ class World:
         self.project = folder / "project"
         self.user_root = self.home / ".private-journal"
         self.project_root = self.project / ".private-journal"
+        self.env = {
+            "TZ": "UTC",
+            "HOME": str(self.home),
+            "USERPROFILE": str(self.home),
+            "XDG_CONFIG_HOME": str(self.home / ".config"),
+            "XDG_DATA_HOME": str(self.home / ".local" / "share"),
+            "XDG_CACHE_HOME": str(self.home / ".cache"),
+            "XDG_STATE_HOME": str(self.home / ".local" / "state"),
+            "TMPDIR": str(folder / "temp"),
+        }
+        for name in ("home", "project", "temp"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
         self._running = ExitStack()
 
     def server(self, *flags, env=None, cwd=None) -> RawServer:
         """A server that has answered its handshake."""
         server = self._running.enter_context(
-            RawServer(*flags, cwd=cwd or self.project, env={"TZ": "UTC", **(env or {})})
+            RawServer(*flags, cwd=cwd or self.project, env={**self.env, **(env or {})})
         )
         server.handshake()
         return server
 
-    def app(self) -> App:
-        """What a command of the terminal works with, in this process."""
+    def app(self, encoder: EncoderSlot | None = None) -> App:
+        """What a command of the terminal works with, in this process; with its own encoder."""
         app = App(
-            read_settings(cwd=self.project, home=self.home),
+            read_settings(environ={**os.environ, **self.env}, cwd=self.project, home=self.home),
             user_home=self.home,
+            encoder=encoder,
         )
         self._running.callback(app.close)
         return app
@@ -82,6 +98,20 @@ def world(tmp_path):
     world.close()
 
 
+@pytest.fixture(scope="module")
+def shared_world(tmp_path_factory):
+    """One home and one project for all tests of a module."""
+    world = World(tmp_path_factory.mktemp("world"))
+    yield world
+    world.close()
+
+
 @pytest.fixture
 def faults(tmp_path):
     return Faults(tmp_path / "faults")
+
+
+@pytest.fixture(scope="module")
+def shared_faults(tmp_path_factory):
+    """Faults for the processes that all tests of a module use."""
+    return Faults(tmp_path_factory.mktemp("faults") / "plan")

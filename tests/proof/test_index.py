@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import closing
 
 import pytest
-from tests.patience import until
+from tests.patience import PATIENCE_S, until
+
+from commonplace.testing import HashingEncoder, ReadySlot
 
 TEXTS = [f"The {word} was quiet at dawn." for word in ("harbour", "station", "library", "airfield")]
 
@@ -38,18 +41,13 @@ def _page_flipped(path):
         file.write(b"\x5a" * (path.stat().st_size - 8192))
 
 
-def _matrices_broken(path):
-    for matrix in path.parent.glob("*.matrix"):
-        matrix.write_bytes(b"\0" * 64)
-
-
 FAULTS = [_garbage, _torn, _replaced_by_garbage, _deleted, _folder_deleted, _page_flipped]
 
 
 def fill(server):
     for text in TEXTS:
         assert "recorded" in server.text("process_thoughts", {"feelings": text})
-    until(lambda: finds_all(server))
+    until(lambda: finds_all(server), "all that was written to be found")
 
 
 def finds_all(server):
@@ -68,32 +66,54 @@ def finds_all(server):
     return True
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_an_index_broken_under_two_servers_heals(world, fault):
+def test_an_index_broken_under_two_servers_heals(world):
     """Writing goes on without an error, and both servers find everything again, old and new."""
-    first, second = world.server(), world.server()
+    servers = first, second = world.server(), world.server()
     fill(first)
-    until(lambda: finds_all(second))
-    fault(world.index)
-    for server in (first, second):
-        assert "recorded" in server.text(
-            "process_thoughts", {"observations": f"{server.process.pid}"}
-        )
-    until(lambda: finds_all(first))
-    until(lambda: finds_all(second))
-    for server in (first, second):
-        found = first.call("search_journal", {"query": f"{server.process.pid}"})
-        assert found["structuredContent"]["results"][0]["excerpt"] == str(server.process.pid)
-    assert world.problems() == []
+    until(lambda: finds_all(second), "the second server to find what the first filed")
+    for number, fault in enumerate(FAULTS):
+        fault(world.index)
+        for server in servers:
+            text = f"{server.process.pid} after {fault.__name__}"
+            assert "recorded" in server.text("process_thoughts", {"observations": text})
+        for server in servers:
+            until(lambda server=server: finds_all(server), f"all to be found after {fault}")
+        for server in servers:
+            text = f"{server.process.pid} after {fault.__name__}"
+            found = first.call("search_journal", {"query": text})
+            assert found["structuredContent"]["results"][0]["excerpt"] == text
+        assert world.problems() == [], fault
+        assert len(world.entries()) == len(TEXTS) + 2 * (number + 1)
+    second.end()
+    _page_flipped(world.index)
+    again = world.server()
+    until(lambda: finds_all(again), "a server of a broken index to find all")
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_an_index_broken_between_two_starts_heals(world, fault):
-    """The next server finds everything."""
-    first = world.server()
-    fill(first)
-    first.end()
+    """The next process finds everything, old and new."""
+    encoder = ReadySlot(HashingEncoder())
+    with closing(world.app(encoder)) as app:
+        for text in TEXTS:
+            app.private.tools.process_thoughts(feelings=text)
+        assert found_by(app) == TEXTS
     fault(world.index)
-    again = world.server()
-    until(lambda: finds_all(again))
-    assert world.problems() == []
+    with closing(world.app(encoder)) as app:
+        app.private.tools.process_thoughts(observations="The tower was lit.")
+        assert found_by(app) == TEXTS
+        app.filing.settle(HashingEncoder.identity, PATIENCE_S)
+        assert app.index.problems() == []
+        assert app.index.counts(HashingEncoder.identity).pending == 0
+        assert len(app.index.since("").stamps("private:")) == len(world.entries())
+
+
+def found_by(app):
+    """The texts that their own words find, first and by meaning too."""
+    app.filing.catch_up()
+    found = []
+    for text in TEXTS:
+        answer = app.private.tools.search_journal(query=text, explain=True).facts
+        (best, *_) = answer["results"]
+        found += [text for text in TEXTS if text in best["excerpt"] and best["by"] == "both"]
+    return found
