@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.doors.shared_world import SharedWorld
 
 from commonplace.core.files import make_folder
 
@@ -32,3 +33,9 @@ def known_weights(own_world, known_hashes):
     models = Path.home() / ".local" / "share" / "commonplace" / "models"
     make_folder(models)
     shutil.copy2(known_hashes, models)
+
+
+@pytest.fixture(scope="module")
+def shared_world(tmp_path_factory):
+    """One home and project of a module, for what its tests only ask."""
+    return SharedWorld(tmp_path_factory.mktemp("shared"))
