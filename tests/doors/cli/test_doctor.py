@@ -9,17 +9,14 @@ from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, hits, on_screen, opened_app, run, write
-from tests.inference.encoder.small_models import minilm_weights
 
 from commonplace.core.files import make_folder
+from commonplace.doors.cli import calls
 from commonplace.inference.encoder.profiles import MINILM, cache_folder
 from commonplace.testing_language import FakeLLM
 
 
-@pytest.fixture(autouse=True)
-def weights(tmp_path):
-    """The installed weights: without them nothing is ever wholly right."""
-    return minilm_weights(tmp_path / "elsewhere")
+pytestmark = pytest.mark.usefixtures("known_weights")  # without them nothing is ever wholly right
 
 
 @pytest.fixture
@@ -55,6 +52,7 @@ def notes():
 
 def test_a_fresh_machine_is_clean(home):
     """Nothing is wrong where nothing was written, and looking makes no journal and no index."""
+    shutil.rmtree(home)
     done = run("doctor")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
@@ -247,8 +245,9 @@ def test_an_index_of_a_newer_program(index):
     assert problems("--repair") == [(part, what)]
 
 
-def test_another_process_is_making_vectors(index, tmp_path):
+def test_another_process_is_making_vectors(index, tmp_path, monkeypatch):
     """What waits while another process works is a note too."""
+    monkeypatch.setattr(calls, "VECTORS_WAIT_S", 0.0)  # it makes none while we look
     app = opened_app()
     try:
         assert app.index.take_lease("encoding", "another", 600.0)

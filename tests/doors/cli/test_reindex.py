@@ -7,7 +7,8 @@ import shutil
 
 import pytest
 from tests.doors.terminal import facts, hits, on_terminal, opened_app, run, write
-from tests.inference.encoder.small_models import minilm_weights
+
+from commonplace.doors.cli import calls
 
 
 @pytest.fixture
@@ -16,13 +17,7 @@ def index(tmp_path):
     return tmp_path / "home" / ".local" / "share" / "commonplace" / "users" / "me" / "index"
 
 
-@pytest.fixture
-def with_model(tmp_path):
-    """The weights of the installed package, or a skip."""
-    return minilm_weights(tmp_path / "elsewhere")
-
-
-def test_a_deleted_index_is_found_again(index, with_model):
+def test_a_deleted_index_is_found_again(index, known_weights):
     """Everything is found as before, by meaning and by words."""
     refs = [write("The database is locked."), write("A quiet harbour."), write("Bread rises.")]
     assert hits("harbour")[0] == refs[1]
@@ -34,7 +29,7 @@ def test_a_deleted_index_is_found_again(index, with_model):
     assert hits("harbour")[0] == refs[1]
 
 
-def test_an_index_in_use_is_made_anew(index, with_model):
+def test_an_index_in_use_is_made_anew(index, known_weights):
     """Vectors and all; what left the journal is gone; the entry that came is there."""
     write("A quiet harbour.")
     write("Soon gone.")
@@ -81,8 +76,9 @@ def test_nothing_to_file(no_weights):
     assert facts("reindex")["entries"] == 0
 
 
-def test_while_another_process_makes_vectors(with_model):
+def test_while_another_process_makes_vectors(known_weights, monkeypatch):
     """The words are filed, the vectors left to the other; it says how many wait."""
+    monkeypatch.setattr(calls, "VECTORS_WAIT_S", 0.0)  # it makes none while we look
     write("A quiet harbour.")
     app = opened_app()
     try:
@@ -98,7 +94,7 @@ def test_while_another_process_makes_vectors(with_model):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty, which Windows has not")
-def test_progress_is_shown_on_a_terminal(with_model):
+def test_progress_is_shown_on_a_terminal(known_weights):
     """A bar on stderr; stdout holds the answer alone."""
     write("A quiet harbour.")
     code, out, shown = on_terminal("reindex", env={"TERM": "xterm"})
