@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.cases import cases
 
 from commonplace.config.quick import QUICK, read_quick, user_settings_file
 from commonplace.config.settings import read_settings, render_setting, user_file
@@ -90,7 +91,7 @@ def test_files_are_read_alike(tmp_path, monkeypatch, user, folder, project):
     assert quick == whole
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         'home = "/tmp/x"\n',

@@ -10,6 +10,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.cases import cases
 from tests.repositories import add_work_tree, make_repository
 
 from commonplace.config.settings import read_settings, render_setting, user_file, write_setting
@@ -477,7 +478,7 @@ def test_a_folder_that_the_user_named_is_not_moved_by_a_project(home, project):
     assert (settings.private.path, settings.project_folders) == (home / "mine", {})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("users", "asked", "given", "left_out"),
     [
         ("", "['recall', 'notebook']", ("recall",), "notebook"),
@@ -583,7 +584,7 @@ def test_writing_keeps_comments_links_and_modes(home):
     assert real.stat().st_mode & 0o777 == 0o644
 
 
-@pytest.mark.parametrize(
+@cases(
     ("key", "value", "says"),
     [
         ("onwer", "x", "Did you mean owner"),

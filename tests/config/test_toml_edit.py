@@ -7,6 +7,7 @@ import tomllib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.config.toml_edit import render_toml_value, set_toml_value
 from commonplace.core.errors import Invalid
@@ -67,7 +68,7 @@ def test_a_new_table_goes_to_the_end():
     assert edit(FILE, ["new", "a"], 1) == FILE + "\n[new]\na = 1\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("", "k = 1\n"),
@@ -86,7 +87,7 @@ def test_small_files(text, expected):
     assert edit(text, ["k"], 1) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "edited"),
     [
         ("t = { a = 1 }", "t = { a = 1, k = 1}"),

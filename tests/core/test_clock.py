@@ -8,10 +8,10 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.core.zones import (
     APIA,
     CAIRO,
-    DAY_IDS,
     DAYS,
     KATHMANDU,
     LORD_HOWE,
@@ -58,7 +58,7 @@ instants = st.datetimes(at("1900-01-01"), at("2100-01-01"), timezones=st.just(UT
 zones = st.sampled_from(ZONES)
 
 
-@pytest.mark.parametrize("odd", DAYS, ids=DAY_IDS)
+@cases("odd", DAYS)
 def test_a_day_runs_from_local_midnight_to_local_midnight(odd):
     """Days of 23 to 25 hours, of midnights that do not exist or occur twice, and of a skipped date."""
     span = day_interval(odd.day, odd.zone)
@@ -66,7 +66,7 @@ def test_a_day_runs_from_local_midnight_to_local_midnight(odd):
     assert (span.end - span.start) / HOUR == odd.hours
 
 
-@pytest.mark.parametrize("odd", [odd for odd in DAYS if odd.hours], ids=str)
+@cases("odd", [odd for odd in DAYS if odd.hours])
 def test_every_instant_of_a_day_lies_in_its_period(odd):
     """The first and the last instant of an odd day have that day as their period, those beside do not."""
     span = Interval(start=odd.start, end=odd.end)
@@ -77,7 +77,7 @@ def test_every_instant_of_a_day_lies_in_its_period(odd):
     assert period(odd.end, "day", odd.zone).start == odd.end
 
 
-@pytest.mark.parametrize("odd", DAYS, ids=DAY_IDS)
+@cases("odd", DAYS)
 def test_hours_of_a_day_are_counted_from_its_midnight(odd):
     """Each hour is 60 minutes of elapsed time; what is left of a day's half hour is its last period."""
     lengths = []
@@ -111,7 +111,7 @@ def test_the_evening_that_repeats_over_midnight_belongs_to_the_day_that_has_begu
     assert day_of(at("2006-10-28 23:30-03:30"), ST_JOHNS) == date(2006, 10, 29)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("day", "monday"),
     [
         ("2020-12-31", "2020-12-28"),  # 2020-W53
@@ -146,7 +146,7 @@ def test_months_and_years_are_cut_at_local_midnight():
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("day", "first", "after"),
     [
         ("2026-01-01", "2026-01-01", "2026-04-01"),
@@ -160,7 +160,7 @@ def test_quarters_begin_in_january_april_july_october(day, first, after):
     assert days_of(date.fromisoformat(day), "quarter") == bounds
 
 
-@pytest.mark.parametrize(
+@cases(
     ("day", "months", "expected"),
     [
         ("2024-01-31", 1, "2024-02-29"),
@@ -207,7 +207,7 @@ def test_an_instant_survives_being_written_and_read(instant, zone):
     assert parse_instant(instant.astimezone(zone).isoformat(), UTC) == instant
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("2026-11-21T23:19:45Z", "2026-11-21 23:19:45+00:00"),
@@ -234,7 +234,7 @@ def test_iso_text_is_read_as_an_instant(text, expected):
     assert instant.tzinfo is UTC
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "",
@@ -280,7 +280,7 @@ def test_a_skipped_clock_time_moves_forward_by_the_gap():
     assert from_local(at("2026-10-04 02:15"), LORD_HOWE) == at("2026-10-04 02:45+11:00")
 
 
-@pytest.mark.parametrize("day", [date.min, date.max])
+@cases("day", [date.min, date.max])
 def test_the_ends_of_the_calendar_are_invalid_not_a_crash(day):
     """A day that begins or ends outside the years 1 to 9999 in UTC is refused."""
     with pytest.raises(Invalid, match=r"calendar"):
@@ -295,7 +295,7 @@ def test_instants_are_shown_to_the_minute_on_the_owners_clock():
     assert render_instant(at("0099-01-01 00:00+00:00"), UTC) == "0099-01-01 00:00"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("span", "shown"),
     [
         (Interval(), "any time"),
@@ -349,7 +349,7 @@ def test_a_date_in_words_is_the_owners():
     assert render_date(local_date(first, LOS_ANGELES)) == "1 January 1"
 
 
-@pytest.mark.parametrize("odd", DAYS, ids=DAY_IDS)
+@cases("odd", DAYS)
 def test_the_hours_of_a_day_fill_it_and_bear_names_of_their_own(odd):
     """As many as the day is long, the last one perhaps half; none of a skipped date."""
     hours = list(periods_in(day_interval(odd.day, odd.zone), "hour", odd.zone))
@@ -362,7 +362,7 @@ def test_the_hours_of_a_day_fill_it_and_bear_names_of_their_own(odd):
     assert all(x.startswith(odd.day.isoformat()) for x in names)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("start", "level", "zone", "name"),
     [
         ("2025-02-04T10:00Z", "hour", UTC, "2025-02-04T10"),
@@ -426,7 +426,7 @@ def test_a_period_s_name_leads_back_to_it(when, level, zone):
     assert find_period_key(period_key(whole.start, level, zone), zone) == (level, whole)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "level", "start"),
     [
         ("2025", "year", "2025-01-01T00:00Z"),
@@ -446,15 +446,13 @@ def test_names_of_periods_are_read(text, level, start):
     assert (found[0], found[1].start) == (level, at(start))
 
 
-@pytest.mark.parametrize(
-    "text", ["", "last week", "20250204", "2025-2", "2025-02-04 10:30", "١٢٣٤"]
-)
+@cases("text", ["", "last week", "20250204", "2025-2", "2025-02-04 10:30", "١٢٣٤"])
 def test_other_texts_are_no_names_of_periods(text):
     """They may be phrases, refs or nothing."""
     assert find_period_key(text, UTC) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "zone"),
     [
         ("2025-13", UTC),
@@ -473,7 +471,7 @@ def test_names_in_no_calendar_are_refused(text, zone):
         find_period_key(text, zone)
 
 
-@pytest.mark.parametrize("text", ["2026-13", "2026-02-30", "2026-W54"])
+@cases("text", ["2026-13", "2026-02-30", "2026-W54"])
 def test_a_name_in_no_calendar_tells_what_names_are_in_one(text):
     """Of a year that is near no years are told: the month, the day or the week is what is wrong."""
     with pytest.raises(Invalid) as caught:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.cases import cases
 
 from commonplace.core.errors import Conflict, Corrupted, Invalid, Unavailable
 
@@ -21,7 +21,7 @@ def test_a_place_is_a_field_of_its_own():
     }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "bare"),
     [
         ("git failed in {place} (128).", "git failed (128)."),

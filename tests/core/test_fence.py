@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.core.fence import fenced, visible, visible_line
 
@@ -16,7 +16,7 @@ TRICKS = "\0\x07\x1b\x7f\x9b\r\u00ad\u034f\u061c\u200b\u200c\u200d\u200e\u202e\u
 hostile = st.text(alphabet=[*"ab `~\n\t<>", *TRICKS, *"👩💻می"], max_size=60) | st.text()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "shown"),
     [
         ("pay \u202eeno\u202c", "pay <U+202E>eno<U+202C>"),
@@ -36,17 +36,13 @@ def test_what_hides_is_written_out(text, shown):
     assert visible(text) == shown
 
 
-@pytest.mark.parametrize(
-    "text", ["❤️", "👩‍💻", "👨‍👩‍👧", "می‌روم", "क्‍ष", "1️⃣", "Größe, 日本語, naïve"]
-)
+@cases("text", ["❤️", "👩‍💻", "👨‍👩‍👧", "می‌روم", "क्‍ष", "1️⃣", "Größe, 日本語, naïve"])
 def test_what_belongs_to_the_writing_stays(text):
     """Emoji with colour and family, Persian and Hindi words, accents and CJK are as they were."""
     assert visible(text) == text
 
 
-@pytest.mark.parametrize(
-    "text", ["❤\ufe0f\ufe0f", "👩\u200d\u200d💻", "م\u200c\u200cی", "\ufe0f\u200d👩"]
-)
+@cases("text", ["❤\ufe0f\ufe0f", "👩\u200d\u200d💻", "م\u200c\u200cی", "\ufe0f\u200d👩"])
 def test_a_row_of_them_hides_something(text):
     """One joiner or selector is writing, a second one beside it is a message."""
     assert re.search(r"<U\+(FE0F|200C|200D)>", visible(text))

@@ -10,6 +10,7 @@ import sys
 import threading
 
 import pytest
+from tests.cases import cases
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound, Unavailable
 from commonplace.core.files import (
@@ -247,7 +248,7 @@ def test_old_leftovers_go_whoever_left_them(folder):
     assert remove_leftovers(folder / "missing") == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("code", "kind"),
     [
         (errno.ENOSPC, Unavailable),

@@ -8,6 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.core.errors import Invalid
 from commonplace.core.owner_folders import (
@@ -27,7 +28,7 @@ NEAR = st.text("aAbBoOnNcC.%~ _-1éÉſsßK", min_size=1, max_size=8).map(
 )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("owner", "folder"),
     [
         ("me", "me"),
@@ -54,7 +55,7 @@ def test_a_decomposed_name_is_the_composed_owner():
     assert parse_owner("e\u0301") == "\u00e9"
 
 
-@pytest.mark.parametrize("text", ["", "x" * 129, "a\0b", "a\nb", "\x7f", "\x85", "\ud800"])
+@cases("text", ["", "x" * 129, "a\0b", "a\nb", "\x7f", "\x85", "\ud800"])
 def test_refused_owners(text):
     """Empty, too long, control characters and lone surrogates name nobody."""
     with pytest.raises(Invalid):

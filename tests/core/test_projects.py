@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cases import cases
 from tests.repositories import add_work_tree, git, make_repository
 
 from commonplace.core.projects import (
@@ -42,7 +43,7 @@ def root_of(folder, home):
     return Path(find_project(folder, home, {}))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "system"),
     [
         ("/", True),
@@ -67,7 +68,7 @@ def test_system_folders_of_unix(path, system):
     assert is_system_folder(path, {}, posixpath) is system
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "system"),
     [
         ("C:\\", True),

@@ -8,6 +8,7 @@ import stat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.core.errors import Invalid
 from commonplace.core.redact import Screen, noting_secrets, read_key, screen_of, without_private
@@ -71,7 +72,7 @@ def marked(text):
     return MARK.sub("*", SCREEN.shown(text))
 
 
-@pytest.mark.parametrize("secret", KNOWN)
+@cases("secret", KNOWN)
 def test_known_beginnings(secret):
     """Wherever it stands, and nothing around it is touched."""
     hidden = SCREEN.hide([f"I set it to {secret}, then ran `x {secret}`."])
@@ -80,7 +81,7 @@ def test_known_beginnings(secret):
     assert found == secret
 
 
-@pytest.mark.parametrize(("text", "secret"), NAMED)
+@cases(("text", "secret"), NAMED)
 def test_secrets_after_their_name(text, secret):
     """The value goes, the name stays."""
     assert marked(text) == text.replace(secret, "*")
@@ -93,7 +94,7 @@ def test_a_private_key_goes_whole():
     assert marked(key.partition("\n-----END")[0]) == "*"
 
 
-@pytest.mark.parametrize("text", INNOCENT)
+@cases("text", INNOCENT)
 def test_what_is_no_secret_stays(text):
     """Words about secrets, hashes and ids."""
     assert marked(text) == text
@@ -119,7 +120,7 @@ def test_a_mark_says_the_kind_and_the_beginning_of_a_keyed_hash():
     assert other.shown(KNOWN[2]) != SCREEN.shown(KNOWN[2]) == SCREEN.shown(KNOWN[2])
 
 
-@pytest.mark.parametrize("text", [*KNOWN, *(text for text, _ in NAMED)])
+@cases("text", [*KNOWN, *(text for text, _ in NAMED)])
 def test_what_was_screened_is_screened_no_more(text):
     """A mark holds no secret, whatever stands around it."""
     assert SCREEN.shown(SCREEN.shown(text)) == SCREEN.shown(text)
@@ -191,7 +192,7 @@ PRIVATE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "left", "count"), PRIVATE)
+@cases(("text", "left", "count"), PRIVATE)
 def test_what_is_private_is_not_kept(text, left, count):
     """Nested too; without an end all that follows goes; quoted alone it is a word."""
     assert without_private(text) == (left, count)

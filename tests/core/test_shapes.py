@@ -11,6 +11,7 @@ from hashlib import sha1, sha256
 from pathlib import Path
 
 import pytest
+from tests.cases import cases
 
 from commonplace.core.own_shapes import own_pattern
 from commonplace.core.shapes import SHAPES, find
@@ -180,7 +181,7 @@ def test_of_made_secrets_hardly_one_is_missed():
     assert len(missed) <= count * 0.02, missed[:5]
 
 
-@pytest.mark.parametrize("kind", sorted(RULES))
+@cases("kind", sorted(RULES))
 def test_a_secret_is_called_what_it_is(kind):
     """Alone in a text; the shape that says most names it."""
     secret, _ = made_of(RULES[kind][0], random.Random(kind))
@@ -241,7 +242,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:12])
+@cases("text", HOSTILE)
 def test_time_grows_with_the_length_alone(text):
     """Four times the text takes no more than eight times as long, and 200 kB under 2 s."""
 
@@ -265,7 +266,7 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "text", "secret"), OWN)
+@cases(("entry", "text", "secret"), OWN)
 def test_a_secret_of_ones_own(entry, text, secret):
     """A text, or an expression between slashes."""
     found = own_pattern(entry).search(text)
@@ -273,7 +274,7 @@ def test_a_secret_of_ones_own(entry, text, secret):
     assert found[0] == secret
 
 
-@pytest.mark.parametrize(
+@cases(
     "entry",
     "abc  /a*/  /(a+)+b/  /(?:a+)+b/  /(x)\\1/  /a{1,999}/  /(?=a)b/  /[/  /a++/".split(),
 )
@@ -295,7 +296,7 @@ def test_a_hostile_expression_of_ones_own_ends():
     assert time.process_time() - start < 5
 
 
-@pytest.mark.parametrize("before", [r"\n", r"\t", r"\r\n", "%3D", "%2f"])
+@cases("before", [r"\n", r"\t", r"\r\n", "%3D", "%2f"])
 def test_a_secret_behind_an_escape_is_found(before):
     """The n of a line break in JSON is no letter of a word, nor is the D of %3D in an address."""
     token = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
@@ -313,14 +314,14 @@ DISGUISED = [
 ]
 
 
-@pytest.mark.parametrize("secret", DISGUISED)
+@cases("secret", DISGUISED)
 def test_a_secret_with_invisible_characters_is_found(secret):
     """All of it goes, and nothing around it."""
     text = f"日本 👩\u200d👩 it is {secret}, x"
     assert left_of(text) == text.replace(secret.strip("\ufeff"), "")
 
 
-@pytest.mark.parametrize("word", ["x_", "x-", "my_key_", "_", "--x-"])
+@cases("word", ["x_", "x-", "my_key_", "_", "--x-"])
 def test_a_secret_that_is_glued_to_a_word_is_found(word):
     """By an underscore or a hyphen; a short beginning inside a word is not a secret's."""
     assert left_of(f"in {word}{TOKEN}.") == f"in {word}."
@@ -342,14 +343,14 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("where", WRITTEN)
+@cases("where", WRITTEN)
 def test_a_secret_that_programs_write_is_found(where):
     """In their options and files; it goes and nothing else does."""
     form, secret = WRITTEN[where]
     assert left_of(form.format(secret)) == form.format("")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "docker login --password-stdin -u ada",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.core.text import (
     Term,
@@ -23,7 +23,7 @@ from commonplace.core.text import (
 any_text = st.text(st.characters())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("query", "terms"),
     [
         ("the database locks", ["database", "locks"]),
@@ -51,7 +51,7 @@ def test_cjk_text_is_indexed_as_pairs_and_the_last_character():
     assert words_text("天气很好 ok").split() == ["天气", "气很", "很好", "好", "ok"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "parts"),
     [
         ("getUserName fails", "get User Name"),
@@ -148,7 +148,7 @@ def test_equal_texts_have_equal_hashes(one, other):
     assert (text_hash(one) == text_hash(other)) == (well_formed(one) == well_formed(other))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "shown"),
     [
         (" one\n two ", "one two"),

@@ -1,11 +1,11 @@
 """Irregular forms: read as their base, whole words only, and no base is a form of another."""
 
-import pytest
+from tests.cases import cases
 
 from commonplace.core.word_forms import BASES, base_forms
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "read"),
     [
         ("i felt drained and wrote it down", "i feel drained and write it down"),

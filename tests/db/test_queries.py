@@ -1,6 +1,7 @@
 """Named SQL."""
 
 import pytest
+from tests.cases import cases
 
 from commonplace.core.errors import Internal, NotFound
 from commonplace.db.queries import parse_queries, read_queries, split_statements
@@ -25,7 +26,7 @@ def test_queries_have_names():
     assert parse_queries(TWO) == {"first": "SELECT 1\nWHERE 1", "second_one": "SELECT 2"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "words"),
     [
         ("SELECT 1;\n-- name: a\n-- A.\nSELECT 1;", "before the first"),

@@ -1,6 +1,6 @@
 """What the words of a question say beyond what they name."""
 
-import pytest
+from tests.cases import cases
 
 from commonplace.search.cues import read_intent, read_todos
 
@@ -25,14 +25,14 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize("question", ALL)
+@cases("question", ALL)
 def test_a_question_for_todos_as_such_holds_no_other_word(question):
     """It asks for all that are open, and is a plan."""
     assert read_todos(question) == ""
     assert read_intent(question) == "planning"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "rest"),
     [
         ("what is left to do for the garden", "garden"),
@@ -46,7 +46,7 @@ def test_what_a_question_wants_of_the_todos(question, rest):
     assert read_todos(question) == rest
 
 
-@pytest.mark.parametrize(
+@cases(
     "question",
     [
         "which tasks are done",

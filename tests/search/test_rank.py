@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.search.conftest import one
 
 from commonplace.core.values import Interval
@@ -107,7 +108,7 @@ def test_a_time_in_a_question_raises_what_lies_in_it_and_hides_nothing(made):
     assert ranking.score.round(6).tolist() == [0.666667, 1.0, 1.0, 1.0, 0.666667]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "asks_time", "says_i"),
     [
         ("When did we move?", True, True),
@@ -124,7 +125,7 @@ def test_cues_of_a_question(question, asks_time, says_i):
     assert (cues.asks_time, cues.says_i) == (asks_time, says_i)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "wanted"),
     [
         ("what happened", True),
@@ -141,7 +142,7 @@ def test_a_question_for_everything(text, wanted):
     assert asks_for_all(text) is wanted
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "wanted"),
     [
         ("What's new?", True),
@@ -244,7 +245,7 @@ def test_what_fits_the_time_that_was_asked_for_comes_first(made):
     assert asked.score.tolist() == pytest.approx([1.0, 0.8])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("days", "kinds"),
     [
         (1 / 48, ()),

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.search.conftest import one
 
 from commonplace.search import policy
@@ -95,7 +96,7 @@ def test_no_more_of_a_kind_than_the_bound(made):
     assert len(without_duplicates(found, ranking, limit=10, policy=PLAIN)) == 5
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "intent"),
     [
         ("what do I need to do today", "planning"),

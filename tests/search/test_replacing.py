@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.tools.recall_world import RecallWorld, ask
 
 from commonplace.core.values import Drop, Put
@@ -73,7 +74,7 @@ def test_most_proposals_by_meaning_are_right(real_encoder, capsys):
     assert recall >= 0.7
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "says"),
     [
         ("It no longer rains.", True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
+from tests.cases import cases
 
 from commonplace.core.values import Interval
 from commonplace.tools.answers import (
@@ -46,7 +46,7 @@ def test_later_notes_follow_the_earlier_ones():
     assert answer.facts["notes"] == ["one", "two"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("count", "words"),
     [(0, "0 entries"), (1, "1 entry"), (3, "3 entries"), (1200, "1,200 entries")],
 )
@@ -55,7 +55,7 @@ def test_entries_are_counted_in_words(count, words):
     assert entries(count) == words
 
 
-@pytest.mark.parametrize(
+@cases(
     ("seconds", "words"),
     [
         (0, "just now"),

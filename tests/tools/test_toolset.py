@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import pytest
+from tests.cases import cases
 
 from commonplace.core.errors import Invalid
 from commonplace.core.ports import Language  # noqa: TC001  a tool's hints are read when it is called
@@ -76,7 +77,7 @@ def test_defaults_stand_where_nothing_is_given():
     assert TOOL.call({"text": "a", "limit": None}).facts == facts
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "sentence"),
     [
         ({"text": "a", "limit": 0}, "Invalid limit: 0. Use 1 to 100."),
@@ -121,7 +122,7 @@ def test_numbers_as_text_are_read():
     assert TOOL.call({"text": "a", "limit": "3"}).facts["limit"] == 3
 
 
-@pytest.mark.parametrize(("given", "read"), [('["a", "b"]', ["a", "b"]), ("a", ["a"])])
+@cases(("given", "read"), [('["a", "b"]', ["a", "b"]), ("a", ["a"])])
 def test_a_list_that_arrives_as_text_is_read_as_the_list(given, read):
     """Some hosts send a list as JSON text, some models send a single name."""
     assert TOOL.call({"text": "a", "names": given}).facts["names"] == read
@@ -172,7 +173,7 @@ def test_an_object_is_taken_as_it_is_or_as_json_text():
     assert tool.call({"facts": " "}).facts == tool.call({}).facts == {}
 
 
-@pytest.mark.parametrize("wrong", ["x", "[1]", 3, ["a"], True, "[" * 100_000])
+@cases("wrong", ["x", "[1]", 3, ["a"], True, "[" * 100_000])
 def test_what_is_no_object_is_refused(wrong):
     """In one short sentence."""
     with pytest.raises(Invalid, match=r"^Invalid facts: .* Use an object\.$") as caught:

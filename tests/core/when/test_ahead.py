@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.cases import cases
 
 from commonplace.core.errors import Invalid
 from commonplace.core.when.ahead import parse_ahead
@@ -14,7 +15,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 28, 11, 30, tzinfo=UTC)  # 12:30 in Berlin, whose clocks go forward at night
 
 
-@pytest.mark.parametrize(
+@cases(
     ("phrase", "at"),
     [
         ("in 30 minutes", datetime(2026, 3, 28, 12, 0, tzinfo=UTC)),
@@ -35,9 +36,7 @@ def test_a_future_time(phrase, at):
     assert parse_ahead(phrase, now=NOW, zone=BERLIN) == at
 
 
-@pytest.mark.parametrize(
-    "phrase", ["yesterday", "now", "2026-03-28", "in 0 days", "soonish", "", "in 999999 years"]
-)
+@cases("phrase", ["yesterday", "now", "2026-03-28", "in 0 days", "soonish", "", "in 999999 years"])
 def test_a_phrase_of_no_future_time_is_refused(phrase):
     """It is refused, with the phrase."""
     with pytest.raises(Invalid):

@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.core.when.test_phrases import at, nows, read, span, zones
 from tests.core.zones import LOS_ANGELES
 
@@ -46,13 +47,13 @@ READINGS = [
 ]
 
 
-@pytest.mark.parametrize(("phrase", "start", "end"), READINGS)
+@cases(("phrase", "start", "end"), READINGS)
 def test_a_feast_reads_as_its_days(phrase, start, end):
     """On Saturday 2026-11-21 at 15:19:45 in Los Angeles."""
     assert read(phrase) == span(start, end)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("now", "phrase", "start", "end"),
     [
         # The feast itself must have begun: what is around it is not enough.
@@ -76,7 +77,7 @@ EASTERS = (
 )
 
 
-@pytest.mark.parametrize("sunday", EASTERS)
+@cases("sunday", EASTERS)
 def test_easter_is_found_in_any_year(sunday):
     """Source: published tables of the dates of Easter."""
     day = read(f"easter {sunday[:4]}", at("2060-01-01 00:00+00:00")).start
@@ -99,9 +100,7 @@ def test_thanksgiving_is_the_fourth_thursday(now, year):
     assert 22 <= day.day <= 28
 
 
-@pytest.mark.parametrize(
-    "phrase", ["this christmas", "christmas 0", "about christmas", "easter 0000"]
-)
+@cases("phrase", ["this christmas", "christmas 0", "about christmas", "easter 0000"])
 def test_a_feast_to_come_or_without_a_date_is_an_error(phrase):
     """It says why, or gives examples."""
     with pytest.raises(Invalid) as refused:

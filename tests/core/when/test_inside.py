@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.core.when.test_phrases import NOW, READINGS, at, span
 from tests.core.zones import APIA, KATHMANDU, LOS_ANGELES, ZONES
 
@@ -142,7 +142,7 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("question", "left", "phrase", "start", "end"), READ)
+@cases(("question", "left", "phrase", "start", "end"), READ)
 def test_a_time_is_read_out_of_a_question(question, left, phrase, start, end):
     """On Saturday 2026-11-21 at 15:19:45 in Los Angeles: the phrase as written, and what is left."""
     found = find(question)
@@ -150,7 +150,7 @@ def test_a_time_is_read_out_of_a_question(question, left, phrase, start, end):
     assert not found.vague
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "feast"),
     [
         ("what did I cook around Christmas", "christmas"),
@@ -306,25 +306,49 @@ LEFT = [
 ]
 
 
-@pytest.mark.parametrize("question", LEFT)
+@cases("question", LEFT)
 def test_what_may_be_no_time_is_left(question):
     """No word is taken, and no time is read; the question stays letter for letter."""
     assert find(question) == FoundWhen(text=question)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("zone", "now", "question", "start", "end"),
     [
         # In the small hours the night is still running; the day has changed.
-        (LOS_ANGELES, "2026-11-21 03:00-08:00", "what did I do last night", "2026-11-20 18:00", "2026-11-21 06:00"),
+        (
+            LOS_ANGELES,
+            "2026-11-21 03:00-08:00",
+            "what did I do last night",
+            "2026-11-20 18:00",
+            "2026-11-21 06:00",
+        ),
         # 25 hours.
-        (LOS_ANGELES, "2026-11-02 09:00-08:00", "what did I do yesterday", "2026-11-01-07:00", "2026-11-02"),
+        (
+            LOS_ANGELES,
+            "2026-11-02 09:00-08:00",
+            "what did I do yesterday",
+            "2026-11-01-07:00",
+            "2026-11-02",
+        ),
         # +05:45: it is the 21st there.
-        (KATHMANDU, "2026-11-20 18:20+00:00", "what did I do yesterday", "2026-11-20T00:00+05:45", "2026-11-21T00:00+05:45"),
+        (
+            KATHMANDU,
+            "2026-11-20 18:20+00:00",
+            "what did I do yesterday",
+            "2026-11-20T00:00+05:45",
+            "2026-11-21T00:00+05:45",
+        ),
         # The 30th never was.
-        (APIA, "2011-12-31 12:00+14:00", "what did I do yesterday", "2011-12-29T00:00-10:00", "2011-12-31T00:00+14:00"),
+        (
+            APIA,
+            "2011-12-31 12:00+14:00",
+            "what did I do yesterday",
+            "2011-12-29T00:00-10:00",
+            "2011-12-31T00:00+14:00",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_time_is_read_by_the_owners_clock(zone, now, question, start, end):
     """As `core.when` reads the phrase."""
     found = find(question, at(now), zone)

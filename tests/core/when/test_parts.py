@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.core.when.test_phrases import at, nows, read, span, zones
 from tests.core.zones import CAIRO, LORD_HOWE, LOS_ANGELES
 
@@ -108,7 +109,7 @@ READINGS = [
 ]
 
 
-@pytest.mark.parametrize(("phrase", "start", "end"), READINGS)
+@cases(("phrase", "start", "end"), READINGS)
 def test_a_part_reads_as_its_interval(phrase, start, end):
     """On Saturday 2026-11-21 at 15:19:45 in Los Angeles."""
     assert read(phrase) == span(start, end)
@@ -131,7 +132,7 @@ OTHER_CLOCKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("zone", "now", "phrase", "start", "end"), OTHER_CLOCKS, ids=str)
+@cases(("zone", "now", "phrase", "start", "end"), OTHER_CLOCKS)
 def test_a_part_reads_by_the_owners_clock(zone, now, phrase, start, end):
     """Other instants and zones, the turns of the year and the days of a clock change among them."""
     assert read(phrase, at(now), zone) == span(start, end)
@@ -164,7 +165,7 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize("phrase", UNKNOWN)
+@cases("phrase", UNKNOWN)
 def test_what_names_no_clear_part_is_an_error_with_examples(phrase):
     """No guess how long `the other day` is ago, or when a week of an unnamed year was."""
     with pytest.raises(Invalid, match="Unknown time phrase") as refused:
@@ -172,7 +173,7 @@ def test_what_names_no_clear_part_is_an_error_with_examples(phrase):
     assert "yesterday" in refused.value.hint
 
 
-@pytest.mark.parametrize(
+@cases(
     ("phrase", "reason"),
     [
         ("sunday this week", "lies ahead"),

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.core.zones import (
     APIA,
     BEIRUT,
@@ -235,7 +236,7 @@ READINGS = [
 ]
 
 
-@pytest.mark.parametrize(("phrase", "start", "end"), READINGS)
+@cases(("phrase", "start", "end"), READINGS)
 def test_a_phrase_reads_as_its_interval(phrase, start, end):
     """On Saturday 2026-11-21 at 15:19:45 in Los Angeles."""
     assert read(phrase) == span(start, end)
@@ -312,13 +313,13 @@ OTHER_CLOCKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("zone", "now", "phrase", "start", "end"), OTHER_CLOCKS, ids=str)
+@cases(("zone", "now", "phrase", "start", "end"), OTHER_CLOCKS)
 def test_a_phrase_reads_by_the_owners_clock(zone, now, phrase, start, end):
     """Other instants and zones, the days of a clock change and the turns of week and year among them."""
     assert read(phrase, at(now), zone) == span(start, end)
 
 
-@pytest.mark.parametrize("odd", [odd for odd in DAYS if odd.hours], ids=str)
+@cases("odd", [odd for odd in DAYS if odd.hours])
 def test_a_date_is_its_local_day_in_every_zone(odd):
     """The written date of an odd day is that day; seen from within it, so is `today`."""
     day = Interval(start=odd.start, end=odd.end)
@@ -407,7 +408,7 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize("phrase", UNKNOWN, ids=lambda phrase: repr(phrase[:30]))
+@cases("phrase", UNKNOWN)
 def test_what_is_not_wholly_understood_is_an_error_with_examples(phrase):
     """No guess, no word passed over; the message stays short and repeats what was asked."""
     with pytest.raises(Invalid) as refused:
@@ -417,7 +418,7 @@ def test_what_is_not_wholly_understood_is_an_error_with_examples(phrase):
     assert len(str(refused.value)) < 700
 
 
-@pytest.mark.parametrize(
+@cases(
     ("phrase", "reason"),
     [
         ("winter 2026", "Ambiguous"),  # the one that ended, or the one to come?
@@ -471,7 +472,7 @@ def test_a_month_to_date_of_no_length_is_an_error():
         read("month to date", at("2026-12-01 00:00-08:00"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("phrase", "since", "until"),
     [
         ("yesterday", "2026-11-20", "2026-11-21"),
@@ -505,7 +506,7 @@ def test_a_range_without_that_side_is_no_bound():
         parse_until("since monday", now=NOW, zone=LOS_ANGELES)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("when", "since", "until", "start", "end"),
     [
         ("yesterday", None, None, "2026-11-20", "2026-11-21"),
@@ -534,7 +535,7 @@ def test_no_time_argument_is_no_interval():
     assert read_interval(when=None, since=None, until=None, now=NOW, zone=LOS_ANGELES) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("when", "since", "until", "named"),
     [
         (None, "today", "yesterday", "since 'today' and until 'yesterday'"),

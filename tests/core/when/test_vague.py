@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.core.when.test_feasts import READINGS as FEASTS
 from tests.core.when.test_phrases import NOW, READINGS, nows, span, zones
 from tests.core.zones import LOS_ANGELES
@@ -56,7 +57,7 @@ PHRASES = [
 ]
 
 
-@pytest.mark.parametrize(("phrase", "start", "end"), PHRASES)
+@cases(("phrase", "start", "end"), PHRASES)
 def test_a_vague_time_in_a_question_is_a_wide_interval(phrase, start, end):
     """On Saturday 2026-11-21 at 15:19:45 in Los Angeles; the words around it stay."""
     for question in ("why did I cry {}", "why did I cry {}, and where"):
@@ -65,7 +66,7 @@ def test_a_vague_time_in_a_question_is_a_wide_interval(phrase, start, end):
         assert found == FoundWhen(text=left, phrase=phrase, interval=span(start, end), vague=True)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "phrase", "left"),
     [
         ("what have I been working on lately?", "lately", "what have I been working on"),
@@ -88,7 +89,7 @@ def test_a_vague_time_stands_where_a_time_does(question, phrase, left):
     assert (found.text, found.phrase, found.vague) == (left, phrase, True)
 
 
-@pytest.mark.parametrize(
+@cases(
     "question",
     [
         "the recently viewed page",
@@ -127,8 +128,8 @@ def test_a_plain_time_beside_a_vague_one_is_read():
     assert find_when(question, now=NOW, zone=LOS_ANGELES) == FoundWhen(text=question)
 
 
-@pytest.mark.parametrize("phrase", [phrase for phrase, _, _ in PHRASES])
-@pytest.mark.parametrize("parse", [parse_when, parse_since, parse_until])
+@cases("phrase", [phrase for phrase, _, _ in PHRASES])
+@cases("parse", [parse_when, parse_since, parse_until])
 def test_what_cuts_takes_no_vague_time(parse, phrase):
     """`when`, `since` and `until` ask for a plain one, with examples."""
     with pytest.raises(Invalid, match="Unknown time phrase") as refused:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 import pytest
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
@@ -211,7 +212,7 @@ def test_retry_after_is_honoured(fake, naps):
     assert naps.slept == [7.0, 0.5]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "seconds"),
     [
         ("12", 12.0),
@@ -365,7 +366,7 @@ def test_secrets_do_not_leave(fake, naps):
     assert shown == "```entry\nThe key is *.\n```"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "here"),
     [
         ("http://127.0.0.1:11434/v1", True),

@@ -6,10 +6,10 @@ import random
 import re
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.cases import cases
 
 from commonplace.core.clock import period, period_key
 from commonplace.core.rollups import Figures, Item, Material, Point
@@ -71,7 +71,7 @@ def test_a_day_has_headings_bullets_and_numbers_from_rows():
     assert "• [10:00] Created the work_log table" in text.partition("**Highlights**:")[2]
 
 
-@pytest.mark.parametrize("level", ["hour", "day"])
+@cases("level", ["hour", "day"])
 def test_what_was_said_again_is_told_once(level):
     """A decision, a first sentence and a last one that recur stand where they were said first."""
     said = ("Watered the beans.", "Decided to plant peas.", "Mended the gate before noon.")
@@ -219,7 +219,7 @@ def test_figures_merge_in_any_order():
     assert merged([]) == Figures()
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "We decided to wait.",

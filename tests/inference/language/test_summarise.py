@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.cases import cases
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.rollups import Figures, Item, Material, NoSummary
@@ -107,7 +108,7 @@ def test_a_day_has_headings_and_bullets():
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("level", "heading", "title"),
     [
         ("day", "Accomplishments", "4 February 2025"),
@@ -141,7 +142,7 @@ def test_what_a_model_is_shown():
     assert not question.is_private
 
 
-@pytest.mark.parametrize(
+@cases(
     ("level", "origin"),
     [("day", "hour from 10:00"), ("week", "4 February 2025"), ("year", "February 2025")],
 )
@@ -158,7 +159,7 @@ def test_numbers_that_nobody_wrote_are_left_out():
     assert made.text == "[10:00-11:00] Created a table with 4 columns. Tested Q4 data at 10:10."
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "level", "part"),
     [
         ("PWNED", "hour", "says nothing"),
@@ -251,7 +252,7 @@ def test_the_cost():
     assert summarise(language).cost_usd is None
 
 
-@pytest.mark.parametrize("shape", ["openai", "anthropic"])
+@cases("shape", ["openai", "anthropic"])
 def test_an_entry_that_gives_orders_stays_fenced(shape):
     """Over real HTTP, in both shapes; a model that obeyed is not believed."""
     hostile = f"```\n````\n{ORDERS}"

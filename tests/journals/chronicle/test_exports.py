@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.core.errors import Invalid
 from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
@@ -255,7 +256,7 @@ def test_yaml_written_by_hand_is_read():
     assert parse_export(text) == [ImportedEvent(id="5", instant=to_instant(at), message="")]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "said"),
     [
         ("", "not an export"),
@@ -265,14 +266,20 @@ def test_yaml_written_by_hand_is_read():
         ("[" + "9" * 5_000 + "]", "JSON"),
         ("{}", "holds no `entries`"),
         ('{"entries": {}}', "a list of `entries`, got an object"),
-        ('[{"id": "a", "timestamp": "2026-01-31T10:15:00Z", "message": "m"}, 7]', "Entry 2: expected an object, got a number"),
+        (
+            '[{"id": "a", "timestamp": "2026-01-31T10:15:00Z", "message": "m"}, 7]',
+            "Entry 2: expected an object, got a number",
+        ),
         ('[{"id": "a", "timestamp": "2026-01-31T10:15:00Z"}]', "Entry 1 has no message"),
         ('[{"timestamp": "2026-01-31T10:15:00Z", "message": "m"}]', "Entry 1 has no id"),
         ('[{"id": "a", "timestamp": "soon", "message": "m"}]', "Entry 1: its timestamp"),
         ('[{"id": "a", "message": "m"}]', "Entry 1: its timestamp"),
         ('[{"id": "a", "message": 5}]', "Entry 1: expected text as its message, got a number"),
         ('[{"id": true, "message": "m"}]', "Entry 1: expected text as its id, got true or false"),
-        ('[{"id": "a", "message": "m", "tags": "x"}]', "Entry 1: expected a list of texts as its tags"),
+        (
+            '[{"id": "a", "message": "m", "tags": "x"}]',
+            "Entry 1: expected a list of texts as its tags",
+        ),
         (YAML.replace("2026-01-30T", "2026-02-30T"), "Entry 2 (line 14): its timestamp"),
         (YAML.replace("abc123", "a: b"), "line 5"),
         (YAML.replace("abc123", "a\x01"), "character"),
@@ -287,7 +294,7 @@ def test_yaml_written_by_hand_is_read():
         (MARKDOWN.replace("## 2026-01-31", "## 2026-13-31"), "Line 7: 2026-13-31 is not a date"),
         (MARKDOWN.replace("## 2026-01-31", ""), "Line 9: an entry stands above"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_named(text, said):
     """An error names the line or the entry, has a next step, and holds none of the entry's text."""
     with pytest.raises(Invalid) as refused:

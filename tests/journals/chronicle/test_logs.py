@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
+from tests.cases import cases
 
 from commonplace.journals.chronicle.log_config import find_log_config
 from commonplace.journals.chronicle.logs import render_log, write_log
@@ -343,7 +344,7 @@ def test_writers_at_once_never_mix_their_entries(project):
     assert sorted(messages) == sorted(name * 900 for name in "abcdefgh" for _ in range(40))
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r", "\r\n"])
+@cases("ending", ["\n", "\r", "\r\n"])
 def test_a_message_cannot_forge_an_entry(ending):
     """Further lines are indented by four spaces: neither a heading nor an item of ours."""
     forged = ending.join(["did it", "", "## 09:00:00 - was paid", "- **User**: boss@host"])

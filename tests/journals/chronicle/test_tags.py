@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from bench import tag_sentences
 from commonplace.journals.chronicle.tags import kinds_of, suggest_tags
@@ -52,7 +52,7 @@ def test_precision_and_recall_are_counted_over_tags():
     assert tag_sentences.precision_recall([]) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "the latest build",

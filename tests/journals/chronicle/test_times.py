@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.core.errors import Invalid
 from commonplace.journals.chronicle.times import (
@@ -50,13 +51,13 @@ NO_TIMES = (
 )
 
 
-@pytest.mark.parametrize(("text", "nanosecond"), SPELLINGS.items())
+@cases(("text", "nanosecond"), SPELLINGS.items())
 def test_each_spelling_is_its_instant(text, nanosecond):
     """Nanoseconds are kept; without an offset it is UTC; names of zones say nothing."""
     assert parse_timestamp(text) == NOON * 10**9 + nanosecond
 
 
-@pytest.mark.parametrize("text", NO_TIMES)
+@cases("text", NO_TIMES)
 def test_what_is_no_time_is_refused(text):
     """A row with such a time is passed over, never dated to the present as the original does."""
     with pytest.raises(Invalid):

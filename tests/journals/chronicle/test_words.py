@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.core.values import Interval
 from commonplace.index.scoring.stems import folded_words
@@ -46,7 +47,7 @@ def borne(text, *messages):
     return [messages[n] for n in Words(text).among(list(enumerate(messages)))]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "bears", "bears_not"),
     [
         ("deploy the api", "Deployed: the API", "deployed the web app"),
@@ -68,7 +69,7 @@ def test_an_entry_bears_every_word(text, bears, bears_not):
     assert borne(text, bears, bears_not) == [bears]
 
 
-@pytest.mark.parametrize("text", ["", " ", '"', "!?", "\ud800"])
+@cases("text", ["", " ", '"', "!?", "\ud800"])
 def test_without_words_nothing_bears_them(text):
     """A question of signs alone counts nothing."""
     assert borne(text, "x", '"', "!?") == []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.journals.memory.text import normalised
 
@@ -36,7 +36,7 @@ PIECES = st.lists(
 )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "said"),
     [
         ("Plain, with Signs!", "Plain, with Signs!"),
@@ -69,9 +69,7 @@ def test_no_tag_is_left(pieces):
     assert said == " ".join(said.split())
 
 
-@pytest.mark.parametrize(
-    "piece", ["<", "<!--", "<script>", "<a ", "&", "&#", "<p", "</", "<!doctype"]
-)
+@cases("piece", ["<", "<!--", "<script>", "<a ", "&", "&#", "<p", "</", "<!doctype"])
 def test_a_megabyte_of_beginnings_takes_no_time(piece):
     """Linear: a text of nothing but beginnings is done within the time of a blink."""
     text = piece * (1024 * 1024 // len(piece))

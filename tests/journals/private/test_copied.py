@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.core.ids import import_key
 from commonplace.journals.private.copied import Copy, key_of_copy
@@ -29,7 +29,7 @@ def test_an_id_is_read_back_as_it_was(its_id):
     assert key_of_copy(file_of(its_id)) == import_key("jrnl", its_id)
 
 
-@pytest.mark.parametrize("its_id", ["two\nlines", "a" * 2001, "a\u2028b"])
+@cases("its_id", ["two\nlines", "a" * 2001, "a\u2028b"])
 def test_an_id_of_several_lines_or_too_long_is_cut_to_one(its_id):
     """The file stays one that every program reads; it is then known by what was kept."""
     assert "It was fine." in file_of(its_id).rpartition("---\n")[2]

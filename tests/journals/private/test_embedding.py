@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.journals.private.embedding import (
     Embedding,
@@ -40,7 +40,7 @@ def test_golden_files_come_back_byte_for_byte(golden):
         assert reference_text(entry) == (found.text, found.sections)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("number", "printed"),
     [
         (0.0, "0"),
@@ -113,7 +113,7 @@ def _file(embedding: object, **other: object) -> bytes:
     return json.dumps({"embedding": embedding, "text": "x", **other}).encode()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "reason"),
     [
         (b"", "is not JSON"),

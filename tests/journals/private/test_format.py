@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.journals.private.format import (
     EPOCH,
@@ -102,7 +103,7 @@ def test_the_name_is_local_and_the_date_is_utc():
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("hour", "title"),
     [
         (0, "12:05:09 AM"),
@@ -272,11 +273,7 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("content", "path", "at", "headings", "text"),
-    [x[1:] for x in VARIANTS],
-    ids=[x[0] for x in VARIANTS],
-)
+@cases(("content", "path", "at", "headings", "text"), [x[1:] for x in VARIANTS])
 def test_everything_ever_written_is_read(content, path, at, headings, text):
     """Each shape of a file gives its time, its headings and its text."""
     parsed = parse_entry(decode(content))
@@ -285,7 +282,7 @@ def test_everything_ever_written_is_read(content, path, at, headings, text):
     assert parsed.text == text
 
 
-@pytest.mark.parametrize(
+@cases(
     ("zone", "expected"),
     [
         ("America/Los_Angeles", "2026-11-22T07:19:45+00:00"),
@@ -331,7 +328,7 @@ def test_torn_frontmatter_is_told_from_a_rule():
     assert not is_torn("text")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("raw", "text", "sections"),
     [
         ("---\na: b\n---\n\n## X\n\nbody\n", "body", ("X",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from tests.cases import cases
 from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import Invalid, NotFound
@@ -47,7 +48,7 @@ def test_a_setting_names_the_design_and_what_differs():
     assert parse_retention("raw=2w").keep == {"raw": timedelta(days=14)}
 
 
-@pytest.mark.parametrize("wrong", ["on", "raw", "raw=", "raw=0d", "raw=5m", "all=1d", "raw=-1d"])
+@cases("wrong", ["on", "raw", "raw=", "raw=0d", "raw=5m", "all=1d", "raw=-1d"])
 def test_a_setting_that_means_nothing_is_refused(wrong):
     """What is deleted by a slip of the pen is gone."""
     with pytest.raises(Invalid, match="retention"):

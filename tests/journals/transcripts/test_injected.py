@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-import pytest
+from tests.cases import cases
 
 from commonplace.journals.transcripts.injected import is_ours, typed, without_ours
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "<system-reminder>\nThe date changed.\n</system-reminder>",
@@ -35,7 +35,7 @@ def test_what_a_client_added_is_not_the_users(text):
     assert typed(text) == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "left"),
     [
         ("Fix it.\n<system-reminder>\nToday is Monday.\n</system-reminder>", "Fix it."),
@@ -63,7 +63,7 @@ def test_the_users_words_stay_between_what_was_added(text, left):
     assert typed(text) == left
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Why does <skill> not close here?",
@@ -98,7 +98,7 @@ def test_tools_of_ours_are_known_by_their_names():
     assert not is_ours("recall", namespace="mcp__other")
 
 
-@pytest.mark.parametrize("opening", ["<system-reminder>\n", "```chronicle:1\n", "<bash-input>"])
+@cases("opening", ["<system-reminder>\n", "```chronicle:1\n", "<bash-input>"])
 def test_a_text_of_openings_alone_takes_no_longer_than_others(opening):
     """A megabyte of what never closes is read in one pass for each kind."""
     text = opening * (1_000_000 // len(opening))

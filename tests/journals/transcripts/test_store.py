@@ -10,6 +10,7 @@ import sqlite3
 import stat
 
 import pytest
+from tests.cases import cases
 from tests.journals.transcripts.sessions import run_killed, said, start, texts
 
 from commonplace.core.errors import Denied, Invalid, Unavailable
@@ -442,7 +443,7 @@ def test_the_mark_moves_with_what_is_kept_and_deleted(store, open_store):
     assert store.changed_since(before) == [(CLIENT, "one")]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("ref", "parts"),
     [
         ("transcripts:codex/a-1", ("codex", "a-1", 0)),

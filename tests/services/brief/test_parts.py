@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.cases import cases
 
 from commonplace.core.brief_item import BriefItem
 from commonplace.services.brief.parts import (
@@ -18,7 +18,7 @@ def note(text, at=0.0, tags=()):
     return BriefItem(at, text, f"r:{at}", "note", tags)
 
 
-@pytest.mark.parametrize(
+@cases(
     "line",
     [
         "TODO: wire the bell",
@@ -35,7 +35,7 @@ def test_a_line_that_begins_so_is_open(line):
     assert [x.text for x in find_open([note(f"It rains.\n{line}\nIt stops.")])] == [line]
 
 
-@pytest.mark.parametrize("line", ["The next ship is late.", "An opening", "Nextcloud", "todos"])
+@cases("line", ["The next ship is late.", "An opening", "Nextcloud", "todos"])
 def test_a_line_that_only_holds_such_a_word_is_not(line):
     """The word must come first, and whole."""
     assert find_open([note(line)]) == []

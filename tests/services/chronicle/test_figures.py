@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.services.chronicle.figures import figure_over_time, numbers_in
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "numbers"),
     [
         ("ran 5.2 km in 31 minutes", [(5.2, "km"), (31, "minutes")]),

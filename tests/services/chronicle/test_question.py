@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.tools.chronicle_world import LOS_ANGELES, NOW
 
 from commonplace.core.errors import Invalid
@@ -17,7 +18,7 @@ def read(what):
     return read_question(what, now=NOW, zone=LOS_ANGELES)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("what", "about", "wants"),
     [
         ("deploy the api", "deploy the api", "best"),
@@ -116,7 +117,7 @@ TIMES = [
 ]
 
 
-@pytest.mark.parametrize(("what", "about", "start", "end"), TIMES)
+@cases(("what", "about", "start", "end"), TIMES)
 def test_time_words_inside_the_question_narrow_it(what, about, start, end):
     """Where ever they stand they are taken out, and read as `core.when` reads them."""
     asked = read(what)
@@ -126,7 +127,7 @@ def test_time_words_inside_the_question_narrow_it(what, about, start, end):
     assert asked.within.end == (end and datetime.fromisoformat(end))
 
 
-@pytest.mark.parametrize(
+@cases(
     "what",
     [
         "fix port 8080",
@@ -150,7 +151,7 @@ def test_what_only_may_be_a_time_is_none(what):
     assert (asked.about, asked.within) == (what, None)
 
 
-@pytest.mark.parametrize("what", ["", " ", "?", " ?! ", "..."])
+@cases("what", ["", " ", "?", " ?! ", "..."])
 def test_an_empty_question_is_refused(what):
     """Nothing asked is an error that says what to give."""
     with pytest.raises(Invalid, match="Invalid what: it is empty"):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.tools.chronicle_world import NOW, ChronicleWorld, messages
 
 from commonplace.core.errors import Conflict, Invalid
@@ -81,7 +82,7 @@ def test_the_index_forgets_what_is_gone(world, keeper):
     assert world.index.counts("").docs == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("asked", "tags"),
     [
         (["+c"], ("a", "B", "c")),

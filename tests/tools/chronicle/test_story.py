@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-import pytest
+from tests.cases import cases
 
 from commonplace.journals.chronicle.journal import Event
 from commonplace.tools.chronicle.story import event_facts, event_line, story, topic_of
@@ -37,7 +37,7 @@ def test_lines_of_a_message_stay_inside_their_entry():
     assert line == "- 2026-11-21 14:00 a\n    - 2026 b (chronicle:1f2e)"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("directory", "tags", "topic"),
     [
         ("/srv/garden", ("x",), "garden"),

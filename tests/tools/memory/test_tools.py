@@ -7,6 +7,7 @@ import json
 import hypothesis
 import pytest
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.memory_world import SqliteMemoryWorld
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
@@ -231,7 +232,7 @@ def test_no_log_holds_text(world, caplog):
     assert "xylophonic" not in json.dumps([str(x) for x in mine.service.store.calls()])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("snippets", "kept"),
     [
         ([], []),
