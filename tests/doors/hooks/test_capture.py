@@ -139,7 +139,9 @@ def test_a_hook_that_is_killed_loses_nothing_and_doubles_nothing(is_so):
         process = start_hook(
             "stop", sent={"session_id": "s-1", "transcript_path": str(path), "cwd": "/"}
         )
-        until(lambda process=process: is_so() or process.poll() is not None)
+        until(
+            lambda process=process: is_so() or process.poll() is not None, "the moment to kill it"
+        )
         process.kill()
         process.communicate()
         ids = whole_lines("s-1")
