@@ -21,6 +21,7 @@ from tests.doors.hooks.transcripts import our_folder, write_transcript
 from tests.doors.raw_server import RawServer
 from tests.doors.terminal import facts
 from tests.patience import until
+from tests.tools.recall_world import RecallWorld
 
 from commonplace.core.files import make_folder
 
@@ -195,16 +196,25 @@ def test_of_the_private_journal_it_tells_what_a_brief_may(listening):
         assert not [ref for ref in refs_for(prompt) if ref.startswith("private:user")]
 
 
-@pytest.mark.parametrize("told", ["none", "all"])
-def test_of_the_private_journal_it_tells_what_the_user_lets_it(start, monkeypatch, told):
-    """Nothing of it, or all of it."""
-    facts("private", "write", "--project-notes", "The harbour light is painted green.")
-    facts("private", "write", "--feelings", "Storms frighten me.", "--user-context", "Prefers tea.")
-    monkeypatch.setenv("COMMONPLACE_BRIEF_PRIVATE", told)
-    start()
-    noted, felt = refs_for(ASKED), refs_for("Which storms frighten me?")
-    kinds = [ref.partition("/")[0].partition("@")[0] for ref in (*noted, *felt)]
-    assert kinds == ([] if told == "none" else ["private:project", "private:user"])
+@pytest.mark.parametrize(
+    ("let", "kinds"),
+    [
+        ("none", []),
+        ("notes", ["private:project"]),
+        ("all", ["private:project", "private:user"]),
+    ],
+)
+def test_of_the_private_journal_it_tells_what_the_user_lets_it(tmp_path, let, kinds):
+    """Nothing of it, what a brief may, or all of it."""
+    world = RecallWorld(tmp_path)
+    app = world.open(COMMONPLACE_BRIEF_PRIVATE=let)
+    write = app.toolset("private").tool("process_thoughts").call
+    write({"project_notes": "The harbour light is painted green."})
+    write({"feelings": "Storms frighten me.", "user_context": "Prefers tea."})
+    prompts = app.prompts()
+    found = [*prompts.find_strong(ASKED, ()), *prompts.find_strong("Which storms frighten me?", ())]
+    assert [item.ref.partition("/")[0].partition("@")[0] for item in found] == kinds
+    world.close()
 
 
 def test_the_socket_is_for_this_user_alone(listening):
