@@ -49,7 +49,7 @@ def cases(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[..., C
                     try:
                         test(**given)
                     except Exception:
-                        shown = {name: repr(value)[:_SHORT] for name, value in case.items()}
+                        shown = {name: str(value)[:_SHORT] for name, value in case.items()}
                         with subtests.test(**shown):
                             raise
 

@@ -35,7 +35,7 @@ def test_variables_and_defaults_are_those_of_the_table():
     assert quick == whole
 
 
-@pytest.mark.parametrize(
+@cases(
     "environ",
     [
         {"COMMONPLACE_HOME": "~/kept", "JOURNAL_PATH": "notes", "COMMONPLACE_OWNER": "ann"},
@@ -109,7 +109,7 @@ def test_a_project_s_file_moves_nothing(text):
     assert read_quick(os.environ, str(Path.cwd())).values == before
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value"),
     [
         ("COMMONPLACE_BRIEF_TOKENS", "-1"),
@@ -132,7 +132,7 @@ def test_the_user_s_file_is_where_the_table_and_the_snapshot_look():
     assert user_settings_file(os.environ) in user_files()
 
 
-@pytest.mark.parametrize("owner", ["me", "ann", "con", "Ann", "a b", "annabel", "ü" * 80])
+@cases("owner", ["me", "ann", "con", "Ann", "a b", "annabel", "ü" * 80])
 def test_an_owner_s_folder_is_where_the_app_has_it(monkeypatch, owner):
     """Also for names that no folder can bear."""
     monkeypatch.setenv("COMMONPLACE_OWNER", owner)

@@ -138,14 +138,14 @@ def test_every_setting_is_in_the_table_of_this_test():
     assert list(VALUES) == [setting.key for setting in SETTINGS]
 
 
-@pytest.mark.parametrize("key", VALUES)
+@cases("key", VALUES)
 def test_the_order_of_origins(key, home, project):
     """Flag before environment before the file in the home folder before the user file."""
     setting = row(key)
     flag, env, upper, user = VALUES[key]
     for name in "abcd":
-        (home / name).mkdir()
-        (project / name).mkdir()
+        (home / name).mkdir(exist_ok=True)
+        (project / name).mkdir(exist_ok=True)
     toml = "{room}{name} = {value}\n"
     room, _, name = key.rpartition(".")
     room = f"[{room}]\n" if room else ""
@@ -211,7 +211,7 @@ def test_the_defaults(home, project):
     assert set(settings.origins.values()) == {"default"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("key", "value"),
     [
         ("llm.url", "ftp://example.org"),
@@ -348,7 +348,7 @@ def test_a_home_in_a_path_is_the_users(home, project):
         read_settings(environ={"COMMONPLACE_LOG": "~/x"}, cwd=project, home=None)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "value"),
     [("1", True), ("TRUE", True), ("Yes", True), ("0", False), ("false", False), ("no", False)],
 )
@@ -357,7 +357,7 @@ def test_booleans_in_the_environment(home, project, text, value):
     assert read(project, home, COMMONPLACE_READ_ONLY=text).read_only is value
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value", "says"),
     [
         ("COMMONPLACE_READ_ONLY", "maybe", "COMMONPLACE_READ_ONLY is 'maybe'"),
@@ -390,7 +390,7 @@ def test_a_databases_address_is_in_no_text_of_the_settings(home, project):
     assert "hunter2" not in repr(read_in)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "says"),
     [
         ("onwer = 'a'", "Did you mean owner"),
@@ -424,7 +424,7 @@ def test_a_file_that_is_not_text_is_refused(home, project):
         read(project, home)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "home = 'x'",
@@ -453,7 +453,9 @@ def test_a_file_that_is_not_text_is_refused(home, project):
 )
 def test_a_project_file_may_not_move_private_text(home, project, text):
     """A cloned repository decides neither where private text goes nor which weights are loaded."""
-    (project / "link").symlink_to(home)
+    link = project / "link"
+    link.unlink(missing_ok=True)
+    link.symlink_to(home)
     write(project / ".commonplace.toml", text)
     with pytest.raises(Invalid, match="not trusted so far") as caught:
         read(project, home, JOURNAL_PATH="set", COMMONPLACE_LOG="set")
@@ -641,7 +643,7 @@ def test_a_broken_table_never_half_writes(home, monkeypatch):
     assert tomllib.loads(text)
 
 
-@pytest.mark.parametrize("value", ["", "nan", "inf", "many", "-0.1", "1.01", "true"])
+@cases("value", ["", "nan", "inf", "many", "-0.1", "1.01", "true"])
 def test_a_number_outside_its_range_is_refused(value, home, project):
     """In a file it is written without quotes; the range is told."""
     written = f'"{value}"' if value in {"", "many"} else value

@@ -117,9 +117,7 @@ def test_an_owners_folder_is_private(tmp_path):
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize(
-    "name", ["Me", "%4De", "%6de", "con", "a.b", "%", "%zz", "%ff", "~", "~abc", "%0a", "ä"]
-)
+@cases("name", ["Me", "%4De", "%6de", "con", "a.b", "%", "%zz", "%ff", "~", "~abc", "%0a", "ä"])
 def test_foreign_folders_are_refused(tmp_path, name):
     """A name that no owner maps to is not decoded into one."""
     (tmp_path / name).mkdir()

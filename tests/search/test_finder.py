@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Invalid, Unavailable
@@ -55,7 +56,7 @@ def search():
         each.filing.close()
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\t", "\u3000"])
+@cases("text", ["", " ", "\n\t", "\u3000"])
 def test_a_blank_query_is_refused(search, text):
     """Nothing asked is no question."""
     with pytest.raises(Invalid, match="blank"):

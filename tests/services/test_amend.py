@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.tools.recall_world import ALL, RecallWorld, ask, refs
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
@@ -477,7 +478,7 @@ def test_the_newest_of_a_chain_is_that_of_a_list(tmp_path, journal):
     world.close()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("ref", "hint"),
     [
         ("", "A ref begins with one of private:, chronicle:"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
+from tests.cases import cases
 from tests.tools.chronicle_world import LOS_ANGELES, NOW, ChronicleWorld, messages
 
 from commonplace.core.clock import render_interval
@@ -166,7 +167,7 @@ def assert_shown(answer, expected):
     assert "".join(inside) == expected
 
 
-@pytest.mark.parametrize("case", TIMEFRAMES, ids=lambda case: " @".join((case[0], *case[2:])))
+@cases("case", TIMEFRAMES)
 def test_a_timeframe_tells_just_its_entries(logged, case):
     """what_was_i_doing counts what lies in the interval it shows, and nothing else."""
     phrase, expected, *now = case
@@ -176,8 +177,8 @@ def test_a_timeframe_tells_just_its_entries(logged, case):
     assert_shown(answer, expected)
 
 
-@pytest.mark.parametrize("text", ["", "entry"], ids=["by time", "by words"])
-@pytest.mark.parametrize(("bounds", "expected"), BOUNDS, ids=str)
+@cases("text", ["", "entry"])
+@cases(("bounds", "expected"), BOUNDS)
 def test_since_and_until_bound_a_search(logged, text, bounds, expected):
     """search_entries finds just what lies between them, with a text and without."""
     logged.clock.at = NOW

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.cases import cases
 from tests.tools.recall_world import ask
 
 from commonplace.core.errors import Invalid, NotFound
@@ -43,7 +44,7 @@ def test_an_entry_is_deleted(app, ref):
         ask(app, "open_ref", ref=ref)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "message"),
     [
         ({}, "neither text nor delete"),

@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from tests.cases import cases
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import text_hash
@@ -110,7 +111,7 @@ def _missing(path):
 FAULTS = [_garbage, _one_bit, _torn, _empty, _longer, _missing]
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@cases("fault", FAULTS)
 def test_a_broken_matrix_file_is_made_anew(opened, folder, full, fault):
     """It is not believed; the tables answer, and a whole file lies there again."""
     fault(_matrix(folder))
@@ -202,7 +203,7 @@ def test_a_reader_follows_when_the_file_is_written_anew(opened, folder, full):
     assert reader.problems() == []
 
 
-@pytest.mark.parametrize("limit", [1, 7, 300])
+@cases("limit", [1, 7, 300])
 def test_filters_cut_the_matrix_before_the_best_are_taken(full, limit):
     """Spans of time, facets, and both, against the same worked out one by one."""
     query = _vector(3.3)

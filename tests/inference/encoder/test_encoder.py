@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.inference.encoder.small_models import (
     VOCABULARY,
     embedding_table,
@@ -96,7 +97,7 @@ def test_chunks_of_a_real_text_fit(minilm):
     assert minilm.encode_passages([text[slice(*span)] for span in spans[:2]]).shape == (2, 384)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\ud800", "a\udfff b", "\0", "😀", "\u200b"])
+@cases("text", ["", " ", "\ud800", "a\udfff b", "\0", "😀", "\u200b"])
 def test_any_text_has_a_vector(minilm, text):
     """Half a surrogate pair, a NUL, nothing at all: a vector of length 1, never an exception."""
     vector = minilm.encode_query(text)

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.inference.encoder.small_models import (
     VOCABULARY,
     write_tokenizer,
@@ -56,14 +57,13 @@ def test_padding_and_truncation_of_the_file_are_undone(tokens):
     assert tokens.ids("") == [cls, sep]
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "the sea is blue " * 40_000,
         "sea" + " " * 60_000 + "blue " * 600,
         "zqx" * 150 + " sea" * 9000,
     ],
-    ids=["prose", "space", "long word first"],
 )
 def test_a_long_text_is_cut_at_the_maximum(tokens, text):
     """Looking at the front alone gives the very ids of the whole text."""
@@ -78,7 +78,7 @@ def test_a_short_text_is_one_chunk(tokens):
     assert tokens.split("  the sea\n", limit=LIMIT) == ((0, 10),)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\t \u3000"])
+@cases("text", ["", " ", "\n\t \u3000"])
 def test_a_blank_text_has_no_chunk(tokens, text):
     """Nothing to encode."""
     assert tokens.split(text, limit=LIMIT) == ()
@@ -97,7 +97,7 @@ def test_neighbouring_chunks_share_their_seam(tokens):
         assert text[start - 1] == " "
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "x" * 5000,
@@ -111,7 +111,6 @@ def test_neighbouring_chunks_share_their_seam(tokens):
         "🎉" * 1000,
         "sea\r\n" * 900,
     ],
-    ids=lambda text: ascii(text[:4]),
 )
 def test_odd_texts_are_split_whole(tokens, unspaced, text):
     """Long words, no spaces, nothing but marks that no token keeps: all covered, all in bounds."""

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.values import Interval
@@ -442,7 +443,7 @@ def test_hostile_messages_stay_what_they_are(message, path):
     assert rows(path, "SELECT count(*) FROM entries") == [(0,)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "named"),
     [
         ({"message": " \n "}, "message"),

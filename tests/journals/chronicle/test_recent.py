@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-import pytest
+from tests.cases import cases
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.chronicle.places import resolve_chronicle
@@ -45,16 +45,17 @@ def resolved(named):
     return str(place.path) if place.form == "database" else None
 
 
-@pytest.mark.parametrize("has_xdg", [True, False])
-@pytest.mark.parametrize("config", CONFIGS, ids=json.dumps)
+@cases("has_xdg", [True, False])
+@cases("config", CONFIGS)
 def test_the_database_is_found_where_chronicle_has_it(config, has_xdg, monkeypatch):
     """By its own configuration, or by convention; a tree and a broken configuration have none."""
     if not has_xdg:
         monkeypatch.delenv("XDG_CONFIG_HOME")
         monkeypatch.delenv("XDG_DATA_HOME")
+    path = Path.home() / ".config" / "chronicle" / "config.json"
+    path.unlink(missing_ok=True)
     if config is not None:
-        path = Path.home() / ".config" / "chronicle" / "config.json"
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(config))
     assert find_database(None, os.environ, str(Path.home())) == resolved(None)
 

@@ -6,6 +6,7 @@ import shutil
 from datetime import timedelta
 
 import pytest
+from tests.cases import cases
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.values import Glimpse, Since
@@ -175,7 +176,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("ref", "kind"), HOSTILE)
+@cases(("ref", "kind"), HOSTILE)
 def test_a_hostile_ref_is_refused(world, ref, kind):
     """By one of our errors, and nothing outside a root is touched."""
     with pytest.raises(CommonplaceError) as caught:

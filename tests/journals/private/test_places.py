@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.journals.private.places import parse_place, read_bytes
@@ -93,7 +94,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "kind", "reason"), HOSTILE)
+@cases(("text", "kind", "reason"), HOSTILE)
 def test_what_is_refused_and_why(journal, world, text, kind, reason):
     """Reading, editing and deleting refuse it alike, naming the reason; nothing is touched."""
     text = text.replace("{root}", str(world.user_root)).replace("{home}", str(world.home))

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.cases import cases
 
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound
 from commonplace.core.values import Interval
@@ -67,9 +68,7 @@ def test_a_project_s_folder_that_is_there_is_left_as_it_is(world):
     assert not (world.project_root / ".gitignore").exists()
 
 
-@pytest.mark.parametrize(
-    "thoughts", [{}, {"feelings": ""}, {"feelings": " \n\t", "project_notes": ""}]
-)
+@cases("thoughts", [{}, {"feelings": ""}, {"feelings": " \n\t", "project_notes": ""}])
 def test_nothing_to_say_is_refused(world, thoughts):
     """Blank thoughts write nothing."""
     with pytest.raises(Invalid, match="At least one thought category must be provided"):

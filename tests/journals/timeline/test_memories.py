@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from commonplace.core.errors import Invalid
 from commonplace.journals.timeline.journal import TimelineJournal
@@ -151,7 +152,7 @@ def test_several_threads_are_not_thrown_together(memories):
     assert memories.import_memories(text, thread="nobody").added == ()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("line", "says"),
     [
         ("{", "Line 2 is not JSON"),

@@ -7,6 +7,7 @@ from datetime import UTC, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.cases import cases
 from tests.core.zones import APIA, CAIRO, DAYS, KIRITIMATI, LOS_ANGELES
 from tests.journals.timeline.world import World, at
 
@@ -52,7 +53,7 @@ def test_an_entry_marks_its_five_periods_in_the_same_transaction(world):
     }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("now", "due"),
     [
         ("2025-02-28T23:59:59", 0),
@@ -201,7 +202,7 @@ def test_weeks_are_iso_and_in_no_month(world):
     assert world.read("year", "2025-01-01T00:00").sources == ("rollup_monthly_202501",)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("when", "week"),
     [
         ("2021-01-03T12:00", "rollup_weekly_2020W53"),
@@ -292,9 +293,7 @@ def test_a_zone_that_comes_back_goes_on_with_its_series(world):
     assert world.shown(level=2) == ["rollup_daily_20250204"]
 
 
-@pytest.mark.parametrize(
-    "name", ["Atlantis", "localtime", "posixrules", "Factory", "right/UTC", "posix/UTC", "../x"]
-)
+@cases("name", ["Atlantis", "localtime", "posixrules", "Factory", "right/UTC", "posix/UTC", "../x"])
 def test_an_unknown_zone_is_refused(world, name):
     """So is what lies beside the zones and is none of them; the zone is kept that was."""
     with pytest.raises(Invalid, match=name):
@@ -327,7 +326,7 @@ def test_metadata_of_any_shape_is_kept_and_what_is_no_name_is_not_counted(world)
     assert (told["projects"], told["tags"], told["actions_taken"]) == (["a b"], ["one"], [])
 
 
-@pytest.mark.parametrize(
+@cases(
     "wrong",
     [
         {"content": " \n"},

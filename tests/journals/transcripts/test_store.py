@@ -132,7 +132,7 @@ def test_a_session_with_a_hostile_id_is_kept_under_its_hash(store, folder, sessi
     assert store.append(CLIENT, session, [said(1)]) == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     "message",
     [
         said(1, at="yesterday"),

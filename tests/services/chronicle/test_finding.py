@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from tests.cases import cases
 from tests.tools.chronicle_world import NOW, messages
 
 from commonplace.testing import HashingEncoder, ReadySlot
@@ -37,7 +38,7 @@ def test_when_did_i_is_answered_with_how_long_ago_and_the_exact_time(deploys):
     assert twins[:3] == ["deployed the api"] * 3
 
 
-@pytest.mark.parametrize(
+@cases(
     ("what", "times"),
     [
         ("when did I last deploy the api", ["2026-11-14", "2026-10-15", "2026-09-01"]),
@@ -51,18 +52,7 @@ def test_last_and_first_go_by_time(deploys, what, times):
     assert [entry["at"][:10] for entry in entries] == times
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        "last deploy",
-        "the latest deploy",
-        "when was my last deploy?",
-        "when did I last deploy",
-        "when did I deploy most recently",
-        "when was the api last deployed",
-    ],
-)
-def test_the_last_of_many_is_first_however_it_is_asked(world, what):
+def test_the_last_of_many_is_first_however_it_is_asked(world, subtests):
     """Of 24 deployments, the oldest in the very words, today's stands above all."""
     for days in range(1, 25):
         text = "deploy the api, the last deploy" if days > 12 else "deploy the api"
@@ -72,12 +62,21 @@ def test_the_last_of_many_is_first_however_it_is_asked(world, what):
     )
     world.chronicle.add_event(today, at=NOW - timedelta(hours=2))
     world.filing.catch_up()
-    answer = world("find_when_i", what=what)
-    assert messages(answer)[:2] == [today, "deploy the api"]
-    assert "(2 hours ago)" in answer.text.splitlines()[0]
+    for what in (
+        "last deploy",
+        "the latest deploy",
+        "when was my last deploy?",
+        "when did I last deploy",
+        "when did I deploy most recently",
+        "when was the api last deployed",
+    ):
+        with subtests.test(what=what):
+            answer = world("find_when_i", what=what)
+            assert messages(answer)[:2] == [today, "deploy the api"]
+            assert "(2 hours ago)" in answer.text.splitlines()[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("what", "head", "count"),
     [
         ("how many times did I deploy the api", "3 entries match.", 3),

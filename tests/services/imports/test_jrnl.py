@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from tests.cases import cases
 from tests.services.imports.reading import BERLIN, read, written
 
 from commonplace.core.errors import Invalid, NotFound
@@ -95,7 +96,7 @@ def test_a_folder_of_days_is_read_in_order(tmp_path):
         read("jrnl", written(tmp_path / "empty" / "a.txt", "x").parent)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "message"),
     [
         ("gAAAAABmNJ3v", "is encrypted"),

@@ -7,6 +7,7 @@ import time
 from datetime import UTC, date, datetime
 
 import pytest
+from tests.cases import cases
 from tests.services.imports.reading import BERLIN, read, written
 
 from commonplace.core.errors import Invalid
@@ -92,7 +93,7 @@ def test_frontmatter_is_read_as_yaml_writes_it(tmp_path):
     assert note.lists == {"tags": ("a: b", "it's", "one that is folded as well", "#sign")}
 
 
-@pytest.mark.parametrize(
+@cases(
     "value",
     ["'", '"', '"\\"', '"\\U99999999"', '"\\x"', "[", "[,]", "|", ">-", "- ", '"a', "\n  \n b"],
 )
@@ -115,7 +116,7 @@ def test_a_frontmatter_of_any_size_is_read_in_one_pass(tmp_path, line):
     assert taken[1] < 40 * taken[0] + 0.5
 
 
-@pytest.mark.parametrize(
+@cases(
     ("program", "name", "content"),
     [
         ("basic-memory", "a.md", "key"),

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.cases import cases
 from tests.doors.hooks.transcripts import our_folder, write_transcript
 
 from commonplace.journals.transcripts.clients.original import Kept
@@ -71,7 +72,7 @@ def test_what_is_not_copied_waits_until_claude_code_deletes_it(store):
     assert sentence(store).startswith("1 session safe, 3 not yet; ")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("settings", "when"),
     [
         ({"cleanupPeriodDays": 99}, "in 87 days"),

@@ -9,6 +9,7 @@ from contextlib import closing
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.cases import cases
 from tests.tools import chronicle_world
 from tests.tools.chronicle_world import messages
 
@@ -93,9 +94,7 @@ def test_early_years_have_four_digits(world, year):
         )
 
 
-@pytest.mark.parametrize(
-    "numbers", ["-" + "9" * 40 + ".1", "9" * 40 + ".1", "1_0.1", "+1.1", " 1.1"]
-)
+@cases("numbers", ["-" + "9" * 40 + ".1", "9" * 40 + ".1", "1_0.1", "+1.1", " 1.1"])
 def test_cursors_of_other_numbers_are_refused(world, numbers):
     """Only what a page gave leads on."""
     cursor = base64.urlsafe_b64encode(numbers.encode()).decode().rstrip("=")

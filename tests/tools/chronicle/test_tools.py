@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.tools.chronicle_world import ChronicleWorld, messages
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
@@ -181,8 +182,20 @@ def test_a_search_with_text_goes_by_relevance_without_by_time(world):
     assert messages(world("search_entries"))[0] == "lunch with Bo"
 
 
-@pytest.mark.parametrize("text", ["", "entry"])
-@pytest.mark.parametrize(
+@pytest.fixture
+def tagged(world):
+    """Entries with tags and one without."""
+    world.log(
+        ("2026-11-21 10:00", "entry a", "red"),
+        ("2026-11-21 10:01", "entry b", "Red BLUE"),
+        ("2026-11-21 10:02", "entry c", "blue"),
+        ("2026-11-21 10:03", "entry d"),
+    )
+    return world
+
+
+@cases("text", ["", "entry"])
+@cases(
     ("tags", "expected"),
     [
         (["red"], "ab"),
@@ -198,15 +211,9 @@ def test_a_search_with_text_goes_by_relevance_without_by_time(world):
         ([""], "abcd"),
     ],
 )
-def test_tags_choose_entries(world, text, tags, expected):
+def test_tags_choose_entries(tagged, text, tags, expected):
     """Plain ones any of, + required, - excluded, in any case, with a text and without."""
-    world.log(
-        ("2026-11-21 10:00", "entry a", "red"),
-        ("2026-11-21 10:01", "entry b", "Red BLUE"),
-        ("2026-11-21 10:02", "entry c", "blue"),
-        ("2026-11-21 10:03", "entry d"),
-    )
-    answer = world("search_entries", text=text, tags=tags)
+    answer = tagged("search_entries", text=text, tags=tags)
     assert sorted(messages(answer)) == [f"entry {name}" for name in expected]
 
 
@@ -484,7 +491,7 @@ def test_trouble_with_the_database_is_called_after_no_argument(world, tool, argu
     assert "CHRONICLE_DB_PATH" in caught.value.hint
 
 
-@pytest.mark.parametrize(
+@cases(
     ("tool", "arguments", "sentence"),
     [
         ("add_entry", {"message": " "}, "Invalid message: it is empty. Say what was done."),

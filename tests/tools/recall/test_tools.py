@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from tests.cases import cases
 from tests.tools.recall_world import RecallWorld, ask, refs
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
@@ -218,7 +219,7 @@ def test_journals_and_kinds_narrow(app):
     assert neither.text == "No entries found."
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"query": " "}, "Invalid query: the query is blank."),
@@ -374,7 +375,7 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize("ref", UNKNOWN)
+@cases("ref", UNKNOWN)
 def test_an_unknown_ref_is_named_with_the_forms_there_are(app, ref):
     """So that a model can give another."""
     with pytest.raises(NotFound) as caught:
@@ -384,7 +385,7 @@ def test_an_unknown_ref_is_named_with_the_forms_there_are(app, ref):
     assert "chronicle:<id>" in caught.value.hint
 
 
-@pytest.mark.parametrize(
+@cases(
     "ref",
     [
         "private:user/../../etc/passwd",

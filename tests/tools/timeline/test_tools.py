@@ -9,6 +9,7 @@ from datetime import UTC, timedelta
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.tools.recall_world import NOW, ask
 
 from commonplace.core.clock import period_key
@@ -336,7 +337,7 @@ def test_a_ref_under_which_nothing_is_stored_yet(app, autumn):
     assert keeping.show(text=ref).node.key == "2026-11"
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@cases("level", LEVELS)
 def test_an_id_of_a_rollup_leads_to_its_period(app, autumn, level):
     """Whatever zone's series it is of."""
     key = period_key(NOW, level, app.timeline.journal.zone)
@@ -459,7 +460,7 @@ def _outside(text: str) -> str:
     return "\n".join(kept)
 
 
-@pytest.mark.parametrize("budget", [200, 300, 1200, 5000])
+@cases("budget", [200, 300, 1200, 5000])
 def test_context_stays_within_its_budget(app, autumn, budget):
     """Text and facts each, orders and long entries included."""
     ask(app, "timeline_profile", text="Wren " * 400)
@@ -484,7 +485,7 @@ def test_an_empty_timeline_answers(app):
     assert not app.timeline.journal.database.path.exists()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("tool", "arguments", "sentence"),
     [
         ("timeline_add", {"content": " "}, "Invalid content: it is blank."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.cases import cases
 from tests.journals.transcripts.sessions import said, texts
 from tests.tools.recall_world import ask, refs
 
@@ -74,7 +75,7 @@ def test_sessions_are_listed_with_project_and_time(app, kept):
     assert (first["at"], first["client"]) == ("2026-05-01T10:06:00+00:00", "claude-code")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "found"),
     [
         ({"when": "2026-05-01"}, [ONE]),
@@ -93,7 +94,7 @@ def test_a_list_can_be_narrowed(app, kept, arguments, found):
     assert listed(app, **arguments) == found
 
 
-@pytest.mark.parametrize("named", [ONE, "5e0c-1", "5e", "claude-code/5e0c", f" {ONE} "])
+@cases("named", [ONE, "5e0c-1", "5e", "claude-code/5e0c", f" {ONE} "])
 def test_a_session_is_read_by_its_ref_or_its_id(app, kept, named):
     """Each message with who said it, when, and which tools were called."""
     answer = ask(app, "read_session", ref=named)

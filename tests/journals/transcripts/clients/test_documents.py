@@ -8,6 +8,7 @@ import zipfile
 from contextlib import closing
 
 import pytest
+from tests.cases import cases
 from tests.journals.transcripts.originals import clock, write_lines
 from tests.peak_memory import peak_memory
 
@@ -144,7 +145,7 @@ def test_an_export_is_imported_once(store, tmp_path):
     assert [x.text for x in store.read("claude-ai", "c1")] == ["How?", "Slowly.", "Thanks."]
 
 
-@pytest.mark.parametrize("client", ["claude-ai", "chatgpt"])
+@cases("client", ["claude-ai", "chatgpt"])
 def test_values_of_any_shape_raise_nothing(tmp_path, client):
     """They are counted."""
     odd = [None, 1e999, [], {}, "x", True, [{}]]
