@@ -29,7 +29,8 @@ class Commands:
     """Runs commands, each over a folder that holds a home and a project. Close it."""
 
     def __init__(self, env: dict[str, str]) -> None:
-        kept = {name: os.environ[name] for name in ("PATH", "COMMONPLACE_ENCODER_FOLDER")}
+        names = {"PATH", "COMMONPLACE_ENCODER_FOLDER"} & {*os.environ}
+        kept = {name: os.environ[name] for name in names}
         self._nursery = subprocess.Popen(
             [sys.executable, "-m", "tests.proof.commands"],
             cwd=Path(__file__).parents[2],
@@ -110,6 +111,10 @@ def _load_all() -> None:
         _live_in(world)
         for words in (
             ("log", "a text"),
+            ("private", "write", "a text", "--category", "feelings"),
+            ("private", "search", "a text"),
+            ("timeline", "add", "a text"),
+            ("import", "jrnl", f"{world}/none", "--into", "private"),
             ("notebook", "write", "a", "a text"),
             ("export", f"{world}/out"),
             ("backup", f"{world}/all.zip"),
@@ -125,6 +130,7 @@ def _load_all() -> None:
 
 
 def _main() -> None:
+    os.environ["FAULT_SPARES"] = str(os.getpid())  # faults are for the commands
     answers = os.dup(1)
     os.dup2(2, 1)
     _load_all()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.doors.raw_server import RawServer
+from tests.proof.commands import Commands
 from tests.proof.faults import Faults
 from tests.proof.reliability import counted  # noqa: F401  a fixture
 
@@ -25,6 +26,7 @@ class World:
     """One home and one project on disk, and the processes that use them."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.home = folder / "home"
         self.project = folder / "project"
         self.user_root = self.home / ".private-journal"
@@ -115,3 +117,13 @@ def faults(tmp_path):
 def shared_faults(tmp_path_factory):
     """Faults for the processes that all tests of a module use."""
     return Faults(tmp_path_factory.mktemp("faults") / "plan")
+
+
+@pytest.fixture(scope="module")
+def shared_commands(shared_faults, tmp_path_factory):
+    """Runs commands that `shared_faults` may kill; no model takes their time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMMONPLACE_ENCODER_FOLDER", str(tmp_path_factory.mktemp("no weights")))
+        started = Commands(shared_faults.env)
+    yield started
+    started.close()

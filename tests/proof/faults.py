@@ -22,6 +22,8 @@ counted = {}
 
 def step(name):
     """Count one step; fail or die when the plan says so."""
+    if os.environ.get("FAULT_SPARES") == str(os.getpid()):
+        return None
     try:
         with open(PLAN) as file:
             plan = json.load(file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
@@ -12,32 +11,34 @@ import pytest
 DIARY = "".join(f"[2024-05-0{n} 09:30] Day {n}\nAt the harbour.\n\n" for n in (1, 2, 3))
 
 
-def imported(path, into, **more):
-    """What an import into a journal says of itself."""
-    words = ["import", "jrnl", str(path), "--into", into, "--json"]
-    return subprocess.run(
-        [sys.executable, "-m", "commonplace", *words], capture_output=True, text=True, **more
-    )
-
-
 @pytest.mark.parametrize("into", ["private", "timeline"])
-@pytest.mark.parametrize("stride", [41, pytest.param(3, marks=pytest.mark.long)])
-def test_a_death_at_each_step_of_an_import(world, faults, tmp_path, into, stride):
+@pytest.mark.parametrize(
+    "stride",
+    [13, pytest.param(7, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
+)
+def test_a_death_at_each_step_of_an_import(world, shared_commands, shared_faults, into, stride):
     """Killed before each step in turn, each time with a diary of other days."""
+    diary = world.folder / "journal.txt"
+
+    def imported():
+        """What an import says of itself."""
+        ran = shared_commands.run(world.folder, "import", "jrnl", diary, "--into", into, "--json")
+        return ran.out
+
     step, nth, dead = "none yet", 1 - stride, 0
     while step:
         nth += stride
-        diary = tmp_path / "journal.txt"
-        diary.write_text(DIARY.replace("2024", str(1980 + nth % 200)))
-        faults.plan(nth, "kill")
-        imported(diary, into, env={**os.environ, **faults.env})
-        step = faults.lift()
+        year = 1980 + nth % 200
+        diary.write_text(DIARY.replace("2024", str(year)))
+        shared_faults.plan(nth, "kill")
+        imported()
+        step = shared_faults.lift()
         dead += bool(step)
-        after, again = (json.loads(imported(diary, into).stdout) for _ in range(2))
+        after, again = (json.loads(imported()) for _ in range(2))
         assert after["new"] + after["there"] == 3, step
         assert (again["new"], again["there"], again["updated"]) == (0, 3, 0)
         if into == "private":
-            days = [p for p in world.entries() if p.parent.name.startswith(str(1980 + nth % 200))]
+            days = [p for p in world.entries() if p.parent.name.startswith(str(year))]
             assert len(days) == 3, step
     assert dead
     assert world.problems() == []

@@ -6,8 +6,6 @@ import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -35,71 +33,86 @@ def assert_clean(world):
     """After the next start and its sweep nothing is left of any death."""
     server = world.server()
     server.call("process_thoughts", {"feelings": "thought after all"})
-    until(lambda: "Found" in server.text("search_journal", {"query": "thought after all"}))
-    # A process that died over the encoding is given up after the length of its lease.
-    until(lambda: all(path.with_suffix(".embedding").exists() for path in world.entries()))
-    until(lambda: world.temps() == [])
+    question = {"query": "thought after all"}
+    until(
+        lambda: "Found" in server.text("search_journal", question), "the last thought to be found"
+    )
+    if "COMMONPLACE_ENCODER_FOLDER" not in os.environ:
+        # A process that died over the encoding is given up after the length of its lease.
+        until(
+            lambda: all(path.with_suffix(".embedding").exists() for path in world.entries()),
+            "each entry to have its vector",
+        )
+    until(lambda: world.temps() == [], "the files that deaths left to be swept")
     assert world.problems() == []
     found = world.app().index.since("").stamps("private:")
     assert len(found) == len(world.entries())
 
 
-def write_command(text):
-    command = [sys.executable, "-m", "commonplace", "private", "write", text]
-    return [*command, "--category", "feelings"]
+def write(commands, world, text):
+    """Run the command that writes a thought."""
+    return commands.run(world.folder, "private", "write", text, "--category", "feelings")
 
 
-@pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.long)])
-def test_a_death_at_each_step_of_a_write(world, faults, counted, stride):
+def test_a_death_at_each_step_of_a_write(world, shared_commands, shared_faults, counted, tmp_path):
     """Killed before each step in turn: the entry is whole or absent, and whole if acknowledged."""
+    commands, faults = shared_commands, shared_faults
     # The first write makes folders and files that no later one makes again.
-    subprocess.run(write_command("thought 0"), check=True, capture_output=True)
-    step, nth, steps, left = "none yet", 1 - stride, set(), set()
+    assert write(commands, world, "thought 0").code == 0
+    step, nth, steps, left = "none yet", 0, set(), set()
     while step:
-        nth += stride
+        nth += 1
         faults.plan(nth, "kill")
-        done = subprocess.run(
-            write_command(f"thought {nth}"),
-            env={**os.environ, **faults.env},
-            capture_output=True,
-            text=True,
-        )
+        done = write(commands, world, f"thought {nth}")
         step = faults.lift()
         steps.add(step)
-        assert (done.returncode == 0) == (step == ""), (step, done.stderr)
+        assert (done.code == 0) == (step == ""), (step, done.err)
         there = thoughts_of(world)
         assert len(there) == len(set(there))
         left.add(f"thought {nth}" in there)
-        assert f"thought {nth}" in there or "recorded" not in done.stdout, step
-    if stride == 1:
-        assert {"open", "write", "fsync", "link", "unlink"} <= steps
+        assert f"thought {nth}" in there or "recorded" not in done.out, step
+    assert {"open", "write", "fsync", "link", "unlink"} <= steps
     assert left == {True, False}
     assert_clean(world)
-    counted("a process killed at each step of a write", nth // stride + 1)
+    counted("a process killed at each step of a write", nth)
 
 
-@pytest.mark.long
-def test_a_death_at_each_step_of_filing_what_a_command_wrote(world, faults, counted):
+def test_a_death_at_each_step_of_filing_what_a_command_wrote(
+    world, shared_commands, shared_faults, counted
+):
     """Killed before each step of the next search: the entry is found by the one after it."""
+    commands, faults = shared_commands, shared_faults
     step, nth, steps = "none yet", 0, set()
     while step:
         nth += 1
-        subprocess.run(write_command(f"thought {nth}"), check=True, capture_output=True)
+        assert write(commands, world, f"thought {nth}").code == 0
         faults.plan(nth, "kill")
-        search = [sys.executable, "-m", "commonplace", "private", "search", f"thought {nth}"]
-        subprocess.run(search, env={**os.environ, **faults.env}, capture_output=True)
+        search = (world.folder, "private", "search", f"thought {nth}")
+        commands.run(*search)
         step = faults.lift()
         steps.add(step)
-        done = subprocess.run(search, check=True, capture_output=True, text=True)
-        assert f"thought {nth}" in done.stdout, step
-    assert {"mkdir", "write", "unlink", "sqlite COMMIT"} <= steps
+        done = commands.run(*search)
+        assert done.code == 0, done.err
+        assert f"thought {nth}" in done.out, step
+    assert {"mkdir", "write", "sqlite COMMIT"} <= steps
     assert_clean(world)
     counted("a process killed at each step of filing", nth)
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])
-def test_death_at_random_moments_loses_no_acknowledged_write(world, counted, kills):
+@pytest.mark.parametrize(
+    ("kills", "has_weights"),
+    [
+        (2, False),
+        pytest.param(3, True, marks=pytest.mark.long),
+        pytest.param(20, True, marks=pytest.mark.whole),
+    ],
+)
+def test_death_at_random_moments_loses_no_acknowledged_write(
+    world, request, counted, kills, has_weights
+):
     """Servers are killed while they write: every acknowledged entry is there, none twice."""
+    if not has_weights:
+        request.getfixturevalue("no_weights")
     moments = random.Random(2)
     acknowledged = {}
 
@@ -118,7 +131,7 @@ def test_death_at_random_moments_loses_no_acknowledged_write(world, counted, kil
         server = world.server()
         writer = threading.Thread(target=write, args=(server, name))
         writer.start()
-        until(lambda name=name: f"thought {name} 0" in acknowledged)
+        until(lambda name=name: f"thought {name} 0" in acknowledged, "the first write")
         threading.Event().wait(moments.uniform(0.0, 0.4))
         server.process.kill()
         server.process.wait()
@@ -134,7 +147,7 @@ def test_death_at_random_moments_loses_no_acknowledged_write(world, counted, kil
     assert_clean(world)
 
 
-def test_sigterm_in_the_middle_of_writing_ends_whole(world):
+def test_sigterm_in_the_middle_of_writing_ends_whole(world, no_weights):
     """Fifty pipelined writes and a SIGTERM: status 0, and all that was answered is there."""
     server = world.server()
     numbers = [
@@ -152,7 +165,7 @@ def test_sigterm_in_the_middle_of_writing_ends_whole(world):
     assert_clean(world)
 
 
-def test_two_hundred_pipelined_calls_are_each_answered_once(world):
+def test_two_hundred_pipelined_calls_are_each_answered_once(world, no_weights):
     """Writes, searches and lists at once through one pipe: each has its answer, no entry is lost."""
     server = world.server()
     for number in range(200):
@@ -172,10 +185,11 @@ def test_two_hundred_pipelined_calls_are_each_answered_once(world):
     assert_clean(world)
 
 
-def test_servers_killed_at_any_age_leave_nothing(world):
-    """Twenty starts, each killed or terminated before or after its handshake: no process, no lock."""
+@pytest.mark.parametrize("rounds", [1, pytest.param(5, marks=pytest.mark.long)])
+def test_servers_killed_at_any_age_leave_nothing(world, no_weights, rounds):
+    """Four starts at once, killed or terminated before or after the handshake: no process, no lock."""
     moments = random.Random(7)
-    for round_ in range(5):
+    for round_ in range(rounds):
         servers = [RawServer(cwd=world.project) for _ in range(4)]
         for number, server in enumerate(servers):
             server.send("initialize", HANDSHAKE)
