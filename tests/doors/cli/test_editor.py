@@ -34,19 +34,30 @@ def kept(shown):
     return Path(path.removesuffix(".")).read_bytes()
 
 
+SAVES = "printf 'an hour of work' > \"$1\""
+ENDS_WITH_IT = "tail -f --pid=$PPID -s 0.01 /dev/null > /dev/null 2>&1"
+"""As an editor that ignores Ctrl-C, until the command that opened it is gone."""
+FAULTS = {
+    "not UTF-8": ("printf 'caf\\351' > \"$1\"", 2, b"caf\xe9"),
+    "the editor fails": (f"{SAVES}; exit 1", 1, b"an hour of work"),
+    "the editor is killed": (f"{SAVES}; kill -9 $$", 1, b"an hour of work"),
+    "Ctrl-C": (f"{SAVES}; kill -2 $PPID; exec {ENDS_WITH_IT}", 130, b"an hour of work"),
+}
+
+
 @pytest.mark.parametrize(
-    ("script", "code", "left"),
+    ("words", "fault"),
     [
-        ("printf 'caf\\351' > \"$1\"", 2, b"caf\xe9"),
-        ("printf 'an hour of work' > \"$1\"; exit 1", 1, b"an hour of work"),
-        ("printf 'an hour of work' > \"$1\"; kill -9 $$", 1, b"an hour of work"),
-        ("printf 'an hour of work' > \"$1\"; kill -2 $PPID; sleep 5", 130, b"an hour of work"),
+        *((("edit", "-1"), fault) for fault in FAULTS),
+        (("private", "write"), "Ctrl-C"),
+        (("private", "write"), "not UTF-8"),
+        (("chronicle", "add"), "Ctrl-C"),
+        (("chronicle", "add"), "the editor fails"),
     ],
-    ids=["not UTF-8", "the editor fails", "the editor is killed", "Ctrl-C"],
 )
-@pytest.mark.parametrize("words", [("edit", "-1"), ("private", "write"), ("chronicle", "add")])
-def test_what_was_saved_is_kept_where_it_cannot_be_taken(in_editor, script, code, left, words):
+def test_what_was_saved_is_kept_where_it_cannot_be_taken(in_editor, words, fault):
     """An editor's file lies in a folder for temporary files, and is gone when the command ends."""
+    script, code, left = FAULTS[fault]
     run("log", "left the harbour")
     ended, shown = in_editor(script, *words)
     assert (ended, kept(shown)) == (code, left)
