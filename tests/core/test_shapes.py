@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import string
 import sysconfig
@@ -196,8 +197,9 @@ def test_each_shape_has_a_kind_and_a_source():
         assert not set(shape.kind) & set("[],\n")
 
 
-def test_real_text_is_left_alone():
-    """50,000 lines of real code and prose, hashes and ids: at most 1 find in 10,000 lines."""
+@pytest.mark.parametrize("count", [10_000, pytest.param(50_000, marks=pytest.mark.long)])
+def test_real_text_is_left_alone(count):
+    """Lines of real code and prose, hashes and ids: at most 1 find in 10,000 lines."""
     rng = random.Random(1)
     folder = Path(sysconfig.get_path("stdlib"))
     files = sorted(x for x in folder.rglob("*.py") if "site-packages" not in x.parts)
@@ -205,9 +207,10 @@ def test_real_text_is_left_alone():
     lines: list[str] = []
     for file in files:
         lines += file.read_text("utf-8", "replace").splitlines()
-        if len(lines) > 45_000:
+        if len(lines) > 0.9 * count:
             break
-    for number in range(5_000):
+    lines = lines[: 9 * count // 10]
+    for number in range(count // 10):
         some = rng.randbytes(20)
         made = [
             f"commit {sha1(some).hexdigest()}",
@@ -217,7 +220,7 @@ def test_real_text_is_left_alone():
         ]
         lines.append(made[number % len(made)])
     found = [(x.kind, line) for line in lines for x in find(line)]
-    assert len(lines) >= 50_000
+    assert len(lines) == count
     assert len(found) <= len(lines) / 10_000, found
 
 
@@ -252,8 +255,12 @@ def test_time_grows_with_the_length_alone(text):
         return time.process_time() - start
 
     find(text[:1000])
-    short = min(seconds(text[: len(text) // 4]) for _ in range(3))
-    whole = min(seconds(text) for _ in range(2))
+    whole = short = math.inf
+    for _ in range(3):  # the machine may be busy with something else
+        short = min(short, seconds(text[: len(text) // 4]))
+        whole = min(whole, seconds(text))
+        if whole < min(2, 8 * short + 0.05):
+            break
     assert whole < 2
     assert whole < 8 * short + 0.05
 
@@ -292,8 +299,8 @@ def test_a_hostile_expression_of_ones_own_ends():
     """Repeats are bounded, and never give back what they took."""
     pattern = own_pattern(r"/\w*\w*\w*\w*\w*\w*\w*!/")
     start = time.process_time()
-    assert pattern.search("a" * 200_000) is None
-    assert time.process_time() - start < 5
+    assert pattern.search("a" * 50_000) is None
+    assert time.process_time() - start < 2
 
 
 @cases("before", [r"\n", r"\t", r"\r\n", "%3D", "%2f"])

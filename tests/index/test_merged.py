@@ -1,9 +1,9 @@
 """Two indexes in one search: the candidates of both, in one order."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.sampled import sampled
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Asked, Filter, Put
@@ -13,7 +13,6 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.testing import TOGETHER, HashingEncoder, a_doc, encode_all, look
 
 ENCODER = HashingEncoder()
-QUIET = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDS = ["harbour", "wood", "sea", "storm", "天气", "café", "气"]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 ENTRIES = st.lists(st.tuples(TEXTS, st.booleans(), st.sampled_from(["", "s"])), max_size=12)
@@ -50,8 +49,9 @@ def docs_of(entries):
     ]
 
 
-@QUIET
-@given(
+@sampled(
+    12,
+    120,
     entries=ENTRIES,
     question=TEXTS,
     where=st.sampled_from([Filter(), Filter(kinds=("todo",)), Filter(journals=("memory",))]),

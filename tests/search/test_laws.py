@@ -6,8 +6,8 @@ import itertools
 from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sampled import sampled
 
 from commonplace.core.values import Filter, Interval
 from commonplace.index.in_memory import MemoryIndex
@@ -49,9 +49,6 @@ FILTERS = st.sampled_from(
         ),
         Filter(tags=("odd",)),
     ]
-)
-MANY = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -107,8 +104,7 @@ def asked(request, tmp_path):
     return ask
 
 
-@MANY
-@given(entries=ENTRIES, question=QUESTIONS, where=FILTERS, encoder=st.booleans())
+@sampled(12, 120, entries=ENTRIES, question=QUESTIONS, where=FILTERS, encoder=st.booleans())
 def test_what_is_outside_neither_shows_nor_displaces(asked, entries, question, where, encoder):
     """The answer is the one of an index that holds nothing else."""
     docs = docs_of(entries)
@@ -123,8 +119,7 @@ def test_what_is_outside_neither_shows_nor_displaces(asked, entries, question, w
     assert full == asked(inside, question, Filter(), encoder=encoder)
 
 
-@MANY
-@given(entries=ENTRIES, question=QUESTIONS, where=FILTERS, random=st.randoms())
+@sampled(12, 120, entries=ENTRIES, question=QUESTIONS, where=FILTERS, random=st.randoms())
 def test_the_order_of_filing_does_not_matter(asked, entries, question, where, random):
     """Whoever wrote first, and whatever was filed late: the same hits with the same scores."""
     docs = docs_of(entries)
@@ -133,8 +128,7 @@ def test_the_order_of_filing_does_not_matter(asked, entries, question, where, ra
     assert asked(docs, question, where) == asked(shuffled, question, where)
 
 
-@MANY
-@given(entries=ENTRIES, question=QUESTIONS, where=FILTERS, encoder=st.booleans())
+@sampled(12, 120, entries=ENTRIES, question=QUESTIONS, where=FILTERS, encoder=st.booleans())
 def test_scores_lie_in_0_1_and_fall_and_stay(asked, entries, question, where, encoder):
     """Highest first, each in 0..1, no more than asked for, and the same when asked again."""
     docs = docs_of(entries)

@@ -438,14 +438,15 @@ def taken_out(app, ref):
         app.amend.service().delete(ref)
 
 
+@pytest.mark.parametrize("lives", [4, pytest.param(40, marks=pytest.mark.long)])
 @pytest.mark.parametrize("journal", EVERY)
-def test_the_newest_of_a_chain_is_that_of_a_list(tmp_path, journal):
+def test_the_newest_of_a_chain_is_that_of_a_list(tmp_path, journal, lives):
     """Any order of writes, supersedings and deletions; each chain is a list kept by hand."""
     world = RecallWorld(tmp_path)
     app = world.open(COMMONPLACE_TOOLSETS=ALL, model=False)
     amend = app.amend.service()
 
-    @settings(max_examples=12, deadline=None)
+    @settings(max_examples=lives, deadline=None)
     @given(STEPS)
     @example([("write", 0), ("supersede", 0), ("supersede", 1), ("delete", 1)])
     def check(steps):

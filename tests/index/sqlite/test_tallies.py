@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sampled import sampled
 
 from commonplace.core.values import Drop, Put
 from commonplace.index.sqlite.index import SqliteIndex
@@ -32,8 +32,7 @@ def act(index, what, n):
         index.apply([Put(doc)])
 
 
-@settings(max_examples=30)
-@given(ACTS)
+@sampled(10, 100, acts=ACTS)
 def test_what_was_counted_before_follows_every_change(acts):
     """The one that changes it, another that is open, and one that counts for the first time."""
     with TemporaryDirectory() as folder, ExitStack() as held:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sampled import sampled
 
 from commonplace.core.values import Drop, Filter, Interval, Put
 from commonplace.index.in_memory import MemoryIndex
@@ -50,8 +51,7 @@ def test_no_question_raises(mine, text):
     look(mine, text, limit=5)
 
 
-@QUIET
-@given(text=st.text(), ref=st.text(), name=st.text(), tag=st.text())
+@sampled(20, 200, text=st.text(), ref=st.text(), name=st.text(), tag=st.text())
 def test_any_text_can_be_filed_found_and_dropped(mine, text, ref, name, tag):
     """Also with surrogates, NUL and signs of every script in text, ref, heading and tag."""
     mine.apply([Put(a_doc(ref, text, scope=name, headings=(name,), tags=(tag,)))])
@@ -63,8 +63,9 @@ def test_any_text_can_be_filed_found_and_dropped(mine, text, ref, name, tag):
     assert mine.problems() == []
 
 
-@QUIET
-@given(
+@sampled(
+    15,
+    150,
     texts=st.lists(TEXTS, min_size=1, max_size=8),
     question=TEXTS,
     start=st.integers(0, 8) | st.none(),

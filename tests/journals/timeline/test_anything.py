@@ -8,9 +8,9 @@ from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.journals.timeline.world import World, at
+from tests.sampled import sampled
 
 from commonplace.core.clock import period
 from commonplace.journals.timeline.expiry import apply_retention
@@ -32,7 +32,6 @@ step = st.one_of(
 moved = st.tuples(st.just("move"), minutes)
 zoned = st.tuples(st.just("zone"), st.integers(0, len(ZONES) - 1))
 let = st.tuples(st.just("let go"), st.just(0))
-FEW = settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 
 
 class Life:
@@ -102,15 +101,13 @@ def live(steps, levels):
         life.close()
 
 
-@FEW
-@given(st.lists(st.one_of(step, moved, zoned), max_size=25))
+@sampled(5, 60, steps=st.lists(st.one_of(step, moved, zoned), max_size=25))
 def test_every_entry_is_counted_once_whatever_was_done(steps):
     """Added late, moved, deleted, with zones that change, and half of it rolled up in between."""
     live(steps, ("day", "week", "month", "year"))
 
 
-@FEW
-@given(st.lists(st.one_of(step, let), max_size=25))
+@sampled(5, 60, steps=st.lists(st.one_of(step, let), max_size=25))
 def test_what_retention_deleted_is_still_counted(steps):
     """Deleted, added late, and expired: the year counts all that was not deleted."""
     live(steps, ("year",))

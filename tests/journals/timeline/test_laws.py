@@ -11,18 +11,17 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.core.zones import APIA, CAIRO, KIRITIMATI, LORD_HOWE, LOS_ANGELES
 from tests.journals.timeline.world import World, at, key_of
 from tests.patience import PATIENCE_S
+from tests.sampled import sampled
 
 from commonplace.core.clock import period, period_key
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import LEVELS, TimelineDraft
 from commonplace.testing import FrozenClock
 
-FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 ZONES = (UTC, LOS_ANGELES, LORD_HOWE, CAIRO, KIRITIMATI, APIA)
 # Around changes of clocks, the date line, a leap day and a year's end.
 STARTS = [
@@ -103,8 +102,14 @@ def made(events, order, *, zone, crash_at=0, step=0, twice=False):
         shutil.rmtree(folder)
 
 
-@FEW
-@given(events, st.randoms(use_true_random=False), st.sampled_from(ZONES), st.integers(1, 9))
+@sampled(
+    3,
+    30,
+    events=events,
+    random=st.randoms(use_true_random=False),
+    zone=st.sampled_from(ZONES),
+    crash_at=st.integers(1, 9),
+)
 def test_the_order_of_events_and_crashes_make_no_difference(events, random, zone, crash_at):
     """Any order, each event once or twice, killed anywhere: one and the same rollups."""
     order = list(range(len(events)))
@@ -113,8 +118,7 @@ def test_the_order_of_events_and_crashes_make_no_difference(events, random, zone
     assert made(events, order, zone=zone, crash_at=crash_at, step=2, twice=True) == plain
 
 
-@FEW
-@given(events, st.sampled_from(ZONES))
+@sampled(3, 30, events=events, zone=st.sampled_from(ZONES))
 def test_days_sum_to_months_and_years(events, zone):
     """Every raw entry is counted once at each level, in the period that holds it."""
     told, _ = made(events, range(len(events)), zone=zone)
@@ -132,8 +136,7 @@ def test_days_sum_to_months_and_years(events, zone):
         assert found == dict(expected)
 
 
-@FEW
-@given(events, st.sampled_from(ZONES))
+@sampled(3, 30, events=events, zone=st.sampled_from(ZONES))
 def test_rebuilt_from_scratch_is_what_it_was(events, zone):
     """A year made again from its entries says the same, and nothing is left to do."""
     folder = Path(tempfile.mkdtemp())
@@ -153,8 +156,7 @@ def test_rebuilt_from_scratch_is_what_it_was(events, zone):
         shutil.rmtree(folder)
 
 
-@FEW
-@given(events, st.integers(0, 11), st.sampled_from(ZONES))
+@sampled(3, 30, events=events, gone=st.integers(0, 11), zone=st.sampled_from(ZONES))
 def test_deleted_is_as_if_it_had_never_been(events, gone, zone):
     """Rollups after a deletion are those of a timeline without the entry."""
     gone %= len(events)
@@ -172,8 +174,7 @@ def test_deleted_is_as_if_it_had_never_been(events, gone, zone):
         shutil.rmtree(folder)
 
 
-@FEW
-@given(events, st.sampled_from(ZONES))
+@sampled(3, 30, events=events, zone=st.sampled_from(ZONES))
 def test_a_period_computed_while_it_is_open_says_what_its_rollup_will(events, zone):
     """Partial counts are those of the entries so far, whether or not smaller periods are rolled up."""
     folder = Path(tempfile.mkdtemp())
