@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import psutil
 import pytest
@@ -25,6 +26,7 @@ from tests.doors.stdio.test_front import (
 )
 from tests.patience import PATIENCE_S, until
 
+from commonplace.doors.lifecycle import LAST_ANSWERS_S
 from commonplace.doors.stdio.snapshot import snapshot_folder
 
 ALONE = {"COMMONPLACE_PRELOAD": "0"}
@@ -86,7 +88,10 @@ def test_calls_before_the_end_of_stdin_are_answered(tmp_path, words_only):
             answered[message["id"]] = str(message["result"])
         assert sorted(answered) == [0, *range(1, 7)]
         assert all("Thoughts recorded" in answered[number] for number in range(2, 7))
+        began = time.monotonic()
         assert server.process.wait(PATIENCE_S) == 0
+        # It waits for no answer that it gave: five times the 2 s that it promises.
+        assert time.monotonic() - began < LAST_ANSWERS_S
     written = [path.read_text() for path in (tmp_path / "home").rglob("*.md")]
     assert sorted(text.split()[-1] for text in written) == [f"n{number}" for number in range(2, 7)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -65,12 +66,12 @@ def test_what_is_due_of_every_owner_is_rolled_up(world):
 def test_owners_take_turns(world, monkeypatch):
     """One with much to do does not hold up another: nobody is done before all had a turn."""
     monkeypatch.setattr(scheduler, "TURN_MOST", 1)
-    turns = []
-    turn = world.work._turn
-    monkeypatch.setattr(world.work, "_turn", lambda owner: turns.append(owner) or turn(owner))
     world.add("ann")
     world.add("bob")
     world.clock.at = AT + timedelta(days=1)
+    turns = []
+    using = world.apps.using
+    world.apps.using = lambda owner: turns.append(owner) or using(owner)
     # Each has an hour and a day to be rolled up.
     assert world.work.roll_up() == 4
     assert turns == ["ann", "bob", "ann", "bob"]
@@ -110,22 +111,30 @@ def test_it_looks_when_periods_end(world):
     assert late.work.next_at(AT.replace(minute=20)) == AT.replace(minute=35)
 
 
-def test_it_runs_in_a_thread_until_it_is_stopped(world, monkeypatch):
+def test_it_runs_in_a_thread_until_it_is_stopped(world):
     """What is due is rolled up at the start, and again once the clock has gone on."""
-    monkeypatch.setattr(scheduler, "_LOOK_S", 0.01)
     world.add("ann")
     world.clock.at = AT + timedelta(hours=1)
-    rounds = threading.Semaphore(0)
-    roll_up = world.work.roll_up
-    monkeypatch.setattr(world.work, "roll_up", lambda: (roll_up(), rounds.release())[0])
+    rounds, left = threading.Semaphore(0), []
+    using = world.apps.using
+
+    @contextmanager
+    def counted(owner):
+        with using(owner) as app:
+            yield app
+            left.append(sum(x.count for x in app.timeline.rollups.list_due()))
+        world.clock.at = AT + timedelta(days=1)  # the day goes by while the first round ends
+        rounds.release()
+
+    world.apps.using = counted
     world.work.start()
-    assert rounds.acquire(timeout=PATIENCE_S)
-    assert world.due("ann") == 0
-    world.clock.at = AT + timedelta(days=1)
-    assert rounds.acquire(timeout=PATIENCE_S)
-    assert world.due("ann") == 0
+    for _ in range(2):
+        assert rounds.acquire(timeout=PATIENCE_S)
+    assert left == [0, 0]
     world.work.stop(20)
-    assert not world.work._thread.is_alive()
+    assert "rollup scheduler" not in {thread.name for thread in threading.enumerate()}
+    world.apps.using = using
+    assert world.due("ann") == 0
 
 
 @pytest.mark.parametrize("background", ["", "true"])

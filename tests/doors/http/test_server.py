@@ -29,7 +29,9 @@ from tests.doors.http_world import (
     token_for,
 )
 from tests.doors.terminal import run
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
+
+from commonplace.doors.http.limits import Limits
 
 MODES = ["auto", "legacy"]
 
@@ -37,6 +39,25 @@ MODES = ["auto", "legacy"]
 @pytest.fixture(autouse=True)
 def _words(words_only):
     """What is found here is found by words."""
+
+
+@pytest.fixture(scope="module")
+def asked(shared_world):
+    """A server of every toolset, also under another name, that the tests of this module share."""
+    flags = ("--toolsets", ALL, "--allow-host", "memory.example.org")
+    with pytest.MonkeyPatch.context() as here:
+        shared_world.enter(here)
+        token_for("nobody")  # under another name it serves nobody without one
+        server = HttpServer(*flags, COMMONPLACE_SERVE_AT_ONCE="3")
+    with server:
+        yield server
+
+
+@pytest.fixture
+def shared(asked, shared_world, monkeypatch):
+    """That server, with the test in its home; its users are those of one test alone."""
+    shared_world.enter(monkeypatch)
+    return asked
 
 
 def test_both_protocols_as_over_stdio():
@@ -116,10 +137,11 @@ def open_stream(url, token, session):
     return answered[0], ended
 
 
-def test_a_session_belongs_to_the_token_that_began_it():
+def test_a_session_belongs_to_the_token_that_began_it(shared):
     """Another token of the same user has none of it; deleted or revoked, it is over."""
     one, two, bob = token_for("ann"), token_for("ann"), token_for("bob")
-    with HttpServer() as server, Raw(server.url, one) as hers, Raw(server.url, bob) as his:
+    server = shared
+    with Raw(server.url, one) as hers, Raw(server.url, bob) as his:
         hers.handshake()
         his.handshake()
         session = hers.headers["mcp-session-id"]
@@ -142,42 +164,38 @@ def test_a_session_belongs_to_the_token_that_began_it():
         revoke(bob)
         assert his.post("tools/list").status_code == 401
         assert ended.wait(PATIENCE_S)
-        assert server.end() == 0
 
 
-def test_what_was_read_belongs_to_a_session():
+def test_what_was_read_belongs_to_a_session(shared):
     """An overview that one session read may not be overwritten by another of the same user."""
-    ann = token_for("ann")
-    with HttpServer("--toolsets", "notebook") as server:
-        with Raw(server.url, ann) as one, Raw(server.url, ann) as two:
-            one.handshake()
-            two.handshake()
-            assert (
-                'isError":true'
-                not in one.call("journal_write", path="api", entry="First.", overview="REST.").text
-            )
-            blind = two.call("journal_write", path="api", entry="Second.", overview="SOAP.")
-            assert '"code":"conflict"' in blind.text
-            two.call("journal_read", id="api")
-            read = two.call("journal_write", path="api", entry="Third.", overview="SOAP.")
-            assert '"code"' not in read.text
+    cat = token_for("cat")
+    with Raw(shared.url, cat) as one, Raw(shared.url, cat) as two:
+        one.handshake()
+        two.handshake()
+        written = one.call("journal_write", path="api", entry="First.", overview="REST.")
+        assert 'isError":true' not in written.text
+        blind = two.call("journal_write", path="api", entry="Second.", overview="SOAP.")
+        assert '"code":"conflict"' in blind.text
+        two.call("journal_read", id="api")
+        read = two.call("journal_write", path="api", entry="Third.", overview="SOAP.")
+        assert '"code"' not in read.text
 
-        async def stateless():
-            """A protocol without sessions keeps nothing between calls: the version goes along."""
-            async with connected(server.url, ann, mode="2026-07-28") as client:
-                told = (await client.call_tool("journal_read", {"id": "api"})).structured_content
-                again = {"path": "api", "entry": "Fourth.", "overview": "GraphQL."}
-                blind = await client.call_tool("journal_write", again)
-                assert blind.structured_content["code"] == "conflict"
-                again["base_version"] = told["version"]
-                assert not (await client.call_tool("journal_write", again)).is_error
+    async def stateless():
+        """A protocol without sessions keeps nothing between calls: the version goes along."""
+        async with connected(shared.url, cat, mode="2026-07-28") as client:
+            told = (await client.call_tool("journal_read", {"id": "api"})).structured_content
+            again = {"path": "api", "entry": "Fourth.", "overview": "GraphQL."}
+            blind = await client.call_tool("journal_write", again)
+            assert blind.structured_content["code"] == "conflict"
+            again["base_version"] = told["version"]
+            assert not (await client.call_tool("journal_write", again)).is_error
 
-        anyio.run(stateless)
+    anyio.run(stateless)
 
 
-def test_the_clients_own_model_is_asked():
+def test_the_clients_own_model_is_asked(shared):
     """Sampling works over HTTP, in the session and without one."""
-    asked = []
+    dora, asked = token_for("dora"), []
 
     async def model(_context, params):
         asked.append(params)
@@ -185,8 +203,8 @@ def test_the_clients_own_model_is_asked():
         content = TextContent(type="text", text=text)
         return CreateMessageResult(role="assistant", content=content, model="ours-1")
 
-    async def scenario(url, mode):
-        async with connected(url, mode=mode, sampling_callback=model) as client:
+    async def scenario(mode):
+        async with connected(shared.url, dora, mode=mode, sampling_callback=model) as client:
             sides = {
                 "section": "api",
                 "version_a": "We build REST.\n\nErrors are text.",
@@ -194,10 +212,9 @@ def test_the_clients_own_model_is_asked():
             }
             return await client.call_tool("journal_synthesize_conflict", sides)
 
-    with HttpServer("--toolsets", "notebook") as server:
-        for mode in MODES:
-            merged = anyio.run(scenario, server.url, mode)
-            assert merged.structured_content["made_by"] == "client"
+    for mode in MODES:
+        merged = anyio.run(scenario, mode)
+        assert merged.structured_content["made_by"] == "client"
     assert len(asked) == 2
 
 
@@ -264,10 +281,7 @@ class Writers:
 
     def wait(self, count):
         """Until so many were acknowledged."""
-        deadline = time.monotonic() + PATIENCE_S
-        while len(self.acknowledged) < count:
-            assert time.monotonic() < deadline
-            threading.Event().wait(0.01)
+        until(lambda: len(self.acknowledged) >= count, f"{count} acknowledged writes")
 
 
 def kept():
@@ -296,7 +310,8 @@ def test_killed_and_stopped_under_load():
             writers.wait(30)
             began = time.monotonic()
             assert server.end() == 0
-            assert time.monotonic() - began < 20
+            # Calls may go on for half of that; here each of them ends by itself.
+            assert time.monotonic() - began < 2 * Limits().finish_s
     text = kept()
     assert all(x in text for x in writers.acknowledged)
     assert set(writers.others) <= {503}
@@ -334,13 +349,13 @@ def test_an_open_call_is_finished_before_the_end():
 
 CLOSES_FOR_EVER = """
 import runpy, sys, threading
-from commonplace.doors.http.server import HttpDoor
+from commonplace.app import Apps
 
-def close(_authenticator):
+def close(_apps):
     print("closing", flush=True)
     threading.Event().wait()
 
-HttpDoor._close = close
+Apps.close = close
 sys.argv = ["commonplace", "serve", "--http", "127.0.0.1:0"]
 runpy.run_module("commonplace", run_name="__main__")
 """
@@ -363,14 +378,14 @@ def test_a_signal_while_the_journals_are_closed(number):
             process.kill()
 
 
-def test_calls_that_wait_for_models_hold_up_nobody():
+def test_calls_that_wait_for_models_hold_up_nobody(shared):
     """More of them than work at once: another client is answered meanwhile.
 
     And what the models say comes in, though their users ask no less than they may at once.
     """
-    tokens = [token_for("ann"), token_for("bob")] * 3
+    tokens = [token_for("emil"), token_for("fay")] * 3
     waiting = len(tokens)
-    carl = token_for("carl")
+    gus = token_for("gus")
 
     async def scenario(url):
         asked, told = anyio.Semaphore(0), anyio.Event()
@@ -400,34 +415,30 @@ def test_calls_that_wait_for_models_hold_up_nobody():
                 all_may.set()
                 for _ in range(waiting):
                     await asked.acquire()
-                async with connected(url, carl) as client:
+                async with connected(url, gus) as client:
                     meanwhile = await client.call_tool("journal_toc", {})
                     assert meanwhile.structured_content["code"] == "not_found"
                 told.set()
         return merged
 
-    with HttpServer("--toolsets", "notebook", COMMONPLACE_SERVE_AT_ONCE="3") as server:
-        merged = anyio.run(scenario, server.url)
+    merged = anyio.run(scenario, shared.url)
     assert [x.structured_content["made_by"] for x in merged] == ["client"] * waiting
 
 
 def until_stopping(server):
     """Until the server says that it stops."""
-    deadline = time.monotonic() + PATIENCE_S
-    while httpx2.get(f"{server.base}/healthz").json()["status"] != "stopping":
-        assert time.monotonic() < deadline
+    health = f"{server.base}/healthz"
+    until(lambda: httpx2.get(health).json()["status"] == "stopping", "the server to stop")
     assert httpx2.post(server.url, json={}).status_code in {401, 503}
 
 
-def test_a_body_of_twelve_megabytes_and_no_more():
+def test_a_body_of_twelve_megabytes_and_no_more(shared):
     """The limit is the server's, whatever the client tells."""
-    with HttpServer() as server, Raw(server.url) as raw:
+    with Raw(shared.url, token_for("hugo")) as raw:
         raw.handshake()
         most = 12 * 1024 * 1024
-        assert (
-            raw.http.post(server.url, content=b"x" * (most + 1), headers=raw.headers).status_code
-            == 413
-        )
+        large = raw.http.post(shared.url, content=b"x" * (most + 1), headers=raw.headers)
+        assert large.status_code == 413
         pad = "x" * (most - 400)
         asked = raw.post("tools/list", {"_meta": {"pad": pad}})
         assert asked.status_code == 200
@@ -471,9 +482,8 @@ def test_what_is_due_is_rolled_up_beside_the_answers():
     """Nobody asks for it, and no cron does it."""
     run("timeline", "add", "Built the pier.", "--at", "2020-10-07 14:05")
     with HttpServer() as server:
-        deadline = time.monotonic() + PATIENCE_S
-        while json.loads(run("rollup", "--status", "--json").stdout)["due"]:
-            assert time.monotonic() < deadline
+        status = ("rollup", "--status", "--json")
+        until(lambda: not json.loads(run(*status).stdout)["due"], "what is due to be rolled up")
         assert server.end() == 0
     assert "pier" in run("timeline", "show", "2020-10-07").stdout
 
@@ -505,14 +515,13 @@ def test_a_port_that_is_taken():
     assert f"Another process listens on 127.0.0.1:{port}." in done.stderr
 
 
-def test_another_name_of_the_server():
-    """As a proxy passes it on; a token is needed then."""
-    ann = token_for("ann")
-    with HttpServer("--allow-host", "memory.example.org") as server:
-        with Raw(server.url, ann, host="memory.example.org") as raw:
-            assert raw.handshake().status_code == 200
-        with Raw(server.url, ann, host="other.example.org") as raw:
-            assert raw.handshake().status_code == 421
-        told = json.loads(run("tokens", "list", "--json").stdout)
-        assert [x["user"] for x in told["tokens"]] == ["ann"]
-        assert os.stat(home() / "tokens.json").st_mode & 0o077 == 0
+def test_another_name_of_the_server(shared):
+    """As a proxy passes it on."""
+    ivy = token_for("ivy")
+    with Raw(shared.url, ivy, host="memory.example.org") as raw:
+        assert raw.handshake().status_code == 200
+    with Raw(shared.url, ivy, host="other.example.org") as raw:
+        assert raw.handshake().status_code == 421
+    told = json.loads(run("tokens", "list", "--json").stdout)
+    assert "ivy" in [x["user"] for x in told["tokens"]]
+    assert os.stat(home() / "tokens.json").st_mode & 0o077 == 0

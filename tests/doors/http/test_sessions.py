@@ -57,12 +57,15 @@ class World:
         self.now = 0.0
         self.limits = Limits(**limits)
         self.callers = Callers(
-            self.make,
+            self.open_one,
             tasks=tasks,
             limits=self.limits,
             rate_limiter=RateLimiter(self.limits, lambda: self.now),
             monotonic=lambda: self.now,
         )
+
+    def open_one(self, caller):
+        return self.make(caller)  # which a test may replace
 
     def make(self, caller):
         self.open[caller] = FakeProtocols(self)
@@ -238,9 +241,7 @@ def test_a_protocol_that_fails_ends_one_caller_alone(caplog):
                 yield
 
         make = world.make
-        world.callers._open_manager = lambda caller: (
-            Broken(world) if caller is ANN else make(caller)
-        )
+        world.make = lambda caller: Broken(world) if caller is ANN else make(caller)
         await world.ask(ANN)
         assert (await world.ask(BOB))[0] == 200
 

@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from tests.doors.web.web_world import words_of
+
+from commonplace.app import App
+from commonplace.config.settings import read_settings
 
 
 @pytest.fixture
@@ -141,19 +143,18 @@ def test_secrets_are_not_shown(world):
     assert token not in page.text
 
 
-def log_in(world, folder, message, **given):
+def log_in(world, folder, message):
     """Log as from a folder."""
-    service = world.app.chronicle.service()
-    author = service.chronicle.author
-    service.chronicle._author = replace(author, directory=folder)
-    world.call("chronicle", "add_entry", message=message, **given)
-    service.chronicle._author = author
+    folder.mkdir()
+    app = App(read_settings(cwd=folder, home=Path.home()), user_home=Path.home(), clock=world.clock)
+    app.toolset("chronicle").tool("add_entry").call({"message": message})
+    app.close()
 
 
-def test_one_project_alone(world):
+def test_one_project_alone(world, tmp_path):
     """By its name or a part of it, whatever the case; of a name that nobody knows there is none."""
-    log_in(world, "/srv/harbour-api", "deployed the api of the harbour")
-    log_in(world, "/srv/bakery", "deployed the api of the bakery")
+    log_in(world, tmp_path / "harbour-api", "deployed the api of the harbour")
+    log_in(world, tmp_path / "bakery", "deployed the api of the bakery")
     page = search(world, q="deployed", project="Harbour-API")
     assert "of the harbour" in words_of(page)
     assert "of the bakery" not in words_of(page)
