@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from tests.patience import PATIENCE_S
@@ -42,12 +43,35 @@ def ask(app, name, **arguments):
     return next(t for s in app.toolsets() for t in s.tools if t.name == name).call(arguments)
 """
 
+SERVING = """
+import json, os, sys
+from click.testing import CliRunner
+from commonplace.doors.cli import main
+
+for line in sys.stdin:
+    words, folder, environ = json.loads(line)
+    os.environ.clear()
+    os.environ.update(environ)
+    os.chdir(folder)
+    done = CliRunner().invoke(main, words)
+    print(json.dumps([done.exit_code, done.stdout, done.stderr]), flush=True)
+"""
+
+
+class Done(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
 
 class House:
     """A copy of the package, and of the page's files in it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.process: subprocess.Popen[str] | None = None
         shutil.copytree(ROOT / "src", folder / "src")
         shutil.copy(ROOT / "pyproject.toml", folder)
         for name, content in FILES.items():
@@ -76,11 +100,33 @@ class House:
             timeout=PATIENCE_S,
         )
 
+    def command(self, *words: str, **environ: str) -> Done:
+        """A command of this copy; all of them are called in one process."""
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", SERVING],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                encoding="utf-8",
+                env={**os.environ, "PYTHONPATH": str(self.folder / "src")},
+            )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        said = json.dumps([words, str(Path.cwd()), {**os.environ, **environ}])
+        self.process.stdin.write(f"{said}\n")
+        self.process.stdin.flush()
+        return Done(*json.loads(self.process.stdout.readline()))
+
     def run(self, *words: str, **environ: str) -> str:
         """What a command prints."""
-        done = self.python("-m", "commonplace", *words, **environ)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        done = self.command(*words, **environ)
+        assert done.code == 0, done.err
+        return done.out
+
+    def close(self) -> None:
+        """End the process of the commands."""
+        if self.process is not None:
+            self.process.communicate(timeout=PATIENCE_S)
 
     def ask(self, script: str) -> object:
         """What a script prints as JSON, with an encoder that hashes words."""
@@ -92,7 +138,9 @@ class House:
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
     """The house with a sixth journal."""
-    return House(tmp_path_factory.mktemp("house"))
+    made = House(tmp_path_factory.mktemp("house"))
+    yield made
+    made.close()
 
 
 @pytest.fixture(autouse=True)
@@ -164,9 +212,9 @@ def test_help_and_settings_know_it(house):
     assert re.search(r"^  reading +Keep what you have read\.$", house.run("--help"), re.MULTILINE)
     house.run("status", COMMONPLACE_TOOLSETS="reading")
     house.run("status", COMMONPLACE_TOOLSETS="all")
-    wrong = house.python("-m", "commonplace", "status", COMMONPLACE_TOOLSETS="readin")
-    assert wrong.returncode == 2
-    assert "Did you mean reading?" in wrong.stderr
+    wrong = house.command("status", COMMONPLACE_TOOLSETS="readin")
+    assert wrong.code == 2
+    assert "Did you mean reading?" in wrong.err
 
 
 def test_written_on_the_command_line_it_is_listed_recalled_opened_and_counted(house):
@@ -214,14 +262,14 @@ def test_what_is_deleted_in_an_editor_leaves_the_index(house, own_home):
 def test_doctor_names_a_broken_file_which_hides_no_other(house, own_home):
     """A file that is not text is a problem; the other book is listed and found."""
     house.run("reading", "add", WALNUTS)
-    well = json.loads(house.python("-m", "commonplace", "doctor", "--json").stdout)
+    well = json.loads(house.command("doctor", "--json").out)
     assert "reading" not in json.dumps(well["problems"])
     [book] = (own_home / "reading").iterdir()
     broken = book.with_name(book.name.replace("-", "0", 1))
     broken.write_bytes(b"\xff\xfe\x00")
-    done = house.python("-m", "commonplace", "doctor", "--json")
-    assert done.returncode == 1
-    assert broken.name in json.dumps(json.loads(done.stdout)["problems"])
+    done = house.command("doctor", "--json")
+    assert done.code == 1
+    assert broken.name in json.dumps(json.loads(done.out)["problems"])
     assert "Grafting" in house.run("recall", "grafting")
 
 
@@ -233,16 +281,23 @@ def test_reindex_makes_its_part_again(house, own_home):
     assert "Grafting" in house.run("recall", "grafting")
 
 
+TRIED = """
+import os, sys, pytest
+for laws in sys.argv[1:]:
+    pytest.main(["-q", "-p", "no:cacheprovider", "-c", os.devnull, laws])
+    print("END")
+"""
+
+
 def test_its_source_and_pages_keep_the_laws_of_every_journal(house):
     """The test on the page passes, and its laws find a journal that drops nothing."""
-    laws = house.folder / "test_reading.py"
+    laws, broken = house.folder / "test_reading.py", house.folder / "test_reading_broken.py"
     laws.write_text(LAWS, "utf-8")
-    pytest_words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(laws))
-    done = house.python(*pytest_words)
-    assert done.returncode == 0, done.stdout
-    assert "12 passed" in done.stdout
-    laws.write_text(LAWS + DROPS_NOTHING, "utf-8")
-    done = house.python(*pytest_words)
-    assert re.findall(r"^FAILED \S+::(\w+)", done.stdout, re.MULTILINE) == [
+    broken.write_text(LAWS + DROPS_NOTHING, "utf-8")
+    done = house.python("-c", TRIED, str(laws), str(broken))
+    kept, found, _ = done.stdout.split("END\n")
+    assert "12 passed" in kept, kept
+    assert "failed" not in kept, kept
+    assert re.findall(r"^FAILED \S+::(\w+)", found, re.MULTILINE) == [
         "test_a_deleted_entry_is_dropped"
-    ], done.stdout
+    ], found

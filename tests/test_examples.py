@@ -13,9 +13,15 @@ PAGES = [
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
     if re.search(r"^`{3,}(console|python)$", page.read_text("utf-8"), re.MULTILINE)
 ]
+READ_FIRST = {Path("README.md"), Path("docs/tutorial.md")}
+"""What every run goes through, as newcomers do; the other pages take half a minute."""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(x, marks=() if x in READ_FIRST else pytest.mark.long) for x in PAGES],
+    ids=str,
+)
 def test_a_page_shows_what_its_commands_print(page):
     """In order, in a new home, on a terminal."""
     script = [sys.executable, "scripts/run_examples.py", str(page)]
@@ -32,8 +38,9 @@ def test_every_block_with_a_command_says_whether_it_is_run():
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_the_picture_shows_what_its_commands_print():
+def test_the_picture_shows_what_its_commands_print(monkeypatch):
     """It is drawn by a script, and `make picture` draws it again."""
+    monkeypatch.setenv("TERM", "xterm-256color")
     script = [sys.executable, "scripts/make_picture.py", "--check"]
     done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr

@@ -81,8 +81,9 @@ def luminance(colour):
 
 
 @pytest.mark.parametrize("journal", [row.name for row in JOURNALS])
-def test_each_journal_is_read_on_a_light_and_on_a_dark_screen(journal):
+def test_each_journal_is_read_on_a_light_and_on_a_dark_screen(journal, monkeypatch):
     """With a contrast of 4.4 to white and to black, of which 4.58 is the most that both allow."""
+    monkeypatch.setenv("TERM", "xterm-256color")
     item = {"ref": f"{journal}:1", "journal": journal, "text": "x"}
     (line,) = render_list({"items": [item]}, ListLook(zone=UTC, width=60)).splitlines()
     found = re.search(r"\x1b\[38;5;(\d+)m" + journal, line)

@@ -4,7 +4,10 @@ import os
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.long
 def test_it_ends_well_and_leaves_nothing(tmp_path):
     """Two users, each with their own answers; its server and its folders are gone."""
     env = {**os.environ, "TMPDIR": str(tmp_path / "t")}

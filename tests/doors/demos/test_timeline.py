@@ -14,12 +14,9 @@ from commonplace.doors.demos.timeline import DECISION, a_year
 
 
 @pytest.fixture
-def temp(tmp_path, monkeypatch):
+def temp():
     """Where temporary homes are made."""
-    folder = tmp_path / "temp"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
+    return Path(tempfile.gettempdir())
 
 
 def test_the_demo_zooms_from_the_year_to_one_entry(temp, tmp_path):
