@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import subprocess
 
 import pytest
+from tests.journals.notebook.moments import hurry, started
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound, Unavailable
-from commonplace.journals.git import run as git_run
 from commonplace.journals.git.commit import render_person
 from commonplace.journals.git.repo import find_repository, is_repository
 
@@ -29,8 +31,9 @@ def test_the_head_is_read_without_git(book, monkeypatch):
     expected = head(book)
     loose = notes.repo.head()
     book.git("pack-refs", "--all", "--prune")
-    monkeypatch.setattr(git_run, "_git", lambda: "/nonexistent")
-    assert loose == notes.repo.head()
+    with monkeypatch.context() as without:
+        without.setattr(subprocess, "Popen", None)
+        assert loose == notes.repo.head()
     assert (loose.branch, loose.commit) == ("refs/heads/topic/one", expected)
 
 
@@ -125,27 +128,9 @@ def test_a_command_that_is_told_can_be_typed(book, tmp_path):
     assert shlex.split(command) == ["git", "-C", str(notes.folder), "switch", "main"]
 
 
-def test_a_stale_lock_of_the_index_holds_up_no_entry(book):
-    """The lock is named; once it is gone the next write brings the folder up to date."""
-    notes = book.open()
-    notes.write("a", "x")
-    lock = book.folder / ".git" / "index.lock"
-    lock.touch()
-    made = notes.write("a", "y")
-    assert made.entry_count == 2
-    assert "index.lock" in made.notes[0]
-    assert "remove the file" in made.notes[0]
-    assert str(lock) not in made.notes[0]
-    lock.unlink()
-    assert notes.write("b", "z").notes == ()
-    assert book.status() == ""
-
-
 def test_a_stale_lock_of_the_branch_is_named(book, monkeypatch):
     """Nothing is written; the next step is told."""
-    monkeypatch.setattr(
-        git_run, "_SWITCHES", (*git_run._SWITCHES, "-c", "core.filesRefLockTimeout=10")
-    )
+    hurry(monkeypatch)
     notes = book.open()
     notes.write("a", "x")
     lock = book.folder / ".git" / "refs" / "heads" / "main.lock"
@@ -174,16 +159,14 @@ def test_another_users_repository(book):
     assert book.open().write("a", "y").entry_count == 2
 
 
-def test_without_git_the_next_step_is_told(book, monkeypatch, tmp_path):
+def test_without_git_the_next_step_is_told(book, tmp_path):
     """What is missing, and what to install."""
-    notes = book.open()
-    git_run._git.cache_clear()
-    with monkeypatch.context() as without:
-        without.setenv("PATH", str(tmp_path))
-        with pytest.raises(Unavailable, match="Install git"):
-            notes.write("a", "x")
-    git_run._git.cache_clear()
-    assert notes.write("a", "x").entry_count == 1
+    book.open()
+    ledger = tmp_path / "one.db"
+    without = started('notes.write("a", "x")', book.folder, ledger=ledger, PATH=str(tmp_path))
+    _, said = without.communicate(timeout=PATIENCE_S)
+    assert (without.returncode, "Unavailable: The git command is not there" in said) == (1, True)
+    assert "Install git 2.36 or newer" in said
 
 
 def test_who_commits(book):

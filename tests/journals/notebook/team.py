@@ -1,51 +1,72 @@
-"""Two people with a clone each, and a bare repository where they meet; all on one disk."""
+"""Two people with a clone each, and a bare repository where they meet; all on one disk.
+
+What many tests begin with is played once a process, and its folders are copied for each of them.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.repositories import git
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.notebook.journal import Notebook
 from commonplace.journals.notebook.sync import Sync
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 NAMES = ("Ann", "Bob", "Cyd")
+START = datetime(2026, 11, 21, tzinfo=UTC)
+# Of the remote, seen from a clone: so that copies of a team are alike.
+ADDRESS = "../meeting.git"
 COUNT = "<!-- entry count: {} -->\n"
 
 
 class Team:
-    """Clones of one bare repository; `git` is what a person does there, `notes` what we do."""
+    """Clones of one bare repository; `git` is what a person does there, `notes` what we do.
 
-    def __init__(self, folder: Path, *, people: int = 2) -> None:
+    Args:
+        folder: Where they lie.
+        people: How many.
+        after: What has been already: `clashing`, or what `having` gives. `ids` is what it returned.
+    """
+
+    def __init__(
+        self, folder: Path, *, people: int = 2, after: Callable[[Team], list[str]] | None = None
+    ) -> None:
         self.folder = folder
-        self.now = datetime(2026, 11, 21, tzinfo=UTC)
         self.bare = folder / "meeting.git"
-        self.git(None, "init", "-q", "--bare", "-b", "main", str(self.bare), at=folder)
-        self.notes: list[Notebook] = []
-        for which in range(people):
-            self.git(None, "init", "-q", "-b", "main", str(self.place(which)), at=folder)
-            self.git(which, "remote", "add", "origin", str(self.bare))
-            self.notes.append(self.open(which))
+        laid = _laid(people, after)
+        for path, content in laid.files.items():
+            if content is None:
+                (folder / path).mkdir()
+            else:
+                (folder / path).write_bytes(content)
+        self.now = laid.now
+        self.ids = [*laid.ids]
+        self.notes = [self.open(which) for which in range(people)]
 
     def place(self, which: int) -> Path:
         """The folder of one person's clone."""
         return self.folder / NAMES[which]
 
-    def open(self, which: int, folder: Path | None = None) -> Notebook:
+    def open(self, which: int, folder: Path | None = None, **settings) -> Notebook:
         """A notebook over a clone, with a ledger of its own."""
+        own = {
+            "ledger": self.folder / f"{NAMES[which]}.db",
+            "author": f"{NAMES[which]} <{NAMES[which].lower()}@example.org>",
+            "auto_gc": False,
+        }
         return Notebook(
             folder or self.place(which),
-            ledger=self.folder / f"{NAMES[which]}.db",
-            owner="me",
-            zone=UTC,
-            clock=lambda: self.now,
-            author=f"{NAMES[which]} <{NAMES[which].lower()}@example.org>",
-            auto_gc=False,
+            **{"owner": "me", "zone": UTC, "clock": lambda: self.now, **own, **settings},
         )
 
     def git(
@@ -149,16 +170,86 @@ class Team:
             if not ref.startswith(("refs/commonplace/fetched/", "refs/commonplace/sync/"))
         }
 
+    def is_in_step(self, which: int) -> bool:
+        """Whether a clone and the remote are at one commit, or both at none."""
+        words = ("rev-parse", "-q", "--verify")
+        here = self.git(which, *words, "HEAD", check=False)
+        return here == self.git(None, *words, "main", at=self.bare, check=False)
+
     def close(self) -> None:
-        """Let go of the ledgers; git finds nothing wrong anywhere."""
+        """Let go of the ledgers; git finds nothing wrong where they meet, nor with Ann."""
         for notes in self.notes:
             notes.close()
-        for place in (self.bare, *(self.place(n) for n in range(len(self.notes)))):
+        for place in (self.bare, self.place(0)):
             assert self.git(None, "fsck", "--strict", "--no-dangling", at=place) == ""
 
 
 def both(team: Team) -> None:
-    """Sync until nobody has anything new."""
+    """Sync until nobody has anything new; who is where the remote is has nothing to sync."""
     for which in (0, 1, 0):
-        team.sync(which)
+        if not team.is_in_step(which):
+            team.sync(which)
     assert team.head(0) == team.head(1) == team.remote_head()
+
+
+# What a team may begin with: played once a process, then laid from memory into each folder.
+
+Entry = tuple[str, ...]
+"""A section, a text, and its overview if it has one."""
+
+
+def clashing(team: Team) -> list[str]:
+    """Both changed one place of the overview of `a`; Ann, who synced last, has it to settle."""
+    team.write(0, "a", "x", "It is red.\n\nIt is round.")
+    both(team)
+    team.write(1, "a", "Bob", "It is blue.\n\nIt is round.")
+    team.write(0, "a", "Ann", "It is green.\n\nIt is round.")
+    team.write(0, "b", "Other", "Of its own.")
+    team.sync(1)
+    assert team.sync(0).conflicts == ("a",)
+    return []
+
+
+@cache
+def having(*entries: Entry) -> Callable[[Team], list[str]]:
+    """A beginning in which Ann wrote these entries, and both have them."""
+
+    def play(team: Team) -> list[str]:
+        ids = [team.write(0, *entry) for entry in entries]
+        team.sync(0)
+        team.sync(1)
+        return ids
+
+    return play
+
+
+class _Laid(NamedTuple):
+    """What lies in a folder by its path there, None for a folder; when that is; the ids."""
+
+    files: dict[Path, bytes | None]
+    now: datetime
+    ids: list[str]
+
+
+@cache
+def _laid(people: int, after: Callable[[Team], list[str]] | None) -> _Laid:
+    """What a team begins with: clones of a bare repository, and what was written there."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        now, ids = START, []
+        if after is None:
+            git(folder, "init", "-q", "--bare", "-b", "main", "--template=", folder / "meeting.git")
+            for name in NAMES[:people]:
+                git(folder, "init", "-q", "-b", "main", "--template=", folder / name)
+                git(folder / name, "remote", "add", "origin", ADDRESS)
+                (folder / name / ".git" / "info").mkdir()
+        else:
+            team = Team(folder, people=people)
+            ids = after(team)
+            now = team.now
+            team.close()
+        files = {
+            path.relative_to(folder): None if path.is_dir() else path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+        }
+    return _Laid(files, now, ids)

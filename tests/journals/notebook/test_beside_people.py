@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-import signal
 import subprocess
 import sys
+import threading
 
 import pytest
-from tests.journals.notebook.killed import run_killed
+from tests.journals.notebook.moments import dies, git_that, started
 from tests.journals.notebook.team import Team
-from tests.patience import until
+from tests.patience import PATIENCE_S, until
 
 from commonplace.core.errors import Conflict, Unavailable
 from commonplace.journals.git import index as git_index
@@ -39,6 +38,7 @@ def writing(book, section: str, text: str, overview: str) -> str:
         "import sys; from pathlib import Path; from datetime import UTC, datetime;"
         "from commonplace.journals.notebook.journal import Notebook;"
         "folder, ledger, section, text, overview = sys.argv[1:];"
+        "from commonplace.journals.git import index; index.WAIT_S = 0.0;"
         "n = Notebook(Path(folder), ledger=Path(ledger), owner='me', zone=UTC,"
         " clock=lambda: datetime.now(UTC));"
         "n.write(section, text, overview=overview, base_version=n.read_section(section).version)"
@@ -98,7 +98,11 @@ def test_a_stale_lock_lets_an_entry_through_and_nothing_falls_behind(book):
     version = notes.write("a", "x", overview="Old.").version
     lock = book.folder / ".git" / "index.lock"
     lock.touch()
-    assert notes.write("a", "y").entry_count == 2
+    made = notes.write("a", "y")
+    assert made.entry_count == 2
+    assert "index.lock" in made.notes[0]
+    assert "remove the file" in made.notes[0]
+    assert str(lock) not in made.notes[0]
     with pytest.raises(Unavailable, match=r"remove .*index\.lock"):
         notes.write("a", "z", overview="New.", base_version=version)
     with pytest.raises(Unavailable):
@@ -182,40 +186,32 @@ def test_a_file_that_may_be_run_stays_so(book):
     assert book.git("ls-files", "-s", "b.md").stdout.startswith("100755")
 
 
-_STOPPED = """
-from commonplace.journals.git import run as git_run
-git_run._git = lambda: where
-notes = opened()
-notes.write("a", "killed", overview="Killed.", base_version=notes.read_section("a").version)
-"""
-
-
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
 def test_what_a_killed_writer_had_begun_ends_before_the_next_begins(book):
     """Its git may go on without it: the next writer waits for that, then brings up the folder."""
-    from tests.journals.notebook.killed import _BEFORE
-
     notes = book.open()
     notes.write("a", "x", overview="Old.")
-    ledger = book.folder.parent / "one.db"
-    began, go = (book.folder.parent / x for x in ("began", "go"))
-    git = script(
-        book,
-        "git-that-waits",
-        f"""case "$*" in *fast-import*) ;; *) exec {shutil.which("git")} "$@";; esac
-cat > '{began}.part'; mv '{began}.part' '{began}'
-while [ ! -e '{go}' ]; do sleep 0.02; done
-exec {shutil.which("git")} "$@" < '{began}' > /dev/null""",
+    base = book.folder.parent
+    began, go = base / "began", base / "go"
+    os.mkfifo(go)
+    slow = f"cat > '{began}.part'; mv '{began}.part' '{began}'; read line < '{go}'; exec $git \"$@\" < '{began}' > /dev/null"
+    script = """
+notes.write("a", "killed", overview="Killed.", base_version=notes.read_section("a").version)
+"""
+    writer = started(
+        script, book.folder, ledger=base / "one.db", **git_that(base, "fast-import", slow)
     )
-    writer = subprocess.Popen(
-        [sys.executable, "-c", _BEFORE + _STOPPED, str(book.folder), str(ledger), git]
-    )
-    until(began.exists)
-    os.kill(writer.pid, signal.SIGKILL)
-    writer.wait()
-    with subprocess.Popen(["sh", "-c", f"sleep 0.3; touch '{go}'"]):
-        made = notes.write("b", "late")
-    assert made.notes == ()
+    until(began.exists, "the writer's git to have what it is to import")
+    writer.kill()
+    writer.communicate()
+    made = []
+    late = threading.Thread(target=lambda: made.append(notes.write("b", "late")))
+    late.start()
+    late.join(0.3)
+    assert late.is_alive()
+    go.write_text("on\n")
+    late.join(PATIENCE_S)
+    assert made[0].notes == ()
     assert [x.summary for x in notes.list_entries("a")] == ["killed", "x"]
     assert (book.folder / "a.md").read_text() == "Killed.\n\n<!-- entry count: 2 -->\n"
     assert book.status() == ""
@@ -307,7 +303,9 @@ def test_doctor_names_a_stale_lock_and_brings_up_what_a_killed_write_left(book):
     assert repair(notes) == []
     assert lock.exists()
     lock.unlink()
-    run_killed(_CUT_OFF, book.folder, ledger=book.folder.parent / "one.db", where=version)
+    write = 'notes.write("a", "y", overview="New.", base_version=where)'
+    ledger = book.folder.parent / "one.db"
+    assert dies(write, book.folder, ledger=ledger, at="before index", where=version)
     assert lock.exists()
     os.utime(lock, (1_700_000_000, 1_700_000_000))
     assert [x.repairable for x in find_problems(notes)] == [True, True]
@@ -316,13 +314,6 @@ def test_doctor_names_a_stale_lock_and_brings_up_what_a_killed_write_left(book):
     assert not lock.exists()
     assert book.status() == ""
     assert (book.folder / "a.md").read_text() == "New.\n\n<!-- entry count: 2 -->\n"
-
-
-_CUT_OFF = """
-from commonplace.journals.git import index as git_index
-git_index.GitIndex.publish = die
-opened().write("a", "y", overview="New.", base_version=where)
-"""
 
 
 def test_what_a_reset_took_back_unasked_is_brought_again(book):

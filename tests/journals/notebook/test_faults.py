@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.journals.notebook.killed import run_killed
+from tests.journals.notebook.moments import at, dies, git_that
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError
@@ -56,68 +56,61 @@ def writers(book, names, count, *, ledgers=("one",)):
     return [entry for each in told for entry in each]
 
 
-def test_ten_writers_at_once_lose_nothing(book):
+@pytest.mark.parametrize(("names", "count"), [(4, 4), pytest.param(10, 6, marks=pytest.mark.long)])
+def test_writers_at_once_lose_nothing(book, names, count):
     """Half of them with a ledger of their own; every id once, the counts and the folder right."""
     notes = book.open()
     notes.write("shared", "x")
-    ids = writers(book, [f"w{n}" for n in range(10)], 6, ledgers=("one", "two"))
-    assert len(set(ids)) == 60
+    ids = writers(book, [f"w{n}" for n in range(names)], count, ledgers=("one", "two"))
+    assert len(set(ids)) == names * count
     lines = [x for s in notes.list_sections() for x in notes.list_entries(s, length=100)]
     assert Counter(x.id for x in lines if x.summary != "x") == Counter(ids)
-    assert notes.read_section("shared").entry_count == 31
-    assert (book.folder / "shared.md").read_text() == "<!-- entry count: 31 -->\n"
+    shared = 1 + names * count // 2
+    assert notes.read_section("shared").entry_count == shared
+    assert (book.folder / "shared.md").read_text() == f"<!-- entry count: {shared} -->\n"
     assert book.status() == ""
 
 
 _KILLED = """
-from commonplace.journals.git import commit as git_commit
-from commonplace.journals.notebook import ledger as notebook_ledger
-from commonplace.journals.notebook import work_tree as notebook_tree
-from commonplace.journals.notebook import write as notebook_write
-if where == "before the commit":
-    notebook_write.commit = die
-elif where == "after the commit":
-    notebook_write.commit = after(notebook_write.commit)
-elif where == "after the ledger":
-    notebook_ledger.Ledger.append = after(notebook_ledger.Ledger.append)
-elif where == "before the file":
-    notebook_tree.WorkTree._put = die
-elif where == "after the file":
-    notebook_tree.WorkTree._put = after(notebook_tree.WorkTree._put)
-elif where == "inside the stream":
-    def commit(repo, head, draft):
-        stream = git_commit._render(head.branch, head.commit, draft)
-        import subprocess
-        git = subprocess.Popen(["git", "-C", folder, "fast-import", "--quiet", "--done",
-            "--date-format=raw"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        git.stdin.write(b"feature done\\n" + stream)
-        git.stdin.flush()
-        die()
-    notebook_write.commit = commit
-notes = opened()
 notes.write("a", "killed", overview="Killed.", idempotency_key="k", base_version=notes.read_section("a").version)
 """
+# Where a git of ours ends the writer that called it.
+_ENDS = {
+    "inside the stream": '{ head -c 60; kill -9 $PPID; } | $git "$@"',
+    "before the ledger": '$git "$@"; kill -9 $PPID',
+}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
-@pytest.mark.parametrize("ledger", ["one", "two"])
 @pytest.mark.parametrize(
-    ("where", "is_there"),
+    ("where", "is_there", "ledger"),
     [
-        ("before the commit", False),
-        ("inside the stream", False),
-        ("after the commit", True),
-        ("after the ledger", True),
-        ("before the file", True),
-        ("after the file", True),
+        ("inside the stream", False, "two"),
+        ("before the ledger", True, "one"),
+        ("after a.md", True, "two"),
+        *(
+            pytest.param(where, is_there, ledger, marks=pytest.mark.long)
+            for where, is_there, ledger in (
+                ("before fast-import", False, "one"),
+                ("before fast-import", False, "two"),
+                ("inside the stream", False, "one"),
+                ("before the ledger", True, "two"),
+                ("after fast-import", True, "one"),
+                ("after fast-import", True, "two"),
+                ("before a.md", True, "one"),
+                ("before a.md", True, "two"),
+                ("after a.md", True, "one"),
+            )
+        ),
     ],
 )
 def test_a_writer_killed_anywhere_leaves_all_or_nothing(book, where, is_there, ledger):
     """The retry with its key makes one entry; the next write heals folder and index."""
-    path = book.folder.parent / "one.db"
-    notes = book.open(ledger=book.folder.parent / f"{ledger}.db")
+    base = book.folder.parent
+    notes = book.open(ledger=base / f"{ledger}.db")
     first = notes.write("a", "first", overview="First.")
-    run_killed(_KILLED, book.folder, ledger=path, where=where)
+    more = git_that(base, "fast-import", _ENDS[where]) if where in _ENDS else {}
+    assert dies(_KILLED, book.folder, ledger=base / "one.db", at=where, **more)
     assert len(notes.list_entries("a")) == 1 + is_there
     if is_there:
         assert notes.read_section("a").overview == "Killed."
@@ -148,10 +141,19 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(steps)
 def test_any_interleaving_keeps_every_entry_once(plan):
     """Two writers, hand commits, rebases, amendments, merges, moves, gc, a lost ledger."""
+    with tempfile.TemporaryDirectory() as folder:
+        Play(Path(folder)).run(plan)
+
+
+@pytest.mark.long
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@given(steps)
+def test_many_more_interleavings_keep_every_entry_once(plan):
+    """The same, of plans that are tried where there is time for them."""
     with tempfile.TemporaryDirectory() as folder:
         Play(Path(folder)).run(plan)
 
@@ -288,25 +290,14 @@ class Play:
 
 def test_a_hand_that_moves_the_branch_meanwhile(book, monkeypatch):
     """Whoever commits between reading and writing is kept: the write is made anew on top."""
-    from commonplace.journals.notebook import write as notebook_write
-
     notes = book.open()
     notes.write("a", "x", overview="Old.")
-    real, raced = notebook_write.read_file, []
-    texts = ["Other.", "Mine."]
-
-    def read_file(*asked):
-        found = real(*asked)
-        if not raced:
-            raced.append(book.commit("By hand", a=texts.pop()))
-        return found
-
-    monkeypatch.setattr(notebook_write, "read_file", read_file)
+    at(monkeypatch, "cat-file", lambda: book.commit("By hand", a="Mine."))
     assert notes.write("a", "y").entry_count == 3
     assert notes.read_section("a").overview == "Mine."
     assert book.status() == ""
-    raced.clear()
     version = notes.read_section("a").version
+    at(monkeypatch, "cat-file", lambda: book.commit("By hand", a="Other."))
     with pytest.raises(OverviewConflict) as told:
         notes.write("a", "z", overview="New.", base_version=version)
     assert (told.value.current, told.value.base_version) == ("Other.", version)

@@ -7,7 +7,6 @@ import subprocess
 from datetime import timedelta
 
 import pytest
-from tests.journals.notebook.team import Team
 
 from commonplace.core.errors import Conflict
 from commonplace.journals.notebook.forget import NotebookHistory
@@ -16,14 +15,6 @@ from commonplace.journals.notebook.sync_checks import BACKUPS
 from commonplace.services.forgetting.pieces import cutter, pieces_of
 
 SECRET = "The blue door behind the bakery opens with four seven one one, Ann said so to me."
-
-
-@pytest.fixture
-def team(tmp_path):
-    """Ann and Bob."""
-    team = Team(tmp_path)
-    yield team
-    team.close()
 
 
 def forget(team, which, entry, *, keep_days=0):
@@ -49,12 +40,10 @@ def sign(team, which):
     return name
 
 
-def test_another_clone_takes_the_new_history(team):
+def test_another_clone_takes_the_new_history(teams):
     """It is refused at first, as any that was rewritten; what it alone wrote meanwhile is kept."""
-    entry = team.write(0, "door", SECRET, f"# Door\n\n{SECRET}\n")
-    team.write(0, "door", "It is blue.")
-    team.sync(0)
-    team.sync(1)
+    team = teams(("door", SECRET, f"# Door\n\n{SECRET}\n"), ("door", "It is blue."))
+    entry, _ = team.ids
     own = team.write(1, "garden", "Bob planted a pear tree.")
     (note,) = forget(team, 0, entry)
     assert "git push --force origin main" in note.replace(f"-C {team.place(0)} ", "")
@@ -73,11 +62,10 @@ def test_another_clone_takes_the_new_history(team):
         assert "It is blue." in said
 
 
-def test_what_waits_to_be_settled_goes_first(team):
+def test_what_waits_to_be_settled_goes_first(teams):
     """An overview of both sides may say it: nothing is rewritten until that is settled."""
-    entry = team.write(0, "door", SECRET, "# Door\n\nRed.\n")
-    team.sync(0)
-    team.sync(1)
+    team = teams(("door", SECRET, "# Door\n\nRed.\n"))
+    (entry,) = team.ids
     team.write(0, "door", "a", "# Door\n\nGreen.\n")
     team.write(1, "door", "b", "# Door\n\nTeal.\n")
     team.sync(0)
@@ -146,29 +134,28 @@ def test_another_work_tree_is_not_left_behind(team, how):
     assert not holds(team, 0, "bakery")
 
 
-def test_an_overview_is_not_brought_back(team):
+def test_an_overview_is_not_brought_back(teams):
     """Where no entry went either, a sync with the former history is refused."""
-    team.write(0, "door", "It is blue.", f"# Door\n\n{SECRET}\n")
-    team.sync(0)
+    team = teams(("door", "It is blue.", f"# Door\n\n{SECRET}\n"))
     forget(team, 0, "")
     with pytest.raises(Conflict, match="forgotten here"):
         team.sync(0)
 
 
-def test_a_refused_sync_leaves_nothing_of_it(team):
+def test_a_refused_sync_leaves_nothing_of_it(teams):
     """What was fetched, to see what the remote has, goes again."""
-    entry = team.write(0, "door", SECRET)
-    team.sync(0)
+    team = teams(("door", SECRET))
+    (entry,) = team.ids
     forget(team, 0, entry)
     with pytest.raises(Conflict, match="forgotten here"):
         team.sync(0)
     assert not holds(team, 0, "bakery")
 
 
-def test_what_was_taken_back_is_synced_again(team):
+def test_what_was_taken_back_is_synced_again(teams):
     """A reset to the former branch; it was never forgotten then."""
-    entry = team.write(0, "door", SECRET)
-    team.sync(0)
+    team = teams(("door", SECRET))
+    (entry,) = team.ids
     forget(team, 0, entry, keep_days=3)
     kept = team.git(0, "for-each-ref", "--format=%(refname)", BACKUPS).strip()
     team.git(0, "reset", "-q", "--hard", kept)
@@ -176,10 +163,10 @@ def test_what_was_taken_back_is_synced_again(team):
     assert team.head(0) == team.remote_head()
 
 
-def test_only_what_the_remote_had_is_to_be_pushed(team):
+def test_only_what_the_remote_had_is_to_be_pushed(teams):
     """A branch that is here alone stays here; one that is only there is named."""
-    entry = team.write(0, "door", SECRET)
-    team.sync(0)
+    team = teams(("door", SECRET))
+    (entry,) = team.ids
     team.git(0, "branch", "mine-alone")
     team.git(0, "push", "-q", "origin", "main:theirs")
     (note,) = forget(team, 0, entry)
@@ -235,11 +222,10 @@ def test_a_merge_that_is_not_finished_is_waited_for(team):
         forget(team, 0, entry)
 
 
-def test_what_the_other_clone_made_of_it_stays_out(team):
+def test_what_the_other_clone_made_of_it_stays_out(teams):
     """Its overview has a line more in one place, and the text itself changed in another."""
-    entry = team.write(0, "door", SECRET, f"# Door\n\n{SECRET}\n")
-    team.sync(0)
-    team.sync(1)
+    team = teams(("door", SECRET, f"# Door\n\n{SECRET}\n"))
+    (entry,) = team.ids
     own = team.write(1, "door", "Bob painted it.", f"# Door\n\nPS: {SECRET} So?\n\nPainted.\n")
     forget(team, 0, entry)
     team.git(0, "push", "-q", "--force", "origin", "main")

@@ -5,18 +5,9 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-import pytest
-from tests.journals.notebook.team import COUNT, Team, both
+from tests.journals.notebook.team import COUNT, both
 
 from commonplace.journals.notebook.conflicts import Clashes
-
-
-@pytest.fixture
-def team(tmp_path):
-    """Ann and Bob, each with an empty clone."""
-    made = Team(tmp_path)
-    yield made
-    made.close()
 
 
 def test_a_hash_once_given_stays_true(team):
@@ -37,10 +28,9 @@ def test_a_hash_once_given_stays_true(team):
             assert team.git(which, "merge-base", "--is-ancestor", hash_, "main") == ""
 
 
-def test_a_merge_by_hand_reverts_no_overview(team):
+def test_a_merge_by_hand_reverts_no_overview(teams):
     """Bob pulls, which merges; what Ann wrote stands after his sync, as does what each adds then."""
-    team.write(0, "a", "x", "One.\n\nTwo.")
-    both(team)
+    team = teams(("a", "x", "One.\n\nTwo."))
     team.write(0, "a", "Ann", "One, by Ann.\n\nTwo.")
     team.sync(0)
     team.write(1, "a", "Bob")
@@ -59,10 +49,9 @@ def test_a_merge_by_hand_reverts_no_overview(team):
         assert read.entry_count == 5
 
 
-def test_merges_made_crosswise_revert_no_overview(team):
+def test_merges_made_crosswise_revert_no_overview(teams):
     """Each merged the other's commit: what either had then is old, and what came since stands."""
-    team.write(0, "a", "x", "Old.\n\nOld too.")
-    both(team)
+    team = teams(("a", "x", "Old.\n\nOld too."))
     team.write(0, "a", "Ann", "Ann's.\n\nOld too.")
     team.write(1, "b", "Bob", "Bob's.")
     team.git(0, "push", "-q", str(team.place(1)), "main:refs/heads/ann")
@@ -81,40 +70,34 @@ def test_merges_made_crosswise_revert_no_overview(team):
     assert [team.notes[0].ledger.count(x) for x in "ab"] == [4, 2]
 
 
-def test_a_clock_before_the_notebooks_beginning(team):
+def test_a_clock_before_the_notebooks_beginning(teams):
     """A teammate's commits are dated a day before the first one: nothing is forgotten or recounted."""
-    team.write(0, "a", "x", "Known.")
-    for number in range(12):
-        team.write(0, "a", f"shared {number}")
-    both(team)
+    team = teams(("a", "x", "Known."), *(("a", f"shared {number}") for number in range(4)))
     right = team.now
     team.now -= timedelta(days=1)
-    for number in range(8):
+    for number in range(4):
         team.write(1, "a" if number % 2 else "b", f"early {number}")
     team.hand(1, "Early by hand", c="C.\n")
     team.sync(1)
-    for _ in range(3):
-        team.now, right = right, team.now
-        team.write(0, "a", "later")
-        team.sync(0)
-        team.now, right = right, team.now
-        team.write(1, "b", "later")
-        team.sync(1)
+    team.now, right = right, team.now
+    team.write(0, "a", "later")
+    team.sync(0)
+    team.now, right = right, team.now
+    team.write(1, "b", "later")
+    team.sync(1)
     both(team)
-    assert [team.notes[0].ledger.count(x) for x in "abc"] == [20, 7, 1]
-    assert team.files(1)["a"] == "Known.\n\n" + COUNT.format(20)
-    assert team.files(1)["b"] == COUNT.format(7)
+    assert [team.notes[0].ledger.count(x) for x in "abc"] == [8, 3, 1]
+    assert team.files(1)["a"] == "Known.\n\n" + COUNT.format(8)
+    assert team.files(1)["b"] == COUNT.format(3)
     assert team.entries(0) == team.entries(1)
     assert team.git(0, "log", "--format=%s", "--grep=Commonplace: recount") == ""
     head = team.head(0)
-    both(team)
-    assert team.head(0) == head
+    assert team.sync(0).now == team.sync(1).now == head
 
 
-def test_counts_that_a_union_merge_left(team):
+def test_counts_that_a_union_merge_left(teams):
     """Both lines go from the overview at once, and from the file with the next sync."""
-    team.write(0, "a", "x", "Known.")
-    both(team)
+    team = teams(("a", "x", "Known."))
     (team.place(0) / ".git" / "info" / "attributes").write_text("*.md merge=union\n")
     team.write(0, "a", "Ann", "Known.\n\nAnn's.")
     team.write(0, "a", "Ann")
@@ -131,10 +114,9 @@ def test_counts_that_a_union_merge_left(team):
     assert "Bob's." in text
 
 
-def test_a_section_that_may_be_run_stays_so(team):
+def test_a_section_that_may_be_run_stays_so(teams):
     """Its mode is one side's change, like any other."""
-    team.write(0, "a", "x", "Known.\n\nTwo.")
-    both(team)
+    team = teams(("a", "x", "Known.\n\nTwo."))
     (team.place(0) / "a.md").chmod(0o755)
     team.git(0, "add", "a.md")
     team.hand(0, "It runs")
@@ -145,10 +127,9 @@ def test_a_section_that_may_be_run_stays_so(team):
         assert os.access(team.place(which) / "a.md", os.X_OK)
 
 
-def test_a_moved_section_stays_moved_for_a_branch_of_before(team):
+def test_a_moved_section_stays_moved_for_a_branch_of_before(teams):
     """What lies beside the move is moved with it; what comes after, under the old name, is not."""
-    team.write(0, "old", "x", "Known.")
-    both(team)
+    team = teams(("old", "x", "Known."))
     bob = team.write(1, "old", "Bob")
     team.notes[0].move("old", "new")
     ann = team.write(0, "old", "Begun afterwards", "Of its own.")
@@ -181,11 +162,9 @@ def test_one_key_in_two_clones_is_two_entries(team):
     assert [x[1] for x in team.entries(0)] == ["one", "two", "three", "four"]
 
 
-def test_what_a_person_changed_in_a_merge_is_found(team):
+def test_what_a_person_changed_in_a_merge_is_found(teams):
     """A section that neither side touched, and the merge itself did: it is synced like any other."""
-    team.write(0, "a", "x", "Known.")
-    team.write(0, "c", "x", "Old.")
-    both(team)
+    team = teams(("a", "x", "Known."), ("c", "x", "Old."))
     team.write(0, "a", "Ann")
     team.write(1, "b", "Bob")
     team.sync(0)
@@ -200,10 +179,9 @@ def test_what_a_person_changed_in_a_merge_is_found(team):
     assert team.files(0)["c"] == "New.\n\n" + COUNT.format(2)
 
 
-def test_a_branch_merged_by_hand_is_kept_as_it_is(team):
+def test_a_branch_merged_by_hand_is_kept_as_it_is(teams):
     """Several branches at once, with one parent for each: its entries are there once, and counted."""
-    team.write(0, "a", "x")
-    both(team)
+    team = teams(("a", "x"))
     for name in ("one", "two"):
         team.git(0, "switch", "-q", "-c", name, "main")
         team.write(0, name, f"On {name}")
@@ -219,11 +197,9 @@ def test_a_branch_merged_by_hand_is_kept_as_it_is(team):
     assert team.git(1, "rev-list", "--min-parents=3", "--count", "main") == "1\n"
 
 
-def test_what_was_written_since_is_put_on_a_rewritten_remote(team):
+def test_what_was_written_since_is_put_on_a_rewritten_remote(teams):
     """Entries, commits by hand, moves and other files: each once, under the names they have now."""
-    team.write(0, "a", "x", "Known.")
-    team.write(0, "a", "secret", "Known, and a secret.")
-    both(team)
+    team = teams(("a", "x", "Known."), ("a", "secret", "Known, and a secret."))
     team.git(1, "reset", "-q", "--hard", "HEAD~1")
     team.write(1, "b", "Bob")
     team.git(1, "push", "-q", "--force", "origin", "main")

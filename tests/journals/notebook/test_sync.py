@@ -6,21 +6,13 @@ import os
 import re
 
 import pytest
-from tests.journals.notebook.team import COUNT, Team, both
+from tests.journals.notebook.team import COUNT, Team, both, clashing
 
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 from commonplace.journals.git import index as git_index
 from commonplace.journals.notebook import sync as notebook_sync
 from commonplace.journals.notebook.conflicts import Clashes
 from commonplace.journals.notebook.names import parse_address
-
-
-@pytest.fixture
-def team(tmp_path):
-    """Ann and Bob, each with an empty clone."""
-    made = Team(tmp_path)
-    yield made
-    made.close()
 
 
 def test_what_either_wrote_is_with_both(team):
@@ -60,10 +52,9 @@ def test_nothing_yet_on_either_side(team):
     assert team.files(0) == {"a": COUNT.format(1)}
 
 
-def test_overviews_changed_in_different_places_are_merged(team):
+def test_overviews_changed_in_different_places_are_merged(teams):
     """By block, three ways; one side's change alone is taken as it is."""
-    team.write(0, "a", "x", "One.\n\nTwo.\n\nThree.")
-    both(team)
+    team = teams(("a", "x", "One.\n\nTwo.\n\nThree."))
     team.write(0, "a", "Ann", "One!\n\nTwo.\n\nThree.")
     team.write(1, "a", "Bob", "One.\n\nTwo.\n\nThree?\n\nFour.")
     both(team)
@@ -75,21 +66,19 @@ def test_overviews_changed_in_different_places_are_merged(team):
     assert team.notes[0].read_section("a").overview == "Odd  \n\n\n\nspacing."
 
 
-def clash(team: Team) -> None:
-    """Both change one place of one overview; Bob is first."""
-    team.write(0, "a", "x", "It is red.\n\nIt is round.")
-    both(team)
-    team.write(1, "a", "Bob", "It is blue.\n\nIt is round.")
-    team.write(0, "a", "Ann", "It is green.\n\nIt is round.")
-    team.write(0, "b", "Other", "Of its own.")
-    team.sync(1)
-    assert team.sync(0).conflicts == ("a",)
+@pytest.fixture
+def clashed(tmp_path):
+    """Ann has an overview of `a` to settle with Bob's."""
+    made = Team(tmp_path, after=clashing)
+    yield made
+    made.close()
 
 
-def test_a_conflict_of_overviews_holds_up_nothing_else(team):
+def test_a_conflict_of_overviews_holds_up_nothing_else(clashed):
     """Theirs stands, ours is listed with both texts, entries and other sections are synced."""
-    clash(team)
+    team = clashed
     both(team)
+    team.sync(0)
     (waits,) = Clashes(team.notes[0]).list_open()
     assert (waits.section, waits.ours, waits.theirs, waits.base) == (
         "a", "It is green.\n\nIt is round.", "It is blue.\n\nIt is round.",
@@ -116,24 +105,24 @@ def test_a_conflict_of_overviews_holds_up_nothing_else(team):
         (None, "It is blue.\n\nIt is round."),
     ],
 )
-def test_a_conflict_is_settled(team, text, now):
+def test_a_conflict_is_settled(clashed, text, now):
     """By ours, by another text, by theirs; it is no entry, and goes to the others."""
-    clash(team)
+    team = clashed
     clashes = Clashes(team.notes[0])
     assert clashes.settle(clashes.find("a"), text) == ()
     assert clashes.list_open() == []
     with pytest.raises(NotFound):
         clashes.find("a")
-    both(team)
+    both(clashed)
     for which in (0, 1):
         section = team.notes[which].read_section("a")
         assert (section.overview, section.entry_count) == (now, 3)
     assert team.files(1)["a"] == f"{now}\n\n" + COUNT.format(3)
 
 
-def test_a_conflict_is_not_settled_over_others(team):
+def test_a_conflict_is_not_settled_over_others(clashed):
     """Who wrote meanwhile is not overwritten; marks that are left are refused; moves are followed."""
-    clash(team)
+    team = clashed
     clashes = Clashes(team.notes[0])
     stale = clashes.find("a")
     with pytest.raises(Invalid, match="marks"):
@@ -148,9 +137,9 @@ def test_a_conflict_is_not_settled_over_others(team):
     assert team.notes[0].read_section("colour").overview == "It is grey."
 
 
-def test_a_conflict_outlives_its_branchs_name(team):
+def test_a_conflict_outlives_its_branchs_name(clashed):
     """It is listed under the new one, and on no other branch; what was written all the same is over."""
-    clash(team)
+    team = clashed
     clashes = Clashes(team.notes[0])
     team.git(0, "branch", "-m", "renamed")
     (waits,) = clashes.list_open()
@@ -165,11 +154,9 @@ def test_a_conflict_outlives_its_branchs_name(team):
     assert clashes.list_open() == []
 
 
-def test_moves_are_followed_from_either_side(team):
+def test_moves_are_followed_from_either_side(teams):
     """What others wrote under the old name is under the new one; two new names: theirs holds."""
-    team.write(0, "old", "x", "Known.")
-    team.write(0, "both", "y", "Of both.")
-    both(team)
+    team = teams(("old", "x", "Known."), ("both", "y", "Of both."))
     team.notes[0].move("old", "new")
     ann = team.write(0, "new", "Ann", "Known well.")
     bob = team.write(1, "old", "Bob")
@@ -195,10 +182,9 @@ def test_moves_are_followed_from_either_side(team):
     assert team.files(0)["newer"].endswith(COUNT.format(4))
 
 
-def test_two_sections_that_got_one_name_are_one(team):
+def test_two_sections_that_got_one_name_are_one(teams):
     """One was moved, one begun there: all entries are under it, and both overviews are kept."""
-    team.write(0, "a", "x", "Of a.")
-    both(team)
+    team = teams(("a", "x", "Of a."))
     team.notes[0].move("a", "b")
     team.write(0, "b", "Ann")
     team.write(1, "b", "Bob", "Another b.")
@@ -212,10 +198,9 @@ def test_two_sections_that_got_one_name_are_one(team):
     assert [x[1] for x in team.entries(1)] == ["x", "Ann", "Bob"]
 
 
-def test_commits_by_hand_are_entries_once(team):
+def test_commits_by_hand_are_entries_once(teams):
     """With one id in each of their sections, by whatever way they came."""
-    team.write(0, "a", "x")
-    both(team)
+    team = teams(("a", "x"))
     first = team.hand(0, "Tidy up\n\nBoth of them.", a="Mine.\n", d__b="New.\n", **{"x.y": "z"})
     id_ = team.notes[0].find_line(parse_address(f"a#{first}")).id
     team.git(0, "push", "-q", str(team.folder / "Bob"), "main:refs/heads/anns")
@@ -247,10 +232,9 @@ def test_a_hand_commit_that_was_rebased_is_told_once(team):
     assert [x for x in team.entries(1) if x[0] == "b"] == [("b", "By hand")]
 
 
-def test_counts_that_people_left_wrong_are_put_right(team):
+def test_counts_that_people_left_wrong_are_put_right(teams):
     """By a merge with plain git, by an editor; where nothing else is new as well."""
-    team.write(0, "a", "x")
-    both(team)
+    team = teams(("a", "x"))
     team.write(0, "a", "Ann")
     team.write(1, "a", "Bob")
     team.sync(1)
@@ -265,10 +249,9 @@ def test_counts_that_people_left_wrong_are_put_right(team):
     assert team.notes[0].ledger.count("a") == 4
 
 
-def test_what_a_rebase_by_hand_lost_is_told(team):
+def test_what_a_rebase_by_hand_lost_is_told(teams):
     """An entry is taken for nothing new whose count is there already; it is told how to get it."""
-    team.write(0, "a", "x")
-    both(team)
+    team = teams(("a", "x"))
     id_ = team.write(0, "a", "Ann")
     team.write(1, "a", "Bob")
     team.sync(1)
@@ -285,13 +268,11 @@ def test_what_a_rebase_by_hand_lost_is_told(team):
     assert team.notes[1].ledger.by_id(id_)
 
 
-def test_removed_and_written_to(team):
+def test_removed_and_written_to(teams):
     """What one removed stays removed; what another went on with stays."""
-    for name in ("a", "b", "c"):
-        team.write(0, name, "x", f"Of {name}.")
-    for number in range(30):
-        team.write(0, "long", str(number))
-    both(team)
+    team = teams(
+        *((name, "x", f"Of {name}.") for name in "abc"), *(("long", str(n)) for n in range(12))
+    )
     team.hand(0, "Away with a", a=None)
     team.hand(0, "Away with b", b=None)
     team.write(1, "b", "Still here")
@@ -335,10 +316,9 @@ def test_files_that_are_no_sections(team):
         assert (place[which] / "new.bin").read_bytes() == b"\xff\0"
 
 
-def test_a_file_on_one_side_and_a_folder_on_the_other(team):
+def test_a_file_on_one_side_and_a_folder_on_the_other(teams):
     """Is refused, with its name."""
-    team.write(0, "a", "x")
-    both(team)
+    team = teams(("a", "x"))
     (team.place(0) / "thing").write_text("file")
     (team.place(1) / "thing").mkdir()
     (team.place(1) / "thing" / "x").write_text("folder")
@@ -352,11 +332,9 @@ def test_a_file_on_one_side_and_a_folder_on_the_other(team):
     assert team.states(0) == before
 
 
-def test_what_lies_uncommitted_in_the_folder(team):
+def test_what_lies_uncommitted_in_the_folder(teams):
     """Is refused where the sync would change it, edited, staged or new; else it stays."""
-    team.write(0, "a", "x", "Known.")
-    team.write(0, "b", "x")
-    both(team)
+    team = teams(("a", "x", "Known."), ("b", "x"))
     team.write(1, "a", "y")
     team.write(1, "c", "z")
     team.sync(1)
@@ -379,10 +357,9 @@ def test_what_lies_uncommitted_in_the_folder(team):
     assert team.git(0, "status", "--porcelain") == " M b.md\n"
 
 
-def test_windows_line_ends(team):
+def test_windows_line_ends(teams):
     """A folder that git checked out with CRLF is no edit, and stays so."""
-    team.write(0, "a", "x", "One.\n\nTwo.")
-    both(team)
+    team = teams(("a", "x", "One.\n\nTwo."))
     path = team.place(0) / "a.md"
     team.git(0, "config", "core.autocrlf", "true")
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
@@ -399,11 +376,9 @@ def force(team: Team, *words: str) -> None:
     team.git(1, "push", "-q", "--force", "origin", "main")
 
 
-def test_a_rewritten_remote_is_refused_until_it_is_accepted(team):
+def test_a_rewritten_remote_is_refused_until_it_is_accepted(teams):
     """Then what it lost is gone here, and what was written here since is kept."""
-    for text in ("one", "two", "three"):
-        team.write(0, "a", text)
-    both(team)
+    team = teams(*(("a", text) for text in ("one", "two", "three")))
     force(team, "reset", "-q", "--hard", "HEAD~1")
     team.write(0, "b", "mine")
     before = team.states(0)
@@ -418,11 +393,9 @@ def test_a_rewritten_remote_is_refused_until_it_is_accepted(team):
     assert team.files(1) == {"a": COUNT.format(2), "b": COUNT.format(1)}
 
 
-def test_a_remote_that_was_rebased_lost_nothing(team):
+def test_a_remote_that_was_rebased_lost_nothing(teams):
     """It is refused all the same; accepted, every entry is there once."""
-    team.write(0, "a", "one", "Known.")
-    team.write(0, "a", "two")
-    both(team)
+    team = teams(("a", "one", "Known."), ("a", "two"))
     force(team, "commit", "--amend", "-q", "-m", team.git(1, "log", "-1", "--format=%B") + "\n")
     force(team, "rebase", "-q", "--force-rebase", "HEAD~1")
     team.write(0, "a", "three", "Known well.")
@@ -433,10 +406,9 @@ def test_a_remote_that_was_rebased_lost_nothing(team):
     assert team.files(0) == {"a": "Known well.\n\n" + COUNT.format(3)}
 
 
-def test_a_remote_that_moved_house_is_no_rewritten_one(team):
+def test_a_remote_that_moved_house_is_no_rewritten_one(teams):
     """At another address it may hold less; nothing is lost by that."""
-    team.write(0, "a", "one")
-    both(team)
+    team = teams(("a", "one"))
     team.write(0, "a", "two")
     team.git(None, "clone", "-q", "--bare", str(team.bare), "other.git", at=team.folder)
     team.sync(0)
@@ -445,12 +417,9 @@ def test_a_remote_that_moved_house_is_no_rewritten_one(team):
     assert team.entries(0) == [("a", "one"), ("a", "two")]
 
 
-def test_sections_that_would_go_out_of_sight(team):
+def test_sections_that_would_go_out_of_sight(teams):
     """More than a tenth of the entries is refused until it is accepted; a tenth is not."""
-    for number in range(9):
-        team.write(0, "a", str(number))
-    team.write(0, "b", "x")
-    both(team)
+    team = teams(*(("a", str(number)) for number in range(9)), ("b", "x"))
     team.hand(1, "Away with b", b=None)
     team.sync(1)
     assert team.sync(0).dropped == 0
@@ -546,11 +515,9 @@ def test_a_remote_with_its_branch_checked_out(team):
     assert team.entries(0) == [("a", "x")]
 
 
-def test_a_shallow_clone_is_told_how_to_become_whole(team, tmp_path):
+def test_a_shallow_clone_is_told_how_to_become_whole(teams, tmp_path):
     """Its history is cut off: nobody can tell what is missing."""
-    for text in "xyz":
-        team.write(0, "a", text)
-    team.sync(0)
+    team = teams(*(("a", text) for text in "xyz"))
     team.git(None, "clone", "-q", "--depth", "1", f"file://{team.bare}", "shallow", at=tmp_path)
     with_shallow = team.open(1, tmp_path / "shallow")
     team.notes[1].close()
@@ -582,11 +549,10 @@ def test_nothing_is_synced_in_the_middle_of_something(team, words, match):
         team.sync(0)
 
 
-def test_a_stale_lock_of_the_index(team, monkeypatch):
+def test_a_stale_lock_of_the_index(teams, monkeypatch):
     """It is named, and nothing is synced: the index would be left behind for a commit to revert."""
     monkeypatch.setattr(git_index, "WAIT_S", 0.0)
-    team.write(0, "a", "x")
-    both(team)
+    team = teams(("a", "x"))
     team.write(1, "a", "y")
     team.sync(1)
     lock = team.place(0) / ".git" / "index.lock"
@@ -660,7 +626,7 @@ def test_it_needs_no_identity(team):
     team.write(1, "a", "x")
     team.sync(1)
     team.notes[0].close()
-    team.notes[0]._author = None
+    team.notes[0] = team.open(0, author=None)
     team.write(0, "b", "y")
     team.sync(0)
     assert "Journal Server" in team.git(0, "log", "-1", "--format=%cn")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import random
+import subprocess
 
 import pytest
-from tests.journals.notebook.team import Team
+from tests.journals.notebook.team import Team, both, having
 from tests.tools.recall_world import ask
 
 from commonplace.core.errors import Conflict
@@ -161,17 +162,33 @@ def test_many_are_counted_and_the_newest_named(world, app):
 def test_behind_many_entries_an_overview_is_still_known_as_old(world, app):
     """However many wrote to its section since."""
     old = entry(world, app, "The port is 8000.", overview=OVERVIEW)
-    for number in range(150):
-        app.notebook.service().writing().write(SECTION, f"Leaf {number} fell.")
+    notebook = app.notebook.journal
+    stream = "".join(
+        f"commit {notebook.repo.head().branch}\n"
+        f"committer Ann <ann@example.org> {int(world.clock().timestamp()) + number} +0000\n"
+        f"data <<.\nLeaf {number} fell.\n.\n{f'from {notebook.repo.head().commit}' * (not number)}\n"
+        f"M 100644 inline {SECTION}.md\ndata <<.\n{OVERVIEW}\n\n<!-- entry count: {number + 2} -->\n.\n"
+        for number in range(150)
+    )
+    git = ["git", "-C", str(notebook.folder)]
+    subprocess.run([*git, "fast-import", "--quiet"], input=stream, text=True, check=True)
+    subprocess.run([*git, "reset", "-q", "--hard"], check=True)
+    assert read(app).facts["entry_count"] == 151
     new = entry(world, app, "The port is 9000.", supersedes=old)
     assert line(old, new) in read(app).text
 
 
 @pytest.fixture
-def team(tmp_path):
-    made = Team(tmp_path)
-    yield made
-    made.close()
+def teams(tmp_path):
+    made = []
+
+    def make(*entries):
+        made.append(Team(tmp_path, after=having(*entries)))
+        return made[-1]
+
+    yield make
+    for team in made:
+        team.close()
 
 
 def replaced_in(team, which):
@@ -180,17 +197,15 @@ def replaced_in(team, which):
     return [(each.former.ref[-36:], each.successor.ref[-36:]) for each in found]
 
 
-def test_an_overview_from_a_clone_that_had_not_synced_did_not_know(team):
+def test_an_overview_from_a_clone_that_had_not_synced_did_not_know(teams):
     """Though it was written later than the entry that took a place elsewhere."""
-    old = team.write(0, "a", "The port is 8000.", "Port 8000.")
-    team.sync(0)
-    team.sync(1)
+    team = teams(("a", "The port is 8000.", "Port 8000."))
+    (old,) = team.ids
     team.tick()
     new = team.notes[1].supersede(f"a#{old}", "The port is 9000.").entry.id
     version = team.notes[0].read_section("a").version
     team.write(0, "a", "It is written in Rust.", "Port 8000, in Rust.", base_version=version)
-    for which in (0, 1, 0):
-        team.sync(which)
+    both(team)
     assert replaced_in(team, 0) == replaced_in(team, 1) == [(old, new)]
     version = team.notes[1].read_section("a").version
     team.write(1, "a", "Put right.", "Port 9000, in Rust.", base_version=version)
@@ -206,17 +221,16 @@ def known_in(team, which):
 
 
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 10))]
+    ("seed", "steps"),
+    [(0, 12), *(pytest.param(seed, 22, marks=pytest.mark.long) for seed in range(10))],
 )
-def test_what_is_named_is_what_the_writer_did_not_have(team, seed):
+def test_what_is_named_is_what_the_writer_did_not_have(teams, seed, steps):
     """Two clones write, replace and sync at random; what each writer had is kept by hand."""
     chance = random.Random(seed)
     formers = {}
-    team.write(0, "a", "The first.", "Overview 0.")
+    team = teams(("a", "The first.", "Overview 0."))
     had = {"Overview 0.": known_in(team, 0)}
-    team.sync(0)
-    team.sync(1)
-    for step in range(1, 23):
+    for step in range(1, steps + 1):
         which = chance.randrange(2)
         notes = team.notes[which]
         act = chance.choice(["entry", "overview", "supersede", "supersede", "sync"])
