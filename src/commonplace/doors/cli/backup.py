@@ -94,12 +94,13 @@ def restore(file: Path, as_json: bool) -> None:
             places = backup_places(app)
         finally:
             app.close()
+    places = tuple(each for each in places if each.root != "settings")
+    settings_file = BackupPlace(root="settings", path=own)
     if own.exists():
-        places = tuple(each for each in places if each.root != "settings")
+        made = restore_backup(file, places, kept=[settings_file])
     else:
-        rest = (each for each in places if each.root != "settings")
-        places = (*rest, BackupPlace(root="settings", path=own))
-    made = restore_backup(file, places)
+        places = (*places, settings_file)
+        made = restore_backup(file, places)
     names = [each.name for each in made.files] + [git.name for git in made.repositories]
     held_roots = {name.partition("/")[0] for name in names}
     places = tuple(each for each in places if each.root in held_roots)

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 _STAGE = ".commonplace-restore-"
 
 
-def restore_backup(source: Path, places: Sequence[BackupPlace]) -> Manifest:
+def restore_backup(
+    source: Path, places: Sequence[BackupPlace], *, kept: Sequence[BackupPlace] = ()
+) -> Manifest:
     """Give a backup back into places where nothing is yet.
 
     Killed at any moment, it leaves places that are whole or empty; asked again, it takes those that
@@ -42,6 +44,7 @@ def restore_backup(source: Path, places: Sequence[BackupPlace]) -> Manifest:
     Args:
         source: The file.
         places: Where each part goes; our folder last is what makes a restored home visible.
+        kept: What stays as it is; only what a killed restore left beside it is removed.
 
     Raises:
         Conflict: Something else lies in a place.
@@ -50,7 +53,7 @@ def restore_backup(source: Path, places: Sequence[BackupPlace]) -> Manifest:
     """
     with open_backup(source) as backup:
         backup.check()
-        for place in places:
+        for place in (*places, *kept):
             # Beside those as well that were done when the process was killed.
             remove_old_stages(place.path.parent, _STAGE)
         wanted = {each.name.partition("/")[0] for each in backup.manifest.files}
