@@ -15,7 +15,6 @@ from commonplace.doors.cli import calls
 from commonplace.inference.encoder.profiles import MINILM, cache_folder
 from commonplace.testing_language import FakeLLM
 
-
 pytestmark = pytest.mark.usefixtures("known_weights")  # without them nothing is ever wholly right
 
 

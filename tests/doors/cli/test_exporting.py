@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from jsonschema import validate
+from tests.doors.homes import filled
 from tests.journals.transcripts.originals import claude_line, write_lines
 
 from commonplace.doors.cli import main
@@ -39,9 +40,21 @@ def ok(*words):
     return ran.stdout
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Where the home that each test begins with is kept."""
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture
-def written(tmp_path):
+def written(tmp_path, kept):
     """A memory with something in each journal that is exported."""
+    filled(kept, tmp_path, lambda: write_all(tmp_path))
+    return tmp_path
+
+
+def write_all(world):
+    """Write something into each journal that is exported."""
     ok("log", "the first deploy", "-t", "ops")
     ok("private", "write", "Exports are copies.\n\n## A heading\n\nüñí 🌊")
     ok("timeline", "add", "Read about tides.", "--metadata", '{"mood": "calm", "n": 1e3}')
@@ -50,13 +63,12 @@ def written(tmp_path):
     ok("memory", "save", "preference", "--language", "de", "--flags", '{"tone": "dry"}')
     ok("notebook", "write", "api/errors", "They come in twos.", "--overview", "# Errors\n\nTwo. ü")
     ok("notebook", "write", "api/errors", "They come in threes.")
-    session = tmp_path / "home" / ".claude" / "projects" / "-p" / "s1.jsonl"
+    session = world / "home" / ".claude" / "projects" / "-p" / "s1.jsonl"
     answer = claude_line("The harbour is quiet.", role="assistant", second=2)
     write_lines(session, claude_line("How is the harbour?", second=1), answer)
     ok("import", "claude-code")
     ref = json.loads(ok("list", "--json", "-j", "chronicle"))["items"][0]["ref"]
     ok("edit", ref, "the first deploy, at last")
-    return tmp_path
 
 
 def empty_home(world):
