@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
-import time
 
-from tests.patience import PATIENCE_S
+import pytest
+from tests.patience import PATIENCE_S, until
 
 from commonplace.core.values import Put
 from commonplace.testing import a_doc
@@ -45,27 +45,33 @@ def _start(script, *args):
     )
 
 
-def test_eight_processes_lose_and_double_nothing(opened, tmp_path, law):
-    """800 puts of eight processes on a new file, vectors included, while another searches."""
-    writers = [_start(WRITING, tmp_path / "users", name, 100) for name in range(8)]
+@pytest.mark.parametrize(
+    ("processes", "puts"), [(3, 50), pytest.param(8, 100, marks=pytest.mark.long)]
+)
+def test_processes_at_once_lose_and_double_nothing(opened, tmp_path, law, processes, puts):
+    """Many puts of each on a new file, vectors included, while another searches."""
+    writers = [_start(WRITING, tmp_path / "users", name, puts) for name in range(processes)]
     mine = opened().of_owner("me")
-    while any(writer.poll() is None for writer in writers):
+
+    def are_done():
         law.find(mine, "harbour")
-        time.sleep(0.01)
+        return all(writer.poll() is not None for writer in writers)
+
+    until(are_done, "the writers to end")
     for writer in writers:
         writer.communicate()
-    assert [writer.returncode for writer in writers] == [0] * 8
+    assert [writer.returncode for writer in writers] == [0] * processes
     stamps = mine.since("").stamps("n:")
-    assert set(stamps) == {f"n:{name}:{i}" for name in range(8) for i in range(100)}
+    assert set(stamps) == {f"n:{name}:{i}" for name in range(processes) for i in range(puts)}
     counts = mine.counts(law.encoder.identity)
-    assert (counts.docs, counts.pending) == (800, 0)
-    assert len(law.find(mine, "harbour", limit=1000)) == 800
+    assert (counts.docs, counts.pending) == (processes * puts, 0)
+    assert len(law.find(mine, "harbour", limit=1000)) == processes * puts
     assert mine.problems() == []
 
 
 def test_a_killed_process_leaves_whole_batches(opened, tmp_path, law):
     """Killed in the middle of writing: all of a batch and its mark, or nothing of it."""
-    for _ in range(3):
+    for _ in range(2):
         writer = _start(BATCHING, tmp_path / "users")
         for _ in range(5):
             said = int(writer.stdout.readline())

@@ -22,6 +22,7 @@ from commonplace.journals.chronicle.source import ChronicleSource
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 make, rows = GOLDEN["make"], GOLDEN["rows"]
 NOW = datetime(2026, 11, 21, 23, 19, 45, tzinfo=UTC)
+GENERATIONS = ["new", "D1", "D2"]
 
 
 _OPENED: list[Chronicle] = []
@@ -68,15 +69,18 @@ for number in range(int(sys.argv[3])):
 """
 
 
-@pytest.mark.parametrize("generation", ["new", "D1", "D2"])
-def test_two_processes_lose_no_entry(generation, path):
-    """200 each, while a third lists; also where both begin with the layout itself."""
+@pytest.mark.parametrize(
+    ("generation", "count"),
+    [("new", 40), ("D1", 40), *(pytest.param(x, 200, marks=pytest.mark.long) for x in GENERATIONS)],
+)
+def test_two_processes_lose_no_entry(generation, count, path):
+    """While a third lists; also where both begin with the layout itself."""
     held = 0
     if generation != "new":
         held = len(opened(make(generation, path)).list_events().events)
     both = [
         subprocess.Popen(
-            [sys.executable, "-c", _ADD, str(path), name, "200"], stdout=subprocess.DEVNULL
+            [sys.executable, "-c", _ADD, str(path), name, str(count)], stdout=subprocess.DEVNULL
         )
         for name in "ab"
     ]
@@ -85,8 +89,8 @@ def test_two_processes_lose_no_entry(generation, path):
         reader.list_events()
     assert [x.returncode for x in both] == [0, 0]
     listed = [x.message for x in reader.list_events(limit=1000).events]
-    assert len(listed) == held + 400
-    assert {f"{name} {n}" for name in "ab" for n in range(200)} <= set(listed)
+    assert len(listed) == held + 2 * count
+    assert {f"{name} {n}" for name in "ab" for n in range(count)} <= set(listed)
     GOLDEN["check_words"](path)
 
 
@@ -144,7 +148,7 @@ chronicle = Chronicle(
 )
 entries = [
     {"id": f"{n:08}-0000-4000-8000-000000000000", "timestamp": "2026-01-01T00:00:00Z",
-     "message": f"m{n}"} for n in range(1200)
+     "message": f"m{n}"} for n in range(600)
 ]
 events = parse_export(json.dumps({"entries": entries}))
 chronicle.import_events(events, progress=lambda *_: print("some", flush=True))
@@ -164,14 +168,14 @@ def test_a_killed_import_goes_on_and_is_taken_back_whole(form, tmp_path):
     first.wait()
     settings = {"imported": tmp_path / "imported", "patience_s": 30.0}
     chronicle = opened_at(ChroniclePlace(path=place, form=form), **settings)
-    assert 500 <= len(chronicle.list_events(limit=2000).events) <= 1200
+    assert 500 <= len(chronicle.list_events(limit=2000).events) <= 600
     assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
-    assert len(chronicle.list_events(limit=2000).events) == 1200
+    assert len(chronicle.list_events(limit=2000).events) == 600
     assert chronicle.problems() == []
     undone = chronicle.undo()
     # One may have been written and not yet remembered when the first was killed.
-    assert len(undone.events) >= (700 if form == "database" else 1199)
-    assert len(chronicle.list_events(limit=2000).events) == 1200 - len(undone.events)
+    assert len(undone.events) >= (100 if form == "database" else 599)
+    assert len(chronicle.list_events(limit=2000).events) == 600 - len(undone.events)
 
 
 def test_a_locked_database_is_read_and_named(path):

@@ -396,7 +396,7 @@ def test_an_empty_or_huge_edit_is_refused(world):
     with pytest.raises(Invalid, match="empty"):
         journal.edit(ref, " \n")
     with pytest.raises(Invalid, match="MB"):
-        journal.edit(ref, "x" * ((10 << 20) + 1))
+        journal.edit(ref, "é" * ((5 << 20) + 1))
     assert journal.read_entry(ref).text == "old"
 
 

@@ -8,13 +8,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Page
@@ -378,10 +377,20 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from tests.journals.timeline.test_rewording import World
 from types import SimpleNamespace
-from commonplace.journals.timeline.rewording import Rewording
-Rewording._commit = lambda *_: os.kill(os.getpid(), 9)
 world = World(Path(sys.argv[1]), SimpleNamespace(url=sys.argv[2]))
-world.rewording().run()
+
+class Dying:
+    def __init__(self, client):
+        self.client = client
+
+    def __getattr__(self, name):
+        return getattr(self.client, name)
+
+    def complete(self, question):
+        self.client.complete(question)
+        os.kill(os.getpid(), 9)
+
+world.rewording(small=Dying(world.client("small"))).run()
 """
 
 
@@ -394,9 +403,7 @@ def test_killed_before_the_commit(world, answer):
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
     command = [sys.executable, "-c", KILLED, str(world.folder), world.fake.url, root]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + PATIENCE_S
-        while not world.fake.asked and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: world.fake.asked or process.poll() is not None, "the model to be asked")
         if answer is not say:
             process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL, process.stderr.read()
