@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -9,13 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.doors.terminal import facts, on_terminal, run
+from tests.doors.terminal import facts, run
+from tests.journals.notebook.team import Team, clashing, diverged, having
 
 from commonplace.journals.notebook.format import version_of
-
-needs_terminal = pytest.mark.skipif(
-    os.name == "nt", reason="a terminal is made with pty, which Windows has not"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -36,13 +34,27 @@ def write(*words, **more):
 
 
 def editor(tmp_path, body):
-    """An editor that does this with the text it is given; what to put into $EDITOR."""
+    """An editor that does this with the text it is given; as an environment."""
     script = tmp_path / "editor.py"
     script.write_text(
         "import sys\nfrom pathlib import Path\n"
         f"file = Path(sys.argv[1])\ntext = file.read_text()\n{body}\nfile.write_text(text)\n"
     )
-    return f"{sys.executable} {script}"
+    return {"EDITOR": f"{sys.executable} -I -S {script}", "VISUAL": ""}
+
+
+class Terminal(io.BytesIO):
+    """The stdin of somebody who sits before a terminal and types nothing."""
+
+    def isatty(self):
+        """It is one."""
+        return True
+
+
+def on_terminal(*words, env):
+    """Call a command before a terminal, in this process; its code and its stderr."""
+    done = run(*words, input=Terminal(), env=env)
+    return done.exit_code, done.stderr
 
 
 def test_the_first_entry_makes_the_notebook(book):
@@ -92,11 +104,11 @@ def test_exit_codes():
     assert facts("notebook", "read", "a")["entry_count"] == 1
 
 
-@pytest.mark.parametrize("words", [[], ["-"]])
-def test_an_entry_from_stdin(words):
+def test_an_entry_from_stdin():
     """In a pipe, or by a dash."""
-    name = write("a", *words, input="piped\n")
-    assert facts("notebook", "read", name)["text"] == "piped\n"
+    for words in ([], ["-"]):
+        name = write("a", *words, input="piped\n")
+        assert facts("notebook", "read", name)["text"] == "piped\n"
 
 
 def test_the_same_key_is_one_entry():
@@ -158,58 +170,48 @@ def test_init_tells_of_the_notebook_that_it_leaves(tmp_path, book):
     assert left not in facts("notebook", "init", tmp_path / "new")["notes"]
 
 
-@needs_terminal
 def test_an_editor_opens_with_the_overview(tmp_path):
     """What stands above the line is the overview, what stands below it the entry."""
     write("a", "x", "--overview", "High at noon.")
     change = "text = text.replace('noon', 'ten') + 'Measured it.\\n'"
-    code, out, _ = on_terminal(
-        "notebook", "write", "a", env={"EDITOR": editor(tmp_path, change), "VISUAL": ""}
-    )
-    assert (code, out[:15]) == (0, "Entry written: ")
+    done = run("notebook", "write", "a", input=Terminal(), env=editor(tmp_path, change))
+    assert (done.exit_code, done.stdout[:15]) == (0, "Entry written: ")
     read = facts("notebook", "read", "a")
     assert (read["overview"], read["entry_count"]) == ("High at ten.", 2)
     assert read["last_entry"]["summary"] == "Measured it."
 
 
-@needs_terminal
-@pytest.mark.parametrize(
-    ("body", "code", "overview", "summary"),
-    [
-        ("text += 'An entry alone.'", 0, "High.", "An entry alone."),
-        ("text = 'Low.'", 0, "Low.", "Edit the overview."),
+def test_what_an_editor_leaves(tmp_path):
+    """An entry alone, an overview alone, or nothing; an overview is not emptied unseen."""
+    write("a", "x", "--overview", "High.")
+    for body, code, overview, summary in (
         ("text += '\\n'", 2, "High.", "x"),
         ("text = '\\n'", 2, "High.", "x"),
         ("text = text.replace('High.', '') + 'Why.'", 2, "High.", "x"),
-    ],
-)
-def test_what_an_editor_leaves(tmp_path, body, code, overview, summary):
-    """An entry alone, an overview alone, or nothing; an overview is not emptied unseen."""
-    write("a", "x", "--overview", "High.")
-    env = {"EDITOR": editor(tmp_path, body), "VISUAL": ""}
-    assert on_terminal("notebook", "write", "a", env=env)[0] == code
-    read = facts("notebook", "read", "a")
-    assert (read["overview"], read["last_entry"]["summary"]) == (overview, summary)
+        ("text += 'An entry alone.'", 0, "High.", "An entry alone."),
+        ("text = 'Low.'", 0, "Low.", "Edit the overview."),
+    ):
+        assert on_terminal("notebook", "write", "a", env=editor(tmp_path, body))[0] == code, body
+        read = facts("notebook", "read", "a")
+        assert (read["overview"], read["last_entry"]["summary"]) == (overview, summary), body
 
 
 def draft(shown):
     """What was kept of an editor's text, where the terminal says that it is."""
-    path = shown.partition("What you wrote is kept in ")[2].splitlines()[0].rstrip()
+    path = shown.partition("What you wrote is kept in ")[2].splitlines()[0]
     return Path(path.removesuffix(".")).read_text()
 
 
-@needs_terminal
-def test_what_was_written_in_an_editor_survives_a_conflict(tmp_path):
+def test_what_was_written_in_an_editor_survives_a_conflict(tmp_path, book):
     """Somebody changes the overview meanwhile: the entry is kept in a file with the rest."""
     write("a", "x", "--overview", "High.")
-    meanwhile = [sys.executable, "-m", "commonplace", "notebook", "write", "a", "y"]
-    meanwhile += ["--overview", "Low.", "--base-version", version_of("High.")]
+    meanwhile = ["git", "-c", "user.name=Ann", "-c", "user.email=a@x.org", "-C", str(book)]
     body = (
-        f"import subprocess; subprocess.run({meanwhile!r}, check=True, capture_output=True)\n"
+        f"Path({str(book / 'a.md')!r}).write_text('Low.\\n')\n"
+        f"import subprocess; subprocess.run({[*meanwhile, 'commit', '-qam', 'y']!r}, check=True)\n"
         "text = text.replace('High.', 'Higher.') + 'An hour of work.'"
     )
-    env = {"EDITOR": editor(tmp_path, body), "VISUAL": ""}
-    code, _, shown = on_terminal("notebook", "write", "a", env=env)
+    code, shown = on_terminal("notebook", "write", "a", env=editor(tmp_path, body))
     assert code == 4
     assert draft(shown).startswith("Higher.\n")
     assert draft(shown).endswith("\nAn hour of work.")
@@ -234,49 +236,33 @@ def test_what_is_not_there_can_be_looked_for_from_a_terminal():
 
 
 @pytest.fixture
-def shared(tmp_path, monkeypatch):
-    """Two notebooks with one bare remote; a function that makes one of them this user's."""
-    bare = tmp_path / "meeting.git"
-    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(bare)], check=True)
+def become(tmp_path, monkeypatch):
+    """Makes the notebook of Ann, or of Bob, this user's; gives the team after a beginning."""
+    teams = []
 
-    def become(name):
-        monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(tmp_path / name))
-        monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / f"{name}-own"))
+    def become(which, after=None):
+        if after:
+            teams.append(Team(tmp_path, after=after))
+        monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(teams[0].place(which)))
+        monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / f"own-{which}"))
 
-    for name in ("ann", "bob"):
-        become(name)
-        assert run("notebook", "init").exit_code == 0
-        add = ["git", "-C", str(tmp_path / name), "remote", "add", "origin", str(bare)]
-        subprocess.run(add, check=True)
-    return become
+    yield become
+    for team in teams:
+        team.close()
 
 
-def clash(shared):
-    """Both change one overview; whoever is asked for it last syncs last, and meets the other's."""
-    shared("ann")
-    write("a", "x", "--overview", "It is red.")
-    assert run("notebook", "sync").exit_code == 0
-    shared("bob")
-    assert facts("notebook", "sync")["received"] == 1
-    version = version_of("It is red.")
-    write("a", "Bob", "--overview", "It is blue.", "--base-version", version)
-    assert run("notebook", "sync").exit_code == 0
-    shared("ann")
-    write("a", "Ann", "--overview", "It is green.", "--base-version", version)
-
-
-def test_two_notebooks_are_synced(shared):
+def test_two_notebooks_are_synced(become):
     """What came is found at once; overviews that clash wait, and are settled."""
-    clash(shared)
+    become(0, diverged)
     done = run("notebook", "sync")
     assert done.exit_code == 0
-    assert "1 entry received, 1 entry sent." in done.stdout
+    assert "1 entry received, 2 entries sent." in done.stdout
     assert "Both sides changed the overview of a: theirs stands, yours waits." in done.stdout
     assert facts("notebook", "search", "Bob")["items"][0]["summary"] == "Bob"
     read = facts("notebook", "read", "a")
-    assert (read["overview"], len(read["notes"])) == ("It is blue.", 1)
+    assert (read["overview"], len(read["notes"])) == (BLUE, 1)
     (waiting,) = facts("notebook", "conflicts")["items"]
-    assert (waiting["ours"], waiting["theirs"]) == ("It is green.", "It is blue.")
+    assert (waiting["ours"], waiting["theirs"]) == (GREEN, BLUE)
     assert "It is green." in run("notebook", "conflicts").stdout
     for words in (["--ours", "--file", "x"], []):
         assert run("notebook", "resolve", "a", *words).exit_code == 2
@@ -285,35 +271,35 @@ def test_two_notebooks_are_synced(shared):
     assert run("notebook", "conflicts").stdout == "No overview waits to be settled.\n"
     assert facts("notebook", "read", "a")["notes"] == []
     assert facts("notebook", "sync")["conflicts"] == []
-    shared("bob")
-    assert facts("notebook", "sync")["received"] == 1
+    become(1)
+    assert facts("notebook", "sync")["received"] == 2
     assert facts("notebook", "read", "a")["overview"] == "It is teal."
 
 
-@pytest.mark.parametrize(("side", "now"), [("--ours", "It is green."), ("--theirs", "It is blue.")])
-def test_one_side_is_taken(shared, side, now):
+GREEN, BLUE = "It is green.\n\nIt is round.", "It is blue.\n\nIt is round."
+
+
+@pytest.mark.parametrize(("side", "now"), [("--ours", GREEN), ("--theirs", BLUE)])
+def test_one_side_is_taken(become, side, now):
     """By its name."""
-    clash(shared)
-    run("notebook", "sync")
+    become(0, clashing)
     assert facts("notebook", "resolve", "a", side)["version"] == version_of(now)
     assert facts("notebook", "read", "a")["overview"] == now
 
 
-@needs_terminal
-def test_a_clash_is_settled_in_an_editor(shared, tmp_path):
+def test_a_clash_is_settled_in_an_editor(become, tmp_path):
     """It opens with both texts between marks, which must not stay."""
-    clash(shared)
-    run("notebook", "sync")
-    leave = {"EDITOR": editor(tmp_path, "text += 'It is half settled.'"), "VISUAL": ""}
-    code, _, shown = on_terminal("notebook", "resolve", "a", env=leave)
+    become(0, clashing)
+    leave = editor(tmp_path, "text += 'It is half settled.'")
+    code, shown = on_terminal("notebook", "resolve", "a", env=leave)
     assert code == 2
     assert draft(shown).endswith("It is half settled.")
-    empty = {"EDITOR": editor(tmp_path, "text = ''"), "VISUAL": ""}
+    empty = editor(tmp_path, "text = ''")
     assert on_terminal("notebook", "resolve", "a", env=empty)[0] == 2
     seen = tmp_path / "seen"
     keep = "text.splitlines()[0] + '\\n\\nIt is teal.\\n'"
     change = f"Path({str(seen)!r}).write_text(text); text = {keep}"
-    settle = {"EDITOR": editor(tmp_path, change), "VISUAL": ""}
+    settle = editor(tmp_path, change)
     assert on_terminal("notebook", "resolve", "a", env=settle)[0] == 0
     first, *_ = seen.read_text().splitlines()
     assert first == "<!-- A was written here, B is there now: settle it, take the marks out. -->"
@@ -322,9 +308,9 @@ def test_a_clash_is_settled_in_an_editor(shared, tmp_path):
     assert facts("notebook", "read", "a")["overview"] == "It is teal."
 
 
-def test_what_a_sync_refuses(shared):
+def test_what_a_sync_refuses(become):
     """No such remote is 3, a conflict 4, what is no remote 2; nobody is asked anything."""
-    shared("ann")
+    become(0, having(("b", "first")))
     assert run("notebook", "sync", "--remote", "nobody").exit_code == 3
     assert run("notebook", "sync", "--remote=--upload-pack=x").exit_code == 2
     write("a", "x")
@@ -349,7 +335,6 @@ def test_a_folder_is_moved():
     assert hit["id"].startswith("r/a#")
 
 
-@needs_terminal
 def test_an_editor_says_what_was_replaced_since_the_overview(tmp_path):
     """In a comment above the line, which is not kept."""
     first = f"notebook:{facts('notebook', 'write', 'a', 'At noon.', '--overview', 'Noon.')['id']}"
@@ -358,10 +343,7 @@ def test_an_editor_says_what_was_replaced_since_the_overview(tmp_path):
     change = (
         f"open({str(seen)!r}, 'w').write(text); text = text.replace('Noon', 'Ten') + 'Put right.'"
     )
-    code, _, _ = on_terminal(
-        "notebook", "write", "a", env={"EDITOR": editor(tmp_path, change), "VISUAL": ""}
-    )
-    assert code == 0
+    assert on_terminal("notebook", "write", "a", env=editor(tmp_path, change))[0] == 0
     assert f"<!-- Since this overview: {first} of " in seen.read_text()
     assert facts("notebook", "read", "a")["overview"] == "Ten."
 

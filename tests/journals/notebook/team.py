@@ -35,7 +35,7 @@ class Team:
     Args:
         folder: Where they lie.
         people: How many.
-        after: What has been already: `clashing`, or what `having` gives. `ids` is what it returned.
+        after: What has been already: `diverged`, `clashing`, or what `having` gives. `ids` is what it returned.
     """
 
     def __init__(
@@ -198,14 +198,20 @@ Entry = tuple[str, ...]
 """A section, a text, and its overview if it has one."""
 
 
-def clashing(team: Team) -> list[str]:
-    """Both changed one place of the overview of `a`; Ann, who synced last, has it to settle."""
+def diverged(team: Team) -> list[str]:
+    """Both changed one place of the overview of `a`: Bob synced, Ann has not yet."""
     team.write(0, "a", "x", "It is red.\n\nIt is round.")
     both(team)
     team.write(1, "a", "Bob", "It is blue.\n\nIt is round.")
     team.write(0, "a", "Ann", "It is green.\n\nIt is round.")
     team.write(0, "b", "Other", "Of its own.")
     team.sync(1)
+    return []
+
+
+def clashing(team: Team) -> list[str]:
+    """So have they, and Ann synced too: she has her overview to settle with Bob's."""
+    diverged(team)
     assert team.sync(0).conflicts == ("a",)
     return []
 
