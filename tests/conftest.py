@@ -84,16 +84,22 @@ def _use_memory_disk() -> None:
             os.environ["TMPDIR"] = MEMORY_DISK
 
 
+@pytest.fixture(scope="session")
+def temp_of_run():
+    """The temporary folder of the run, which no test gets itself."""
+    return tempfile.gettempdir()
+
+
 @pytest.fixture(autouse=True)
-def own_world(tmp_path, monkeypatch):
+def own_world(temp_of_run, tmp_path, monkeypatch):
     """Point every home and folder at tmp_path, and stand in a project there."""
     home = tmp_path / "home"
     project = tmp_path / "project"
-    temp = tmp_path / "temp"
+    # Short, since programs make sockets there, whose paths end at 107 bytes.
+    temp = tempfile.mkdtemp(prefix="cp-", dir=temp_of_run)
     home.mkdir()
     project.mkdir()
-    temp.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temp))
+    monkeypatch.setattr(tempfile, "tempdir", temp)
     for name, folder in {
         "TMPDIR": temp,
         "HOME": home,
@@ -107,6 +113,8 @@ def own_world(tmp_path, monkeypatch):
     }.items():
         monkeypatch.setenv(name, str(folder))
     monkeypatch.chdir(project)
+    yield
+    shutil.rmtree(temp, ignore_errors=True)
 
 
 @contextlib.contextmanager
