@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -9,6 +10,7 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 
 from commonplace.index.in_memory import MemoryIndex
+from commonplace.journals.chronicle.imports import parse_export
 from commonplace.journals.chronicle.journal import Author, Chronicle
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
@@ -42,6 +44,7 @@ class ChronicleWorld:
         slot: ReadySlot | None = None,
         now: datetime = NOW,
         hostname: str = "otter",
+        patience_s: float = 0.2,
     ) -> None:
         self.clock = FrozenClock(now)
         self.project = project
@@ -52,7 +55,7 @@ class ChronicleWorld:
             zone=LOS_ANGELES,
             clock=self.clock,
             author=Author(hostname=hostname, username="wren", directory=str(project)),
-            patience_s=0.2,
+            patience_s=patience_s,
             imported=home / "imported",
         )
         slot = slot or ReadySlot(HashingEncoder())
@@ -90,6 +93,15 @@ class ChronicleWorld:
             if instant.tzinfo is None:
                 instant = instant.replace(tzinfo=LOS_ANGELES)
             self.chronicle.add_event(message, at=instant, tags=" ".join(tags).split())
+
+    def log_many(self, *entries: tuple[datetime, str]) -> None:
+        """Add (time, message) of many at once, as an export that is imported, and file them."""
+        exported = [
+            {"id": f"{n:08}-0000-4000-8000-000000000000", "timestamp": at.isoformat(), "message": x}
+            for n, (at, x) in enumerate(entries)
+        ]
+        self.chronicle.import_events(parse_export(json.dumps({"entries": exported})))
+        self.filing.catch_up()
 
     def trust(self) -> None:
         """Allow the project log that the `.chronicle` of the project asks for."""

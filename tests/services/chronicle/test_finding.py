@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from tests.cases import cases
@@ -136,9 +137,9 @@ def test_what_is_near_in_meaning_counts_and_is_told_apart(world):
 def test_more_than_a_search_ranks_are_counted(open_world):
     """Every one of 1,200; the last and the first are those of all, not of the best thousand."""
     world = open_world()
-    for n in range(1_200):
-        world.chronicle.add_event(f"deployed build {n}", at=NOW - timedelta(hours=1_200 - n))
-    world.filing.catch_up()
+    world.log_many(
+        *((NOW - timedelta(hours=1_200 - n), f"deployed build {n}") for n in range(1_200))
+    )
     count = world("find_when_i", what="how many times did I deploy")
     assert count.text.splitlines()[0] == "1,200 entries match."
     assert count.facts["matching"] == 1_200
@@ -148,11 +149,21 @@ def test_more_than_a_search_ranks_are_counted(open_world):
     assert messages(first)[:2] == ["deployed build 0", "deployed build 1"]
 
 
+def test_pages_end_where_the_ranking_does(world):
+    """Past a thousand entries the last page says so; every entry that is ranked is on one page."""
+    world.log_many(*((NOW, f"entry {n:04}") for n in range(1_050)))
+    find_page = partial(world.service.searches.find_page, "entry", tags=(), within=None, first=100)
+    pages = [find_page(start=start, length=length) for start, length in ((0, 100), (100, 1_000))]
+    assert [more for _, more in pages] == [True, False]
+    refs = [hit.doc.ref for found, _ in pages for hit in found.hits]
+    assert len(refs) == len(set(refs)) >= 1_000
+    assert pages[0][0].notes == ()
+    assert "narrow by time or tags" in pages[1][0].notes[0]
+
+
 def test_a_bound_that_was_reached_is_said(world):
     """More near ones than a search ranks: the count is a least one, and an order is not sure."""
-    for n in range(400):
-        world.chronicle.add_event(f"watered plant{n}", at=NOW - timedelta(hours=400 - n))
-    world.filing.catch_up()
+    world.log_many(*((NOW - timedelta(hours=400 - n), f"watered plant{n}") for n in range(400)))
     count = world("find_when_i", what="how often have I watered shrubs")
     assert re.match(r"At least \d+ entries match, by meaning alone\.", count.text)
     encoder = HashingEncoder()

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.cases import cases
-from tests.tools.chronicle_world import ChronicleWorld, messages
+from tests.tools.chronicle_world import NOW, ChronicleWorld, messages
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
 from commonplace.testing import ReadySlot
@@ -252,11 +252,10 @@ def test_pages_of_any_lengths_hold_every_match_once(tmp_path_factory, texts, lim
     assert len(found) == len(set(found)) == len(texts)
 
 
+@pytest.mark.long
 def test_a_search_ends_where_its_ranking_does(world):
     """Past a thousand entries the last page says so, and no cursor leads round in a circle."""
-    for n in range(1_050):
-        world.chronicle.add_event(f"entry {n:04}")
-    world.filing.catch_up()
+    world.log_many(*((NOW, f"entry {n:04}") for n in range(1_050)))
     pages, cursor, turns = [], "", 0
     while cursor or not turns:
         answer = world("search_entries", text="entry", limit=100, cursor=cursor)
@@ -370,15 +369,16 @@ class Held(ReadySlot):
         sys.stdin.readline()
 
 home, project, context = sys.argv[1:]
-world = ChronicleWorld(Path(home), Path(project), slot=Held())
-world.chronicle._store._file.patience_ms = 30_000
+world = ChronicleWorld(Path(home), Path(project), slot=Held(), patience_s=30)
 done = world("remember_this", activity="deployed", context=context)
 sys.stdout.write(f"repeated={done.facts['repeated']}\n")
 world.close()
 """
 
 
-@pytest.mark.parametrize("contexts", [("", ""), ("", "why"), ("why", "")])
+@pytest.mark.parametrize(
+    "contexts", [("", ""), ("", "why"), pytest.param(("why", ""), marks=pytest.mark.long)]
+)
 def test_told_by_two_processes_at_once_is_one_entry(world, tmp_path, contexts):
     """Both have looked before either writes: the write itself decides, whatever the context."""
     world.chronicle.add_event("before")
@@ -441,8 +441,7 @@ def test_an_empty_story_says_when_the_last_entry_was(world):
 
 def test_a_long_story_says_that_it_is_not_whole(world):
     """500 entries are shown, and both forms say that there are more."""
-    for n in range(501):
-        world.chronicle.add_event(f"entry {n}")
+    world.log_many(*((NOW, f"entry {n}") for n in range(501)))
     answer = world("what_was_i_doing")
     assert answer.facts["count"] == 500
     assert answer.facts["notes"] == ["Only the newest 500 entries are shown."]
