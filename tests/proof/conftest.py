@@ -12,6 +12,7 @@ from tests.doors.raw_server import RawServer
 from tests.proof.commands import Commands
 from tests.proof.faults import Faults
 from tests.proof.reliability import counted  # noqa: F401  a fixture
+from tests.proof.verbs import Nursery
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
@@ -127,3 +128,11 @@ def shared_commands(shared_faults, tmp_path_factory):
         started = Commands(shared_faults.env)
     yield started
     started.close()
+
+
+@pytest.fixture(scope="module")
+def nursery(shared_faults):
+    """Where the processes of verbs come from, which `shared_faults` may kill."""
+    made = Nursery(shared_faults.env)
+    yield made
+    made.close()

@@ -7,26 +7,25 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.proof.verbs import Verbs
+from tests.proof.verbs import Nursery, Verbs
 
 JOURNALS = ("private", "chronicle", "notebook", "timeline", "memory")
 AT_ONCE = 3
 
 
-@pytest.fixture
-def processes(tmp_path):
-    """Opens what runs verbs in processes of their own, over one home and project."""
-    (tmp_path / "home").mkdir(exist_ok=True)
-    (tmp_path / "project").mkdir(exist_ok=True)
-    made = []
-
-    def make(env=None):
-        made.append(Verbs(tmp_path / "home", tmp_path / "project", env))
-        return made[-1]
-
-    yield make
-    for each in made:
+@pytest.fixture(scope="module")
+def nurseries(nursery):
+    """Where processes that write at once come from."""
+    others = [Nursery() for _ in range(AT_ONCE - 1)]
+    yield [nursery, *others]
+    for each in others:
         each.close()
+
+
+@pytest.fixture
+def verbs_of(tmp_path, nursery):
+    """Opens what runs verbs in processes of their own, over one home and project."""
+    return lambda of=nursery: Verbs(of, tmp_path / "home", tmp_path / "project")
 
 
 def asked(verbs, verb, *given):
@@ -36,11 +35,16 @@ def asked(verbs, verb, *given):
     return answer["answer"]
 
 
-@pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "rounds",
+    [1, pytest.param(5, marks=pytest.mark.long), pytest.param(20, marks=pytest.mark.whole)],
+)
 @pytest.mark.parametrize("journal", JOURNALS)
-def test_of_processes_that_supersede_one_entry_at_once_one_does(processes, journal, rounds):
+def test_of_processes_that_supersede_one_entry_at_once_one_does(
+    nurseries, verbs_of, journal, rounds
+):
     """The others are refused with the ref of that one; who writes the same has that entry."""
-    several = [processes() for _ in range(AT_ONCE)]
+    several = [verbs_of(each) for each in nurseries]
     for number in range(rounds):
         old = asked(several[0], "write", journal, f"the old plan {number}")["ref"]
         texts = [f"the new plan {number} {which}" for which in ("a", "b", "a")]
@@ -68,16 +72,17 @@ def test_of_processes_that_supersede_one_entry_at_once_one_does(processes, journ
     [
         ("private", 11),
         ("notebook", 11),
-        *(pytest.param(journal, 1, marks=pytest.mark.long) for journal in JOURNALS),
+        *(pytest.param(journal, 5, marks=pytest.mark.long) for journal in JOURNALS),
+        *(pytest.param(journal, 1, marks=pytest.mark.whole) for journal in JOURNALS),
     ],
 )
-def test_a_death_at_each_step_of_superseding(processes, faults, counted, journal, stride):
+def test_a_death_at_each_step_of_superseding(verbs_of, shared_faults, counted, journal, stride):
     """Killed before each step in turn: both entries hold, or the new one in place of the old one.
 
     What was acknowledged is linked. The same call again gives the entry that is there, or makes
     it, and recall puts it above what it replaced.
     """
-    verbs = processes(faults.env)
+    verbs, faults = verbs_of(), shared_faults
     pairs, step, nth = [], "none yet", 1 - stride
     while step:
         nth += stride

@@ -17,10 +17,10 @@ class Lives:
     journal. gone: words that were recorded once, and of which no byte may be left.
     """
 
-    def __init__(self, folder, rng, env=None):
+    def __init__(self, folder, rng, nursery):
         self.home = folder / "home"
         self.rng = rng
-        self.verbs = Verbs(self.home, folder / "project", env)
+        self.verbs = Verbs(nursery, self.home, folder / "project")
         self.there = {verb.__name__.partition("_")[0]: [] for verb in ADDING}
         self.unsure = []
         self.gone = set()
@@ -96,29 +96,22 @@ class Lives:
 
 
 @pytest.fixture
-def lives(tmp_path):
-    (tmp_path / "home").mkdir(exist_ok=True)
-    (tmp_path / "project").mkdir(exist_ok=True)
-    made = []
+def lives(tmp_path, nursery):
+    """Makes a home in which each verb has lived once."""
 
-    def make(seed, env=None):
-        made.append(Lives(tmp_path, random.Random(seed), env))
-        return made[-1]
+    def make(seed):
+        made = Lives(tmp_path, random.Random(seed), nursery)
+        made.prepare()
+        return made
 
-    yield make
-    for each in made:
-        each.verbs.close()
+    return make
 
 
-PASSES = 15
-
-
-@pytest.mark.long
-def test_a_kill_in_any_verb_loses_nothing_and_leaves_nothing(lives, counted):
+@pytest.mark.parametrize("passes", [1, pytest.param(15, marks=pytest.mark.whole)])
+def test_a_kill_in_any_verb_loses_nothing_and_leaves_nothing(lives, counted, passes):
     """Killed at random moments, and the start after it as well: all or nothing, once, no byte."""
     home = lives(16)
-    home.prepare()
-    for _ in range(PASSES):
+    for _ in range(passes):
         names = [*VERBS]
         home.rng.shuffle(names)
         while names:
@@ -130,23 +123,24 @@ def test_a_kill_in_any_verb_loses_nothing_and_leaves_nothing(lives, counted):
             home.start()
             assert home.traces() == set()
     for name in VERBS:
-        counted(f"{name.replace('_', ' ')}, killed at a random moment", PASSES)
+        counted(f"{name.replace('_', ' ')}, killed at a random moment", passes)
 
 
+REMOVING = sorted((x.__name__ for x in (*EDITING, *DELETING)), key=lambda x: x[:7] != "private")
 ERASING = ("sqlite COMMIT", "sqlite VACUUM", "sqlite PRAGMA")
 
 
 @pytest.mark.parametrize(
     ("names", "steps"),
     [
-        (["private_edit", "private_delete"], ERASING),
-        pytest.param([v.__name__ for v in (*EDITING, *DELETING)], (), marks=pytest.mark.long),
+        (REMOVING[:2], ERASING),
+        pytest.param(REMOVING[2:], ERASING, marks=pytest.mark.long),
+        pytest.param(REMOVING, (), marks=pytest.mark.whole),
     ],
 )
-def test_a_kill_at_each_step_of_an_edit_or_a_delete(lives, faults, names, steps, counted):
+def test_a_kill_at_each_step_of_an_edit_or_a_delete(lives, shared_faults, names, steps, counted):
     """Wherever it dies, the next start erases every byte of what is not there any more."""
-    home = lives(7, faults.env)
-    home.prepare()
+    home, faults = lives(7), shared_faults
     for name in names:
         nth, step = 0, "none yet"
         while step:

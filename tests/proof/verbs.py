@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -197,33 +198,45 @@ def _called(toolset, name, **arguments):
     return toolset.tool(name).call(arguments).facts
 
 
-class Verbs:
-    """Runs verbs over one home, each in a process of its own. Close it."""
+class Nursery:
+    """A process that has loaded all, off which the verbs' processes are forked. Close it."""
 
-    def __init__(self, home: Path, project: Path, env=None) -> None:
-        self._nursery = subprocess.Popen(
-            [sys.executable, "-m", "tests.proof.verbs", str(home), str(project)],
+    def __init__(self, env=None) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.proof.verbs"],
             cwd=Path(__file__).parents[2],
-            env={**os.environ, **(env or {})},
+            env={**os.environ, "HOME": "/nonexistent", **(env or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
 
-    def run(self, verb: str, *given: str | float, kill_after_s: float = CLOSING_S):
+    def run(self, asked):
         """What the verb answered, None where it was killed before; seconds until its end."""
-        asked = {"verb": verb, "given": given, "kill_after_s": kill_after_s}
-        self._nursery.stdin.write(json.dumps(asked) + "\n")
-        self._nursery.stdin.flush()
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
         answer = None
-        while "ended" not in (told := json.loads(self._nursery.stdout.readline())):
+        while "ended" not in (told := json.loads(self._process.stdout.readline())):
             answer = told
         return answer, told["ended"]
 
     def close(self) -> None:
-        self._nursery.stdin.close()
-        self._nursery.wait(CLOSING_S)
-        self._nursery.stdout.close()
+        self._process.stdin.close()
+        self._process.wait(CLOSING_S)
+        self._process.stdout.close()
+
+
+class Verbs:
+    """Runs verbs over one home, each in a process of its own."""
+
+    def __init__(self, nursery: Nursery, home: Path, project: Path) -> None:
+        self._nursery = nursery
+        self._places = [str(home), str(project)]
+
+    def run(self, verb: str, *given: str | float, kill_after_s: float = CLOSING_S):
+        """What the verb answered, None where it was killed before; seconds until its end."""
+        asked = {"places": self._places, "verb": verb, "given": given}
+        return self._nursery.run({**asked, "kill_after_s": kill_after_s})
 
 
 def _tell(told) -> None:
@@ -257,26 +270,30 @@ def _load_all() -> None:
         app.close()
 
 
-def _main(home: Path, project: Path) -> None:
+def _main() -> None:
     _load_all()
     for line in sys.stdin:
         asked = json.loads(line)
         began = time.perf_counter()
+        ended, lives = os.pipe()  # whose other end the child alone holds open
         child = os.fork()
         if not child:
+            os.close(ended)
+            home, project = map(Path, asked["places"])
+            os.environ["HOME"] = str(home)
             try:
                 _child(home, project, asked)
             except BaseException:  # noqa: BLE001  the test meets an answer that never came
                 traceback.print_exc()
             finally:
                 os._exit(0)
-        deadline = began + asked["kill_after_s"]
-        while not os.waitpid(child, os.WNOHANG)[0]:
-            if time.perf_counter() >= deadline:
-                os.kill(child, signal.SIGKILL)
-            time.sleep(0.001)
+        os.close(lives)
+        if not select.select([ended], [], [], max(0.0, asked["kill_after_s"]))[0]:
+            os.kill(child, signal.SIGKILL)
+        os.close(ended)
+        os.waitpid(child, 0)
         _tell({"ended": time.perf_counter() - began})
 
 
 if __name__ == "__main__":
-    _main(*map(Path, sys.argv[1:]))
+    _main()
