@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.doors.cli.test_expiring import book, let_expire
+from tests.doors.homes import filled
 from tests.doors.terminal import facts, opened_app, run, write
 from tests.patience import PATIENCE_S
 
@@ -54,8 +55,20 @@ def opened(ref):
     return shown["text"], shown["at"]
 
 
-def fill():
-    """Three entries of which the second says it, as its overview does; the refs."""
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Where the home that most tests begin with is kept."""
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture
+def written(no_weights, tmp_path, kept):
+    """The refs of three entries of which the second says it, as its overview does."""
+    return filled(kept, tmp_path, write_three)
+
+
+def write_three():
+    """Write the three; their refs."""
     refs = [facts("notebook", "write", "api", "First: the API answers.")["ref"]]
     overview = f"# Api\n\nIt answers.\n\n{SECRET}\n"
     refs.append(facts("notebook", "write", "api", SECRET, "--overview", overview)["ref"])
@@ -64,9 +77,9 @@ def fill():
     return refs
 
 
-def test_no_object_holds_it(no_weights):
+def test_no_object_holds_it(written):
     """It leaves the commit and every version of the overview; all other entries are as they were."""
-    first, ref, third = fill()
+    first, ref, third = written
     before = [opened(each) for each in (first, third)]
     proof = facts("forget", ref, *AT_ONCE)
     assert [item["ref"] for item in proof["items"]] == [ref]
@@ -128,9 +141,9 @@ def test_what_followed_the_first_of_a_chain_replaces_nothing(no_weights):
     assert "Reviewed-by: Ann <ann@example.org>" in said
 
 
-def test_the_history_before_is_kept_for_a_while(no_weights):
+def test_the_history_before_is_kept_for_a_while(written):
     """So that it can be taken back; a command after that time removes it for good."""
-    _, ref, _ = fill()
+    _, ref, _ = written
     head = git("rev-parse", "HEAD").strip()
     proof = facts("forget", ref, "--rewrite-history", "--yes")
     assert "The notebook's former history is kept for 14 days." in proof["stays"]
@@ -152,9 +165,9 @@ def test_the_history_before_is_kept_for_a_while(no_weights):
     assert json.loads(book().read_text("utf-8")) == {}
 
 
-def test_it_is_taken_back(no_weights):
+def test_it_is_taken_back(written):
     """A reset to the former branch brings everything again, and nothing undoes that."""
-    _, ref, _ = fill()
+    _, ref, _ = written
     before = opened(ref)
     facts("forget", ref, "--rewrite-history", "--yes")
     assert run("open", ref).exit_code == 3
@@ -165,36 +178,34 @@ def test_it_is_taken_back(no_weights):
     assert "bakery" in facts("notebook", "read", "api")["overview"]
 
 
-def test_without_it_an_entry_is_refused(no_weights):
+def test_without_it_an_entry_is_refused(written):
     """Nothing goes; the refusal says how it would."""
-    _, ref, _ = fill()
+    _, ref, _ = written
     done = run("forget", ref, "--yes")
     assert done.exit_code == 1
     assert "--rewrite-history" in done.stderr
     assert run("open", ref).exit_code == 0
 
 
-def test_a_dry_run_rewrites_nothing(no_weights):
+def test_a_dry_run_rewrites_nothing(written):
     """It names the overview that would say it no more."""
-    _, ref, _ = fill()
+    _, ref, _ = written
     head = git("rev-parse", "HEAD")
     planned = facts("forget", ref, "--rewrite-history", "--dry-run")
     assert planned["made_again"] == ["notebook:api"]
     assert git("rev-parse", "HEAD") == head
 
 
-def test_an_overview_leaves_every_version(no_weights):
+def test_an_overview_leaves_every_version(written):
     """Of one that was written over, the commits before it have none of its words either."""
-    fill()
     proof = facts("forget", "notebook:api", *AT_ONCE)
     assert "bakery" not in git("log", "--all", "-p", "--format=%h", "--", "api.md")
     assert run("notebook", "read", "api").exit_code in {0, 3}
     assert all("api.md" not in each["place"] for each in proof["found"])
 
 
-def test_a_commit_by_hand_goes(no_weights):
+def test_a_commit_by_hand_goes(written):
     """Its message is forgotten; the file that it added stays, but for the words."""
-    fill()
     place = folder() / "cellar.md"
     place.write_text(f"# Cellar\n\n{SECRET}\n\nIt is dry.\n", "utf-8")
     git("add", "-A")
@@ -209,9 +220,9 @@ def test_a_commit_by_hand_goes(no_weights):
     assert len(proof["same_words"]) == 1
 
 
-def test_other_branches_are_made_anew_too(no_weights):
+def test_other_branches_are_made_anew_too(written):
     """One that was begun after the entry, and one before it, which stays as it is."""
-    first, ref, _ = fill()
+    first, ref, _ = written
     old = git("rev-list", "--max-parents=0", "HEAD").strip()
     git("branch", "old", old)
     git("branch", "later")
@@ -222,9 +233,9 @@ def test_other_branches_are_made_anew_too(no_weights):
     assert run("open", first).exit_code == 0
 
 
-def test_an_edit_that_is_not_committed_is_kept(no_weights):
+def test_an_edit_that_is_not_committed_is_kept(written):
     """Where it is in the way nothing happens at all, and the file is named."""
-    _, ref, _ = fill()
+    _, ref, _ = written
     head = git("rev-parse", "HEAD")
     place = folder() / "api.md"
     edited = place.read_text("utf-8") + "\nMine.\n"
@@ -240,9 +251,9 @@ def test_an_edit_that_is_not_committed_is_kept(no_weights):
 
 
 @pytest.mark.parametrize("where", ["rewrite_branches", "update_refs", "drop_unreachable"])
-def test_one_that_is_killed_is_finished(no_weights, where):
+def test_one_that_is_killed_is_finished(written, where):
     """Once the new commits are made, once the branches have moved, and once all is swept."""
-    first, ref, _ = fill()
+    first, ref, _ = written
     died = subprocess.run(
         [sys.executable, "-c", DYING, where, ref], env=os.environ, timeout=PATIENCE_S, check=False
     )
@@ -276,11 +287,11 @@ service.carry_out(service.plan([ref], kept_days=0))
 """
 
 
-def test_a_remote_is_named_and_does_not_bring_it_back(no_weights, tmp_path):
+def test_a_remote_is_named_and_does_not_bring_it_back(written, tmp_path):
     """A sync is refused until its history is put in the place of the remote's; then all is well."""
     bare = tmp_path / "meeting.git"
     git("init", "-q", "--bare", "-b", "main", str(bare), at=tmp_path)
-    first, ref, _ = fill()
+    first, ref, _ = written
     git("remote", "add", "origin", str(bare))
     assert run("notebook", "sync").exit_code == 0
     proof = facts("forget", ref, *AT_ONCE)
@@ -301,17 +312,17 @@ def test_a_notebook_that_was_moved_leaves_nothing_behind(no_weights, tmp_path, m
     """What was derived from it in its former place holds the entry's first line no more."""
     run("notebook", "init", str(tmp_path / "old"))
     monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(tmp_path / "old"))
-    ref = fill()[1]
+    ref = write_three()[1]
     (tmp_path / "old").rename(tmp_path / "new")
     monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(tmp_path / "new"))
     assert facts("forget", ref, *AT_ONCE)["clean"]
     assert holders("bakery") == []
 
 
-def test_what_else_is_named_goes_with_it(no_weights):
+def test_what_else_is_named_goes_with_it(written):
     """A note of the same words, named beside the entry."""
     note = write(SECRET)
-    _, ref, _ = fill()
+    _, ref, _ = written
     assert facts("forget", ref, note, *AT_ONCE)["clean"]
     assert holders("bakery") == []
     assert run("open", note).exit_code == 3
@@ -323,9 +334,8 @@ def test_days_are_a_number(no_weights, days):
     assert run("forget", "x", "--rewrite-history", "--keep-days", days).exit_code == 2
 
 
-def test_an_overview_that_changed_since_is_kept(no_weights):
+def test_an_overview_that_changed_since_is_kept(written):
     """The plan is of one moment: nothing goes that its reader did not see."""
-    fill()
     app = opened_app()
     try:
         service = app.forgetting()
@@ -341,9 +351,9 @@ def test_an_overview_that_changed_since_is_kept(no_weights):
     assert "second page" in facts("notebook", "read", "api")["overview"]
 
 
-def test_what_is_kept_of_an_earlier_call_is_said(no_weights):
+def test_what_is_kept_of_an_earlier_call_is_said(written):
     """It holds the entry as well: until its end, or it goes at once."""
-    first, ref, _ = fill()
+    first, ref, _ = written
     facts("forget", ref, "--rewrite-history", "--keep-days", "30", "--yes")
     asked = ("forget", first, "--rewrite-history", "--dry-run", "--keep-days")
     until = facts(*asked, "3")["stays"]
@@ -353,9 +363,9 @@ def test_what_is_kept_of_an_earlier_call_is_said(no_weights):
     assert "goes too" in facts(*asked, "0")["stays"][0]
 
 
-def test_who_finishes_a_killed_one_is_told_of_the_remote(no_weights, tmp_path):
+def test_who_finishes_a_killed_one_is_told_of_the_remote(written, tmp_path):
     """It still has the entry, and the process that would have said so is dead."""
-    _, ref, _ = fill()
+    _, ref, _ = written
     git("init", "-q", "--bare", "-b", "main", str(tmp_path / "meeting.git"), at=tmp_path)
     git("remote", "add", "origin", str(tmp_path / "meeting.git"))
     assert run("notebook", "sync").exit_code == 0
