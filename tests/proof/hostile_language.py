@@ -6,6 +6,7 @@ import gzip
 import json
 import socket
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -104,15 +105,16 @@ def refused(status: str, **error: Any) -> bytes:
 
 def answers(shape: str) -> Mapping[str, Callable[[bytes], Iterator[bytes] | bytes]]:
     """Every hostile answer by its name; each is given the head of the request."""
+    # Made when it is asked for: some are large, and most tests take one of them.
     bodies = {**_names(shape), **_texts(shape), **_counts(shape), **_no_json(shape)}
     return {
-        **{name: lambda _head, body=body: http(body) for name, body in bodies.items()},
+        **{name: lambda _head, body=body: http(body()) for name, body in bodies.items()},
         **_refusals(),
         **_connections(shape),
     }
 
 
-def _names(shape: str) -> dict[str, bytes]:
+def _names(shape: str) -> dict[str, Callable[[], bytes]]:
     found = {
         "the key as the model": KEY,
         "the key in capitals": KEY.upper(),
@@ -125,10 +127,10 @@ def _names(shape: str) -> dict[str, bytes]:
         "a number as the model": 7,
         "a list as the model": [KEY],
     }
-    return {name: said(shape, model=model) for name, model in found.items()}
+    return {name: partial(said, shape, model=model) for name, model in found.items()}
 
 
-def _texts(shape: str) -> dict[str, bytes]:
+def _texts(shape: str) -> dict[str, Callable[[], bytes]]:
     found: dict[str, Any] = {
         "the key in the text": f"{_SUMMARY} with {KEY}",
         "nothing but the key": f"**Accomplishments**:\n• {LINE} {f'{KEY} ' * 5}",
@@ -142,13 +144,13 @@ def _texts(shape: str) -> dict[str, bytes]:
         "parts of other kinds": [7, None, {"type": "text"}, {"text": [KEY]}, {"text": LINE}],
         "thoughts and no end of them": "<think>" + "m " * 100_000,
     }
-    made = {name: said(shape, text) for name, text in found.items()}
+    made = {name: partial(said, shape, text) for name, text in found.items()}
     for kind, ended in {"a list": [], "an object": {KEY: 1}, "a number": 1e300}.items():
-        made[f"{kind} as the reason of the end"] = said(shape, ended=ended)
+        made[f"{kind} as the reason of the end"] = partial(said, shape, ended=ended)
     return made
 
 
-def _counts(shape: str) -> dict[str, bytes]:
+def _counts(shape: str) -> dict[str, Callable[[], bytes]]:
     found: dict[str, Any] = {
         "no tokens": 0,
         "tokens beyond 63 bits": 1 << 63,
@@ -161,12 +163,12 @@ def _counts(shape: str) -> dict[str, bytes]:
         "true tokens": True,
         "a list of tokens": [[1]],
     }
-    return {name: said(shape, usage=usage) for name, usage in found.items()}
+    return {name: partial(said, shape, usage=usage) for name, usage in found.items()}
 
 
-def _no_json(shape: str) -> dict[str, bytes]:
+def _no_json(shape: str) -> dict[str, Callable[[], bytes]]:
     sound = said(shape)
-    return {
+    found = {
         "nothing at all": b"",
         "half of it": sound[: len(sound) // 2],
         "no UTF-8": sound.replace(b"work_log", b"work\xff\xfelog"),
@@ -179,6 +181,7 @@ def _no_json(shape: str) -> dict[str, bytes]:
         "a page": f"<html>{KEY}</html>".encode(),
         "ten thousand digits": b'{"usage": ' + b"9" * 10_000 + b"}",
     }
+    return {name: lambda body=body: body for name, body in found.items()}
 
 
 def _refusals() -> dict[str, Callable[[bytes], bytes]]:
@@ -228,10 +231,12 @@ def _connections(shape: str) -> dict[str, Callable[[bytes], Iterator[bytes] | by
         for _ in range(_ENDLESS):
             yield b"X-More: " + KEY.encode() * 100 + b"\r\n"
 
-    packed = gzip.compress(b" " * 50_000_000 + sound)
+    def packed(_head: bytes) -> bytes:
+        return http(gzip.compress(b" " * 50_000_000 + sound), Content_Encoding="gzip")
+
     return {
         "said again with the key in a header": lambda head: http(sound, X_Echo=str(head)[-60:-9]),
-        "packed, 50 MB within": lambda _head: http(packed, Content_Encoding="gzip"),
+        "packed, 50 MB within": packed,
         "packed, it says": lambda _head: http(sound, Content_Encoding="gzip, br, zstd"),
         "a byte at a time": drip,
         "never": hang,
