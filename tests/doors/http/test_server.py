@@ -236,10 +236,31 @@ def test_scopes_and_toolsets():
             assert "Unknown tool" in raw.call("process_thoughts", feelings="x").text
         with Raw(server.url, outside) as raw:
             assert raw.handshake().status_code == 403
-    flags = {"COMMONPLACE_READ_ONLY": "1", "COMMONPLACE_TOOLSETS": "memory-write"}
-    with HttpServer(**flags) as server, Raw(server.url, wide) as raw:
+
+
+def test_what_the_environment_bounds():
+    """No token writes where the server only reads; and who asks too often waits, others do not.
+
+    Four in one go where one a second is allowed.
+    """
+    ann, bob, wide = token_for("ann"), token_for("bob"), token_for("carl", toolsets=ALL.split(","))
+    bounds = {
+        "COMMONPLACE_READ_ONLY": "1",
+        "COMMONPLACE_TOOLSETS": "memory-write",
+        "COMMONPLACE_SERVE_PER_SECOND": "1",
+    }
+    with (
+        HttpServer(**bounds) as server,
+        Raw(server.url, ann) as hers,
+        Raw(server.url, bob) as his,
+        Raw(server.url, wide) as raw,
+    ):
         raw.handshake()
         assert raw.call("memory_save", kind="todo", title="x").status_code == 403
+        codes = [hers.post("ping").status_code for _ in range(12)]
+        assert codes[:4] == [400] * 4  # no session, and no matter
+        assert 429 in codes
+        assert his.handshake().status_code == 200
 
 
 class Writers:
@@ -294,7 +315,7 @@ def test_killed_and_stopped_under_load():
     """What was acknowledged is there after kill -9; SIGTERM lets calls finish and ends with 0."""
     ann = token_for("ann")
     with HttpServer() as server, Writers(server.url, ann, 4) as writers:
-        writers.wait(30)
+        writers.wait(12)
         server.end(signal.SIGKILL)
     text = kept()
     assert all(x in text for x in writers.acknowledged)
@@ -307,7 +328,7 @@ def test_killed_and_stopped_under_load():
             found = raw.call("search_journal", query=writers.acknowledged[0]).text
             assert writers.acknowledged[0] in found
         with Writers(server.url, ann, 4) as writers:
-            writers.wait(30)
+            writers.wait(12)
             began = time.monotonic()
             assert server.end() == 0
             # Calls may go on for half of that; here each of them ends by itself.
@@ -442,20 +463,6 @@ def test_a_body_of_twelve_megabytes_and_no_more(shared):
         pad = "x" * (most - 400)
         asked = raw.post("tools/list", {"_meta": {"pad": pad}})
         assert asked.status_code == 200
-
-
-def test_a_user_who_asks_too_often_waits_and_others_do_not():
-    """Four in one go where one a second is allowed; a stream and a call count alike."""
-    ann, bob = token_for("ann"), token_for("bob")
-    with (
-        HttpServer(COMMONPLACE_SERVE_PER_SECOND="1") as server,
-        Raw(server.url, ann) as hers,
-        Raw(server.url, bob) as his,
-    ):
-        codes = [hers.post("ping").status_code for _ in range(12)]
-        assert codes[:4] == [400] * 4  # no session, and no matter
-        assert 429 in codes
-        assert his.handshake().status_code == 200
 
 
 def test_damaged_tokens_shut_everybody_out():

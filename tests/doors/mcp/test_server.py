@@ -44,7 +44,10 @@ def server(primed):
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
 def test_the_sdks_client_writes_finds_lists_and_reads(primed, mode):
-    """Every tool works through the official client, in every way it can connect; JSON was asked for."""
+    """Every tool works through the official client, in every way it can connect.
+
+    JSON stands beside each text, as the start asks for, but in a call that does without.
+    """
     command, *arguments = server_command("--structured")
     parameters = StdioServerParameters(
         command=command, args=arguments, env={**os.environ, **primed.env}, cwd=primed.project
@@ -72,6 +75,9 @@ def test_the_sdks_client_writes_finds_lists_and_reads(primed, mode):
             assert read.content[0].text.endswith(f"## Project Notes\n\n{noted}\n\n```")
             recent = await client.call_tool("read_recent_entries", {"type": "user"})
             assert felt in recent.content[0].text
+            without = {"commonplace/structured": False}
+            bare = await client.call_tool("list_recent_entries", {}, meta=without)
+            assert bare.structured_content is None
 
     anyio.run(scenario)
 
@@ -139,16 +145,6 @@ def test_json_stands_beside_the_text_where_a_call_asks_for_it(server):
     assert "structuredContent" not in server.ask("tools/call", call)["result"]
 
 
-def test_json_stands_beside_the_text_where_a_start_asks_for_it(primed):
-    """In every call but one that does without."""
-    with RawServer("--structured", cwd=primed.project, env=primed.env) as server:
-        server.handshake()
-        call = {"name": "list_entries", "arguments": {}}
-        assert "entries" in server.ask("tools/call", call)["result"]["structuredContent"]
-        call["_meta"] = {"commonplace/structured": False}
-        assert "structuredContent" not in server.ask("tools/call", call)["result"]
-
-
 def test_an_error_is_one_sentence_and_its_facts_where_they_are_asked_for(server):
     """A wrong argument is a tool error that names it, its value and what fits."""
     answer = server.call("search_journal", {"query": "x", "limit": 0})
@@ -190,9 +186,9 @@ def test_broken_lines_do_not_end_the_session(server):
     assert [t["name"] for t in server.ask("tools/list")["result"]["tools"]] == TOOLS
 
 
-def test_read_only_offers_no_writing_tool(tmp_path):
+def test_read_only_offers_no_writing_tool(primed):
     """--read-only leaves out every tool that writes."""
-    with RawServer("--read-only", cwd=tmp_path / "project") as server:
+    with RawServer("--read-only", cwd=primed.project, env=primed.env, way="front") as server:
         server.handshake()
         names = [t["name"] for t in server.ask("tools/list")["result"]["tools"]]
         assert names == [name for name in TOOLS if name not in WRITING]
