@@ -17,10 +17,15 @@ from tests.proof.disk import Disk
 from commonplace.services.backup.reading import open_backup
 
 SECRET = "the spare key of the old bakery lies under the third blue flower pot"
-STRIDES = [97, pytest.param(5, marks=pytest.mark.long)]
+STRIDES = [
+    140,
+    pytest.param(83, marks=pytest.mark.long),
+    pytest.param(5, marks=pytest.mark.whole),
+]
 FAULTS = [
-    ("ENOSPC", 97),
-    *(pytest.param((x, 5), marks=pytest.mark.long) for x in ("ENOSPC", "EIO")),
+    ("ENOSPC", 211),
+    *(pytest.param((x, 131), marks=pytest.mark.long) for x in ("ENOSPC", "EIO")),
+    *(pytest.param((x, 5), marks=pytest.mark.whole) for x in ("ENOSPC", "EIO")),
 ]
 FULL = "open write fsync mkdir link rename truncate"
 """A full disk still lets go of a file."""
@@ -105,6 +110,11 @@ def world(disk, lived, tmp_path):
 def made(commands, lived, world):
     """Makes cases, each in a world of its own."""
     return lambda case: case(commands, lived, world(empty=case.empty))
+
+
+def first_of(stride):
+    """The first step that is hindered, which is no more than the half of any command's."""
+    return min(stride // 3, 45) or 1
 
 
 def content_of(folder):
@@ -312,7 +322,7 @@ CASES = [Export, ExportZip, Backup, Restore, Import, Forget, ForgetHistory]
 @pytest.mark.parametrize("stride", STRIDES)
 def test_a_death_at_each_step(disk, made, counted, case, stride):
     """Killed with all that it started, before each step on the disk in turn."""
-    nth, dead = 1, 0
+    nth, dead = first_of(stride), 0
     while True:
         this = made(case)
         disk.fail("kill", nth=nth)
@@ -330,6 +340,7 @@ def test_a_death_at_each_step(disk, made, counted, case, stride):
             raise
         dead += 1
         nth += stride
+    assert dead
     counted("a command that copies, restores or forgets, killed at each step", dead)
 
 
@@ -337,7 +348,8 @@ def test_a_death_at_each_step(disk, made, counted, case, stride):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_disk_that_is_full_from_each_step_on(disk, made, counted, case, fault):
     """It says so; nothing is under the final name, nothing is lost, and later all is done."""
-    (error, stride), nth, failed = fault, 1, 0
+    (error, stride), failed = fault, 0
+    nth = first_of(stride)
     while True:
         this = made(case)
         disk.fail(error, nth=nth, ever=True, kinds=FULL)
@@ -354,6 +366,7 @@ def test_a_disk_that_is_full_from_each_step_on(disk, made, counted, case, fault)
             raise
         failed += 1
         nth += stride
+    assert failed
     counted("a command that copies, restores or forgets on a full disk", failed)
 
 
