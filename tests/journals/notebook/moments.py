@@ -5,6 +5,7 @@ The seam is the start of a process, which any program has: nothing of the produc
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import pytest
 
@@ -62,6 +63,21 @@ def at(
         return _REAL(command, *args, **more)
 
     monkeypatch.setattr(subprocess, "Popen", start)
+
+
+@contextlib.contextmanager
+def listened(monkeypatch: pytest.MonkeyPatch, verb: str) -> Iterator[list[list[str]]]:
+    """Collects the git commands of a verb that are run in the block."""
+    heard: list[list[str]] = []
+
+    def start(command, *args, **more):
+        if verb_of(command) == verb:
+            heard.append(command)
+        return _REAL(command, *args, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(subprocess, "Popen", start)
+        yield heard
 
 
 def gone_at(monkeypatch: pytest.MonkeyPatch, verb: str, exc: BaseException, *, after: bool) -> None:

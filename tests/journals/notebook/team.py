@@ -6,6 +6,7 @@ What many tests begin with is played once a process, and its folders are copied 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 from datetime import UTC, datetime, timedelta
@@ -176,12 +177,16 @@ class Team:
         here = self.git(which, *words, "HEAD", check=False)
         return here == self.git(None, *words, "main", at=self.bare, check=False)
 
+    def check(self) -> None:
+        """Git finds nothing wrong in any clone."""
+        for which in range(len(self.notes)):
+            assert self.git(which, "fsck", "--strict", "--no-dangling") == ""
+
     def close(self) -> None:
-        """Let go of the ledgers; git finds nothing wrong where they meet, nor with Ann."""
+        """Let go of the ledgers; git finds nothing wrong where they meet."""
         for notes in self.notes:
             notes.close()
-        for place in (self.bare, self.place(0)):
-            assert self.git(None, "fsck", "--strict", "--no-dangling", at=place) == ""
+        assert self.git(None, "fsck", "--strict", "--no-dangling", at=self.bare) == ""
 
 
 def both(team: Team) -> None:
@@ -223,7 +228,11 @@ def having(*entries: Entry) -> Callable[[Team], list[str]]:
     def play(team: Team) -> list[str]:
         ids = [team.write(0, *entry) for entry in entries]
         team.sync(0)
-        team.sync(1)
+        team.notes[0].close()
+        # Bob's is a copy of Ann's, as if he had taken over her machine: of equal clones each is.
+        shutil.rmtree(team.place(1))
+        shutil.copytree(team.place(0), team.place(1))
+        shutil.copy(team.folder / "Ann.db", team.folder / "Bob.db")
         return ids
 
     return play
@@ -253,7 +262,8 @@ def _laid(people: int, after: Callable[[Team], list[str]] | None) -> _Laid:
             team = Team(folder, people=people)
             ids = after(team)
             now = team.now
-            team.close()
+            for notes in team.notes:
+                notes.close()
         files = {
             path.relative_to(folder): None if path.is_dir() else path.read_bytes()
             for path in sorted(folder.rglob("*"))

@@ -7,14 +7,20 @@ import sqlite3
 import time
 
 import pytest
+from tests.repositories import bring
 
 from commonplace.journals.notebook.repair import find_problems, repair
+
+
+def ledger_of(book):
+    """Where the ledger of these tests lies."""
+    return book.folder.parent / "own.db"
 
 
 @pytest.fixture
 def notes(book):
     """A notebook with an overview, two entries and a ledger that knows them."""
-    made = book.open()
+    made = book.open(ledger=ledger_of(book))
     made.write("api", "First.", overview="We build REST.")
     made.write("api", "Second.")
     made.ledger.catch_up()
@@ -26,10 +32,10 @@ def found(notes) -> list[str]:
     return [problem.what for problem in find_problems(notes)]
 
 
-def change(notes, statement: str) -> None:
+def change(book, notes, statement: str) -> None:
     """Change the ledger's file behind the notebook's back."""
     notes.close()
-    with sqlite3.connect(notes._ledger_path) as conn:
+    with sqlite3.connect(ledger_of(book)) as conn:
         conn.execute(statement)
     conn.close()
 
@@ -62,19 +68,20 @@ def test_nothing_is_wrong_with_a_sound_notebook(book, notes):
 )
 def test_a_ledger_that_says_otherwise_than_the_history(book, notes, statement):
     """It is named, and read again from the history."""
-    change(notes, statement)
+    change(book, notes, statement)
     assert found(notes) == [f"The ledger of {book.folder} says otherwise than its history."]
     assert repair(notes) == [f"Read the history of {book.folder} into its ledger again."]
     assert found(notes) == []
     assert [x.summary for x in notes.list_entries("api")] == ["Second.", "First."]
 
 
-def test_a_ledger_whose_file_is_damaged(notes):
+def test_a_ledger_whose_file_is_damaged(book, notes):
     """Its last pages are garbage: it is named and made again."""
-    for number in range(60):
-        notes.write("long", f"Entry {number} " + "x" * 60)
-    change(notes, "PRAGMA wal_checkpoint(TRUNCATE)")
-    path = notes._ledger_path
+    said = [(f"Entry {number} " + "x" * 60, "long.md", f"{number}\n") for number in range(60)]
+    bring(notes.folder, said, at=int(notes.clock().timestamp()))
+    notes.ledger.catch_up()
+    change(book, notes, "PRAGMA wal_checkpoint(TRUNCATE)")
+    path = ledger_of(book)
     content = bytearray(path.read_bytes())
     content[-12_288:] = b"\xff" * 12_288
     path.write_bytes(content)
@@ -145,7 +152,7 @@ def test_what_a_sync_left_that_was_cut_off(book, notes):
 def test_git_is_not_waited_for_without_end(book, notes, monkeypatch):
     """What was not checked is said; the rest is repaired."""
     monkeypatch.setattr("commonplace.journals.notebook.repair.FSCK_S", 0.0)
-    change(notes, "DELETE FROM entries")
+    change(book, notes, "DELETE FROM entries")
     (problem,) = find_problems(notes)
     assert problem.what.startswith(f"git fsck of {book.folder} did not end within 0 s")
     assert repair(notes) == [f"Read the history of {book.folder} into its ledger again."]

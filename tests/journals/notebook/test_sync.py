@@ -54,16 +54,18 @@ def test_nothing_yet_on_either_side(team):
 
 def test_overviews_changed_in_different_places_are_merged(teams):
     """By block, three ways; one side's change alone is taken as it is."""
-    team = teams(("a", "x", "One.\n\nTwo.\n\nThree."))
+    team = teams(("a", "x", "One.\n\nTwo.\n\nThree."), ("b", "x", "One."))
     team.write(0, "a", "Ann", "One!\n\nTwo.\n\nThree.")
+    team.write(0, "b", "Ann")
     team.write(1, "a", "Bob", "One.\n\nTwo.\n\nThree?\n\nFour.")
+    team.write(1, "b", "Bob", "Odd  \n\n\n\nspacing.")
     both(team)
-    assert team.files(0) == {"a": "One!\n\nTwo.\n\nThree?\n\nFour.\n\n" + COUNT.format(3)}
+    assert team.files(0) == {
+        "a": "One!\n\nTwo.\n\nThree?\n\nFour.\n\n" + COUNT.format(3),
+        "b": "Odd  \n\n\n\nspacing.\n\n" + COUNT.format(3),
+    }
     assert Clashes(team.notes[0]).list_open() == []
-    team.write(1, "a", "Bob again", "Odd  \n\n\n\nspacing.")
-    team.write(0, "a", "Ann again")
-    both(team)
-    assert team.notes[0].read_section("a").overview == "Odd  \n\n\n\nspacing."
+    assert team.notes[0].read_section("b").overview == "Odd  \n\n\n\nspacing."
 
 
 @pytest.fixture
@@ -101,23 +103,31 @@ def test_a_conflict_of_overviews_holds_up_nothing_else(clashed):
     ("text", "now"),
     [
         ("It is green.\n\nIt is round.", "It is green.\n\nIt is round."),
-        ("It is teal.", "It is teal."),
         (None, "It is blue.\n\nIt is round."),
     ],
 )
 def test_a_conflict_is_settled(clashed, text, now):
-    """By ours, by another text, by theirs; it is no entry, and goes to the others."""
-    team = clashed
-    clashes = Clashes(team.notes[0])
+    """By ours or by theirs; it is no entry."""
+    clashes = Clashes(clashed.notes[0])
     assert clashes.settle(clashes.find("a"), text) == ()
     assert clashes.list_open() == []
     with pytest.raises(NotFound):
         clashes.find("a")
+    section = clashed.notes[0].read_section("a")
+    assert (section.overview, section.entry_count) == (now, 3)
+    assert clashed.files(0)["a"] == f"{now}\n\n" + COUNT.format(3)
+
+
+def test_what_a_conflict_is_settled_by_goes_to_the_others(clashed):
+    """A text that is neither; it is no entry there either."""
+    clashes = Clashes(clashed.notes[0])
+    assert clashes.settle(clashes.find("a"), "It is teal.") == ()
     both(clashed)
     for which in (0, 1):
-        section = team.notes[which].read_section("a")
-        assert (section.overview, section.entry_count) == (now, 3)
-    assert team.files(1)["a"] == f"{now}\n\n" + COUNT.format(3)
+        section = clashed.notes[which].read_section("a")
+        assert (section.overview, section.entry_count) == ("It is teal.", 3)
+    assert clashed.files(1)["a"] == "It is teal.\n\n" + COUNT.format(3)
+    assert clashes.list_open() == Clashes(clashed.notes[1]).list_open() == []
 
 
 def test_a_conflict_is_not_settled_over_others(clashed):

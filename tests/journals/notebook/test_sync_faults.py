@@ -512,7 +512,7 @@ steps = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=4, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))
 @given(steps)
 def test_any_interleaving_keeps_every_entry_once(plan):
     """Writers, hand commits, syncs, broken-off syncs, rebases, merges, moves, lost ledgers."""
@@ -548,6 +548,7 @@ class Play:
         for step, *arguments in plan:
             getattr(self, step)(*arguments)
         self.check()
+        self.team.check()
         self.team.close()
 
     def write(self, which, section, is_overview) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import threading
+import zlib
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from tests.patience import PATIENCE_S
+from tests.patience import until
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.values import Put
@@ -363,21 +366,36 @@ def test_a_first_overview_needs_no_read(book):
     assert notes.write("a", "y", overview="Known.").overview == "Known."
 
 
-def test_tidying_packs_what_lies_loose(book, monkeypatch):
-    """By itself when it is due; everything is there afterwards, and a section's history is indexed."""
-    from commonplace.journals.notebook import upkeep as notebook_upkeep
+def lay_loose(objects, folder: str, count: int) -> None:
+    """Lay blobs into one of git's 256 folders of loose objects, as thousands elsewhere come with."""
+    (objects / folder).mkdir(exist_ok=True)
+    for text in map(str, range(1_000_000)):
+        blob = f"blob {len(text)}\0{text}".encode()
+        name = hashlib.sha1(blob).hexdigest()
+        if name.startswith(folder):
+            (objects / folder / name[2:]).write_bytes(zlib.compress(blob))
+            count -= 1
+            if not count:
+                return
 
-    notes = book.open()
+
+def tidying() -> list[str]:
+    """The threads of this process that pack a notebook."""
+    return [thread.name for thread in threading.enumerate() if thread.name == "tidy notebook"]
+
+
+def test_tidying_packs_what_lies_loose(book):
+    """By itself when it is due; everything is there afterwards, and a section's history is indexed."""
+    notes = book.open(auto_gc=False)
     for number in range(3):
         notes.write("a", f"Entry {number}")
     objects = book.folder / ".git" / "objects"
-    assert not list(objects.glob("pack/*.pack"))
-    monkeypatch.setattr(notebook_upkeep, "_SAMPLE", notes.list_entries("a")[0].hash[:2])
-    monkeypatch.setattr(notebook_upkeep, "_MANY", 1)
+    lay_loose(objects, "17", 27)  # by which git itself guesses that 6,700 lie loose
     notes.write("a", "Entry 3")
-    notes._upkeep.join(PATIENCE_S)
+    assert (tidying(), [*objects.glob("pack/*.pack")]) == ([], [])
+    book.open().write("a", "Entry 4")
+    until((objects / "info" / "commit-graph").exists, "the notebook to be packed")
+    until(lambda: not tidying(), "the packing to end")
     assert list(objects.glob("pack/*.pack"))
-    assert (objects / "info" / "commit-graph").exists()
-    assert notes.write("a", "Entry 4").entry_count == 5
-    assert book.open(auto_gc=False)._upkeep is None
+    assert notes.write("a", "Entry 5").entry_count == 6
     notes.tidy()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import random
-import subprocess
 
 import pytest
 from tests.journals.notebook.team import Team, both, having
+from tests.repositories import bring
 from tests.tools.recall_world import ask
 
 from commonplace.core.errors import Conflict
@@ -162,17 +162,11 @@ def test_many_are_counted_and_the_newest_named(world, app):
 def test_behind_many_entries_an_overview_is_still_known_as_old(world, app):
     """However many wrote to its section since."""
     old = entry(world, app, "The port is 8000.", overview=OVERVIEW)
-    notebook = app.notebook.journal
-    stream = "".join(
-        f"commit {notebook.repo.head().branch}\n"
-        f"committer Ann <ann@example.org> {int(world.clock().timestamp()) + number} +0000\n"
-        f"data <<.\nLeaf {number} fell.\n.\n{f'from {notebook.repo.head().commit}' * (not number)}\n"
-        f"M 100644 inline {SECTION}.md\ndata <<.\n{OVERVIEW}\n\n<!-- entry count: {number + 2} -->\n.\n"
-        for number in range(150)
-    )
-    git = ["git", "-C", str(notebook.folder)]
-    subprocess.run([*git, "fast-import", "--quiet"], input=stream, text=True, check=True)
-    subprocess.run([*git, "reset", "-q", "--hard"], check=True)
+    fallen = [
+        (f"Leaf {n} fell.", f"{SECTION}.md", f"{OVERVIEW}\n\n<!-- entry count: {n + 2} -->\n")
+        for n in range(150)
+    ]
+    bring(app.notebook.journal.folder, fallen, at=int(world.clock().timestamp()) + 1)
     assert read(app).facts["entry_count"] == 151
     new = entry(world, app, "The port is 9000.", supersedes=old)
     assert line(old, new) in read(app).text
@@ -222,7 +216,7 @@ def known_in(team, which):
 
 @pytest.mark.parametrize(
     ("seed", "steps"),
-    [(0, 12), *(pytest.param(seed, 22, marks=pytest.mark.long) for seed in range(10))],
+    [(0, 10), *(pytest.param(seed, 22, marks=pytest.mark.long) for seed in range(10))],
 )
 def test_what_is_named_is_what_the_writer_did_not_have(teams, seed, steps):
     """Two clones write, replace and sync at random; what each writer had is kept by hand."""
