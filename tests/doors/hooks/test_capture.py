@@ -57,6 +57,16 @@ def test_these_copy_nothing(event):
     assert spooled() == ([str(path)] if event == "session-start" else [])
 
 
+def test_a_session_whose_brief_fails_is_followed_all_the_same(monkeypatch):
+    """A file stands where its brief's refs are noted: the log says so, the session is in the spool."""
+    monkeypatch.setenv("COMMONPLACE_HOOKS_RECALL", "true")
+    path = write_transcript("s-1", 3)
+    (our_folder().parent / "prompts").parent.mkdir(parents=True, exist_ok=True)
+    (our_folder().parent / "prompts").write_text("no folder")
+    run_hook("session-start", transcript_path=str(path))
+    assert spooled() == [str(path)]
+
+
 def test_it_can_be_switched_off(monkeypatch):
     """Then nothing is made, and nothing noted."""
     monkeypatch.setenv("COMMONPLACE_TRANSCRIPTS_CAPTURE", "false")

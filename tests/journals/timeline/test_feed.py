@@ -319,7 +319,7 @@ def test_a_rollup_leaves_out_what_was_replaced_and_names_the_day_it_corrects(wor
 
 
 def test_an_entry_of_ours_that_is_replaced_leaves_its_summaries(world):
-    """Until the new one is deleted; within a day nothing is said of it."""
+    """Until the new one is deleted, also where its metadata is edited; within a day it says nothing."""
     old = world.add("The door code is 1234.", "2025-01-04T10:30")
     world.add("Watered the roses.", "2025-01-04T10:45")
     world.roll_up()
@@ -330,6 +330,9 @@ def test_an_entry_of_ours_that_is_replaced_leaves_its_summaries(world):
     assert "roses" in year
     told = world.read("month", "2025-02-09T00:00").content
     assert "9876 (replaces what was said on 4 January 2025)." in told
+    new = world.journal.update(new.id, metadata={"projects": ["doors"]})
+    world.roll_up()
+    assert "1234" not in world.read("month", "2025-01-04T00:00").content
     last = world.journal.supersede(
         new.id, "The door code is 5555.", at=at("2025-02-09T15:30")
     ).entry
