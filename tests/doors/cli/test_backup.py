@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import zipfile
 import pytest
 from click.testing import CliRunner
 from tests.doors.homes import filled
+from tests.doors.killing import killed_before
 
 from commonplace.doors.cli import main
 
@@ -163,24 +163,6 @@ def test_a_backup_while_two_processes_write_is_of_one_moment(written):
         copy.close()
 
 
-KILLED = """
-import os, signal, sys
-from commonplace.doors.cli import main
-act, part, *words = sys.argv[1:]
-def hook(event, args):
-    if event == act and any(part in str(each) for each in args):
-        os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(hook)
-main(words)
-"""
-
-
-def killed(act, part, *words):
-    """Run a command that is killed before its first act of a kind on a file of such a name."""
-    command = [sys.executable, "-c", KILLED, act, part, *map(str, words)]
-    assert subprocess.run(command, capture_output=True).returncode == -signal.SIGKILL
-
-
 @pytest.mark.parametrize(
     ("act", "part"),
     [("open", "to/."), ("subprocess.Popen", "bundle"), ("os.link", "all.zip")],
@@ -191,7 +173,7 @@ def test_a_backup_that_is_killed_leaves_no_file_of_its_name(written, act, part):
     place = written / "to"
     place.mkdir()
     target = place / "all.zip"
-    killed(act, part, "backup", target)
+    killed_before(act, part, "backup", target)
     assert not target.exists()
     ok("backup", target)
     assert os.listdir(place) == ["all.zip"]
@@ -215,7 +197,7 @@ def test_a_restore_that_is_killed_can_be_done_again(written, act, part):
     before = answers()
     ok("backup", written / "all.zip")
     move_away(written)
-    killed(act, part, "restore", written / "all.zip")
+    killed_before(act, part, "restore", written / "all.zip")
     ok("restore", written / "all.zip")
     assert answers() == before
     left = list((written / "home").rglob(".commonplace-restore-*"))

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.doors.homes import filled
+from tests.doors.killing import killed_before
 from tests.doors.terminal import facts, opened_app, run, write
 from tests.patience import PATIENCE_S
 
@@ -173,6 +175,19 @@ def end_elsewhere(ref, at="2026-01-01T00:00:00+00:00"):
         subprocess.run(command, input=said.encode(), check=True)
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Where the home of the next tests is kept."""
+    return tmp_path_factory.mktemp("kept")
+
+
+def write_and_pull():
+    """An entry of the notebook that another clone let expire, of which nothing here was told."""
+    ref = facts("notebook", "write", "door", SECRET)["ref"]
+    facts("recall", "bakery")
+    end_elsewhere(ref)
+
+
 def noted_elsewhere():
     """An entry of the notebook that has expired, and is known to be due but not swept; its ref."""
     ref = facts("notebook", "write", "door", SECRET)["ref"]
@@ -210,11 +225,9 @@ def test_an_entry_of_the_notebook_expires(no_weights):
     ],
     ids=" ".join,
 )
-def test_no_command_shows_what_another_clone_let_expire(no_weights, words):
+def test_no_command_shows_what_another_clone_let_expire(no_weights, words, tmp_path, kept):
     """Nor does any that comes first after a pull by hand, which nothing here was told of."""
-    ref = facts("notebook", "write", "door", SECRET)["ref"]
-    facts("recall", "bakery")
-    end_elsewhere(ref)
+    filled(kept, tmp_path, write_and_pull)
     assert "four seven" not in run(*words).output
     run("recall", "harbour")
     run("status")
@@ -247,8 +260,14 @@ def test_what_has_expired_in_the_notebook_can_be_brought_back(no_weights):
     assert [item["ref"] for item in facts("recall", "bakery")["items"]] == [ref]
 
 
-@pytest.mark.long
-def test_a_kill_in_the_sweep_of_the_notebook_leaves_it_to_the_next(no_weights):
+EVERY = pytest.mark.parametrize(
+    "step",
+    [pytest.param(12, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
+)
+
+
+@EVERY
+def test_a_kill_in_the_sweep_of_the_notebook_leaves_it_to_the_next(no_weights, step):
     """Whatever file it was about to touch: the next command shows nothing, and ends the work."""
     stage, outcomes = 1, set()
     while True:
@@ -262,13 +281,13 @@ def test_a_kill_in_the_sweep_of_the_notebook_leaves_it_to_the_next(no_weights):
         assert run("open", ref).exit_code == 3
         if died.returncode == 0:
             break
-        stage += 5
+        stage += step
     assert outcomes == {0, 9}
 
 
 def test_two_processes_sweep_the_notebook_beside_each_other(no_weights):
     """Neither fails over what the other has left out."""
-    refs = [noted_elsewhere() for _ in range(3)]
+    refs = [noted_elsewhere() for _ in range(2)]
     command = [sys.executable, "-m", "commonplace", "recall", "bakery"]
     both = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -314,10 +333,7 @@ def test_a_damaged_file_shows_nothing(no_weights):
 def test_any_command_finishes_what_a_killed_one_was_forgetting(no_weights):
     """And says so beside its answer."""
     log, note = facts("log", SECRET)["ref"], write(f"{SECRET}.")
-    died = subprocess.run(
-        [sys.executable, "-c", DYING, log, note], env=os.environ, timeout=PATIENCE_S, check=False
-    )
-    assert died.returncode == 9
+    killed_before("os.remove", ".private-journal", "forget", log, note, "--yes")
     done = run("list")
     assert "An earlier forgetting of 2 entries was finished." in done.stderr
     assert "bakery" not in done.stdout
@@ -341,8 +357,8 @@ def test_two_processes_sweep_beside_each_other(no_weights):
     assert holders() == []
 
 
-@pytest.mark.long
-def test_a_kill_at_any_stage_leaves_all_or_nothing(no_weights):
+@EVERY
+def test_a_kill_at_any_stage_leaves_all_or_nothing(no_weights, step):
     """Whatever file it was about to touch: once a command has come after it, all is there or gone."""
     outcomes, stage = set(), 1
     while True:
@@ -365,7 +381,7 @@ def test_a_kill_at_any_stage_leaves_all_or_nothing(no_weights):
         if left == {0}:
             assert facts("forget", *refs, "--yes")["clean"]
         assert holders() == []
-        stage += 4
+        stage += step
     assert outcomes == {0, 3}
 
 
@@ -392,20 +408,6 @@ plan = service.plan(sys.argv[2:])
 sys.addaudithook(count)
 service.delete(plan)
 os._exit(0)
-"""
-
-DYING = """
-import os, sys
-from pathlib import Path
-from msgspec.structs import replace
-from commonplace.app import App
-from commonplace.config.settings import read_settings
-
-app = App(read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home())
-service = app.forgetting()
-plan = service.plan(sys.argv[1:])
-amenders = {**service.amend.amenders, "private": lambda: os._exit(9)}
-replace(service, amend=replace(service.amend, amenders=amenders)).carry_out(plan)
 """
 
 

@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import stat
 import struct
 import subprocess
@@ -21,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import validate
 from tests.doors.homes import filled
+from tests.doors.killing import killed_before
 from tests.journals.transcripts.originals import claude_line, write_lines
 
 from commonplace.doors.cli import main
@@ -254,7 +254,7 @@ def test_an_import_that_is_killed_before_a_key_is_noted_notes_it_later(tmp_path)
     ok("import", "jrnl", diary)
     ok("export", tmp_path / "out")
     empty_home(tmp_path)
-    killed("journals.private.write", "save_plan", 1, "import", tmp_path / "out")
+    killed_before("os.mkdir", "keys/private", "import", tmp_path / "out")
     assert json.loads(ok("list", "--json"))["items"]
     ok("import", tmp_path / "out")
     assert json.loads(ok("import", "jrnl", diary, "--json"))["there"] == 1
@@ -518,56 +518,43 @@ def test_a_full_disk_leaves_nothing(written, monkeypatch):
 
     before = sorted(written.iterdir())
     with monkeypatch.context() as patch:
-        patch.setattr("commonplace.services.export.writing.os.fsync", full)
+        patch.setattr(os, "fsync", full)
         refused = run("export", written / "out")
     assert refused.exit_code == 1
     assert "space" in refused.stderr
     assert sorted(written.iterdir()) == before
 
 
-KILLED = """
-import os, signal, sys
-from commonplace.{room} import {module} as module
-original = module.{name}
-count = 0
-def killing(*args, **kwargs):
-    global count
-    count += 1
-    if count == int(sys.argv[1]):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return original(*args, **kwargs)
-module.{name} = killing
-from commonplace.doors.cli import main
-main(sys.argv[2:])
-"""
-
-
-def killed(module, name, call, *words):
-    """Run a command that is killed at one call of a function."""
-    room, _, module = module.rpartition(".")
-    script = KILLED.format(room=room, module=module, name=name)
-    ran = subprocess.run([sys.executable, "-c", script, str(call), *map(str, words)], check=False)
-    assert ran.returncode == -signal.SIGKILL
-
-
-@pytest.mark.parametrize("call", [1, 4])
-def test_a_killed_export_leaves_nothing(written, call):
+@pytest.mark.parametrize(
+    ("act", "part"),
+    [("open", "private/entries.jsonl"), ("os.rename", ".commonplace-export-")],
+    ids=["nothing is written", "all is, without its name"],
+)
+def test_a_killed_export_leaves_nothing(written, act, part):
     """Nothing is under the name, and the next export removes what was left beside it."""
-    killed("services.export.writing", "render_line", call, "export", written / "out")
+    killed_before(act, part, "export", written / "out")
     assert not (written / "out").exists()
     assert list(written.glob(".commonplace-export-*"))
     ok("export", written / "out")
     assert not list(written.glob(".commonplace-export-*"))
 
 
-@pytest.mark.parametrize("call", [2, 3, 6])
-def test_a_killed_import_goes_on(written, call):
+@pytest.mark.parametrize(
+    ("act", "part"),
+    [
+        pytest.param("sqlite3.connect", "chronicle.db", id="one is in", marks=pytest.mark.long),
+        pytest.param("os.rename", "notebook.importing", id="the notebook has no name yet"),
+        pytest.param("sqlite3.connect", "memory.db", id="memory is due"),
+        pytest.param("os.remove", "importing.json", id="all is in", marks=pytest.mark.long),
+    ],
+)
+def test_a_killed_import_goes_on(written, act, part):
     """Asked again with the same export, it ends whole; another export is refused until then."""
     ok("export", written / "out")
     ok("log", "another one")
     ok("export", written / "other")
     empty_home(written)
-    killed("services.export.service", "screened_item", call, "import", written / "out")
+    killed_before(act, part, "import", written / "out")
     assert run("import", written / "other").exit_code == 4
     ok("import", written / "out")
     ok("export", written / "again")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from tests.doors.cli.test_expiring import book, let_expire
 from tests.doors.homes import filled
+from tests.doors.killing import killed_before
 from tests.doors.terminal import facts, opened_app, run, write
-from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Conflict
 
@@ -250,41 +248,24 @@ def test_an_edit_that_is_not_committed_is_kept(written):
     assert facts("forget", ref, *AT_ONCE)["clean"]
 
 
-@pytest.mark.parametrize("where", ["rewrite_branches", "update_refs", "drop_unreachable"])
-def test_one_that_is_killed_is_finished(written, where):
+MOMENTS = {
+    "the commits are made": ("subprocess.Popen", "commonplace forget"),
+    "the branches have moved": ("os.rename", ".git/commonplace-index"),
+    "all is swept": ("os.remove", "pending.json"),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_one_that_is_killed_is_finished(written, moment):
     """Once the new commits are made, once the branches have moved, and once all is swept."""
     first, ref, _ = written
-    died = subprocess.run(
-        [sys.executable, "-c", DYING, where, ref], env=os.environ, timeout=PATIENCE_S, check=False
-    )
-    assert died.returncode == 9
+    killed_before(*MOMENTS[moment], "forget", ref, *AT_ONCE)
     assert "An earlier forgetting of 1 entry was finished." in run("forget").stdout
     assert "bakery" not in all_objects()
     assert holders("bakery") == []
     assert git("status", "--porcelain") == ""
     assert run("open", first).exit_code == 0
     assert run("open", ref).exit_code == 3
-
-
-DYING = """
-import os, sys
-from pathlib import Path
-from commonplace.app import App
-from commonplace.config.settings import read_settings
-from commonplace.journals.notebook import forget
-
-where, ref = sys.argv[1:]
-real = getattr(forget, where)
-
-def die(*args, **more):
-    real(*args, **more)
-    os._exit(9)
-
-setattr(forget, where, die)
-app = App(read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home())
-service = app.forgetting()
-service.carry_out(service.plan([ref], kept_days=0))
-"""
 
 
 def test_a_remote_is_named_and_does_not_bring_it_back(written, tmp_path):
@@ -369,11 +350,5 @@ def test_who_finishes_a_killed_one_is_told_of_the_remote(written, tmp_path):
     git("init", "-q", "--bare", "-b", "main", str(tmp_path / "meeting.git"), at=tmp_path)
     git("remote", "add", "origin", str(tmp_path / "meeting.git"))
     assert run("notebook", "sync").exit_code == 0
-    died = subprocess.run(
-        [sys.executable, "-c", DYING, "update_refs", ref],
-        env=os.environ,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert died.returncode == 9
+    killed_before(*MOMENTS["the branches have moved"], "forget", ref, *AT_ONCE)
     assert "push --force origin main" in run("forget").stdout
