@@ -309,22 +309,23 @@ def test_settings_are_edited_in_an_editor(tmp_path, left, code, owner):
 
 
 @needs_terminal
-@pytest.mark.parametrize("command", [("private", "write"), ("config", "edit")], ids=" ".join)
 @pytest.mark.parametrize(
-    ("editor", "shown"),
+    ("command", "editor", "shown"),
     [
-        (
-            "/nowhere/at-all",
-            "The editor /nowhere/at-all cannot be started. Try again, or name another",
-        ),
-        ("false", "The editor false ended with an error. Try again, or name another"),
+        (("private", "write"), "/nowhere/at-all", "The editor /nowhere/at-all cannot be started."),
+        (("config", "edit"), "false", "The editor false ended with an error."),
     ],
+    ids=["cannot be started", "fails"],
 )
 def test_an_editor_that_fails_is_named(command, editor, shown):
     """With what to do, and without an errno."""
     code, _, terminal = on_terminal(*command, env={"EDITOR": editor})
     said = " ".join(terminal.split())
-    assert (code, shown in said, "Errno" in said) == (1, True, False)
+    assert (code, f"{shown} Try again, or name another" in said, "Errno" in said) == (
+        1,
+        True,
+        False,
+    )
 
 
 @needs_terminal
@@ -446,55 +447,49 @@ def test_log_shows_what_was_kept_and_when():
     assert lines[-1] == "2026-03-02 09:30  demo"
 
 
-SUPERSEDING = pytest.mark.parametrize(
-    ("words", "old", "new"),
-    [
-        (("private", "write"), "the light is red", "the light is green"),
-        (("log",), "the light is red", "the light is green"),
-        (("chronicle", "add"), "the light is red", "the light is green"),
-        (("notebook", "write", "harbour"), "the light is red", "the light is green"),
-        (("timeline", "add"), "the light is red", "the light is green"),
-        (("memory", "save", "todo", "--title"), "light it red", "light it green"),
-    ],
-)
+WRITES = [
+    ("private", "write"),
+    ("log",),
+    ("chronicle", "add"),
+    ("notebook", "write", "harbour"),
+    ("timeline", "add"),
+    ("memory", "save", "todo", "--title"),
+]
 
 
-@SUPERSEDING
-def test_every_write_supersedes(no_weights, words, old, new):
-    """Each by --supersedes; `open` and `search` name the other."""
-    first = _ref_of(*words, old)
-    second = _ref_of(*words, new, "--supersedes", first)
+def test_a_write_supersedes(no_weights):
+    """By --supersedes; `open`, lists and searches name the other, and a second one is refused."""
+    first = _ref_of("log", "the light is red")
+    second = _ref_of("log", "the light is green", "--supersedes", first)
     assert facts("open", first)["superseded_by"] == second
     found = {item["ref"]: item for item in facts("search", "light")["items"]}
     assert [*found] == [second, first]
-    assert found[first]["replaced_by"]["ref"] == second
-    assert found[second]["replaces"]["ref"] == first
-    listed = {item["ref"]: item for item in facts("list")["items"]}
-    assert listed[first]["replaced_by"]["ref"] == second
-    assert listed[second]["replaces"]["ref"] == first
-    assert not listed[second]["tags"]
+    in_list = {item["ref"]: item for item in facts("list")["items"]}
+    for items in (found, in_list):
+        assert items[first]["replaced_by"]["ref"] == second
+        assert items[second]["replaces"]["ref"] == first
+    assert not in_list[second]["tags"]
     assert "[replaced " in run("list").stdout
-    again = run(*words, "another", "--supersedes", first)
-    assert again.exit_code == 4
-    assert second in again.stderr
+    again = run("log", "another", "--supersedes", first)
+    assert (again.exit_code, second in again.stderr) == (4, True)
+    done = run("log", "another", "--supersedes", "-99")
+    assert (done.exit_code, "There is no entry -99." in done.stderr) == (3, True)
 
 
-@SUPERSEDING
-def test_every_write_supersedes_by_the_short_forms_of_a_ref(no_weights, words, old, new):
+@pytest.mark.parametrize("words", WRITES, ids=lambda words: " ".join(words[:2]))
+def test_every_write_supersedes_by_the_short_forms_of_a_ref(no_weights, words):
     """-1 for the newest of that journal, a number in the last list, the beginning of a ref."""
-    refs = [_ref_of(*words, old)]
+    refs = [_ref_of(*words, "the light is red")]
     if words[0] not in {"log", "chronicle"}:  # newer, in another journal
         run("log", "a cloud passes")
-    refs.append(_ref_of(*words, new, "--supersedes", "-1"))
+    refs.append(_ref_of(*words, "the light is green", "--supersedes", "-1"))
     run("list")  # whose numbers hold until the next list
     number = listed("list").index(refs[-1]) + 1
-    refs.append(_ref_of(*words, f"{new} now", "--supersedes", number))
+    refs.append(_ref_of(*words, "the light is green now", "--supersedes", number))
     kept = refs[-1][:-2]
-    refs.append(_ref_of(*words, f"{new} again", "--supersedes", kept))
+    refs.append(_ref_of(*words, "the light is green again", "--supersedes", kept))
     for former, latter in itertools.pairwise(refs):
         assert facts("open", former)["superseded_by"] == latter
-    done = run(*words, "another", "--supersedes", "-99")
-    assert (done.exit_code, "There is no entry -99." in done.stderr) == (3, True)
 
 
 def test_a_secret_that_is_kept_is_shown_in_no_list(no_weights, monkeypatch):

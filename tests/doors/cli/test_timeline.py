@@ -105,6 +105,19 @@ def test_a_period_that_goes_on_is_partial():
         assert [x["ref"] for _, x in below(shown) if x["level"] == "raw"] == [ref]
 
 
+def import_many(folder, count):
+    """Import so many entries, a second apart, as a program's memories."""
+    lines = [
+        json.dumps(
+            {"content": f"step {n}", "created_at": f"2020-03-01T10:{n // 60:02}:{n % 60:02}Z"}
+        )
+        for n in range(count)
+    ]
+    file = folder / "many.jsonl"
+    file.write_text("\n".join(lines))
+    return facts("timeline", "import-memories", file)
+
+
 def test_depth_is_bounded_by_a_page_and_by_an_option(october, tmp_path):
     """More entries than a page holds: it ends higher up and says so; --depth goes further."""
     assert [x["down"] for x in facts("timeline", "show", "2020-10", "--depth", 1)["down"]] == [
@@ -112,15 +125,7 @@ def test_depth_is_bounded_by_a_page_and_by_an_option(october, tmp_path):
         [],
     ]
     assert facts("timeline", "show", "2020-10", "--depth", 0)["down"] == []
-    lines = [
-        json.dumps(
-            {"content": f"step {n}", "created_at": f"2020-03-01T10:{n // 60:02}:{n % 60:02}Z"}
-        )
-        for n in range(450)
-    ]
-    file = tmp_path / "many.jsonl"
-    file.write_text("\n".join(lines))
-    assert facts("timeline", "import-memories", file)["added"] == 450
+    assert import_many(tmp_path, 450)["added"] == 450
     short = run("timeline", "show", "2020-03").stdout
     assert "Further down: show one of these, or give --depth." in short
     assert "step 449" not in short.partition("the way down")[2]
@@ -134,15 +139,15 @@ def test_a_month_in_which_a_week_begins_is_no_step():
     assert [x["period"] for x in facts("timeline", "show", "2020")["down"]] == ["2020-10"]
 
 
-def test_of_very_many_entries_the_newest_are_steps(october, monkeypatch):
-    """What is older ends at its hours, and is not said to be gone."""
-    monkeypatch.setattr(timeline_zoom, "MOST_SHOWN", 1)
-    monkeypatch.setattr(timeline_zoom, "_PAGE", 1)
-    run("rollup", "--due")
-    hour = facts("timeline", "show", "2020-10-07 14")
-    assert [x["ref"] for x in hour["down"]] == [october[1]]
-    day = facts("timeline", "show", "2020-10-07")["down"][0]
-    assert (day["entries"], day["no_longer_kept"]) == (2, 0)
+def test_of_very_many_entries_the_oldest_are_not_said_to_be_gone(tmp_path, monkeypatch):
+    """More than are looked at for a page: what is older ends at its hour, which counts it."""
+    monkeypatch.setattr(timeline_zoom, "MOST_SHOWN", 1)  # a page of them, 1000, is read at once
+    import_many(tmp_path, 1001)
+    for name in ("2020-03-01", "2020-03"):
+        shown = facts("timeline", "show", name)
+        (hour,) = [x for _, x in below(shown) if x["level"] == "hour"]
+        assert (hour["entries"], hour["no_longer_kept"]) == (1001, 0)
+        assert hour["down"] == []
 
 
 def test_search_range_and_context(october):
@@ -315,7 +320,7 @@ def test_the_same_key_is_one_entry_and_metadata_is_kept():
     assert hour["metadata"]["actions_taken"] == ["ship"]
 
 
-def test_summaries_are_found_by_meaning(monkeypatch):
+def test_summaries_are_found_by_meaning(monkeypatch, known_weights):
     """Those that a command made without an encoder too: the next search makes their vectors."""
     add("Planted an oak", "2020-10-02 10:00")
     run("timeline", "show", "2020-10")
