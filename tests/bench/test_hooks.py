@@ -23,6 +23,7 @@ def test_a_session_starts_with_a_brief_and_a_pause_copies_a_turn(tmp_path):
         assert peak_mb("stop") > 1
         return [*home.own.rglob("s-1.jsonl")]
 
-    until(paused)  # again where its own deadline cut it off, on a machine too busy for it
+    # Again where its own deadline cut it off, on a machine too busy for it.
+    until(paused, "the turns of a pause to be copied")
     (copy,) = paused()
     assert len(copy.read_text().splitlines()) == TURNS

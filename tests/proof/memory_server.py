@@ -21,22 +21,24 @@ def database_on(server, *, name="postgres") -> OwnDatabase:
     )
 
 
-def bytes_on_disk(server, text: str | bytes) -> list[str]:
-    """Files of the server that hold this after a checkpoint, the write-ahead log left out."""
+def bytes_on_disk(server, *texts: str | bytes) -> dict[str | bytes, list[str]]:
+    """Files of the server that hold each after a checkpoint, the write-ahead log left out."""
     with psycopg.connect(server.url(), autocommit=True) as conn:
         conn.execute("CHECKPOINT")
-    sought = (
-        [text]
-        if isinstance(text, bytes)
-        else [each.encode() for each in {text, text.lower(), text.capitalize()}]
-    )
-    return [
-        str(path.relative_to(server.folder))
-        for path in sorted(Path(server.folder).rglob("*"))
-        if path.is_file()
-        and not {"pg_wal", "wheel"} & {*path.parts}
-        and any(each in path.read_bytes() for each in sought)
-    ]
+    held: dict[str | bytes, list[str]] = {text: [] for text in texts}
+    for path in sorted(Path(server.folder).rglob("*")):
+        if path.is_file() and not {"pg_wal", "wheel"} & {*path.parts}:
+            content = path.read_bytes()
+            for text, files in held.items():
+                if any(each in content for each in _spellings(text)):
+                    files.append(str(path.relative_to(server.folder)))
+    return held
+
+
+def _spellings(text: str | bytes) -> list[bytes]:
+    if isinstance(text, bytes):
+        return [text]
+    return [each.encode() for each in {text, text.lower(), text.capitalize()}]
 
 
 def relation_of(database, file: str) -> str:

@@ -53,16 +53,19 @@ class Life:
 def end(*pids):
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    until(lambda: not any(map(psutil.pid_exists, pids)))
+    until(lambda: not any(map(psutil.pid_exists, pids)), "the dead to be gone")
 
 
 def all_have_more(lives, before):
     return all(len(life.lines()) > count for life, count in zip(lives, before, strict=True))
 
 
-@pytest.mark.parametrize("rounds", [12, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "rounds",
+    [5, pytest.param(15, marks=pytest.mark.long), pytest.param(60, marks=pytest.mark.whole)],
+)
 def test_deaths_at_random_moments(world, children, tmp_path, rounds):
-    """Two applications and a worker killed in each round: 36 deaths; every answer was true."""
+    """Two applications and a worker killed in each round: every answer was true."""
     chance = random.Random(7)
     lives = [Life(user, tmp_path) for user in USERS]
     common = {
@@ -70,20 +73,18 @@ def test_deaths_at_random_moments(world, children, tmp_path, rounds):
         "app_url": world.database.app_url,
         "worker_url": world.database.worker_url,
     }
-    filed = 0
     for _ in range(rounds):
         before = [len(life.lines()) for life in lives]
         pids = [children.start("work", **common)]
         for life in lives:
             asked = {"user": life.user, "first": life.next, "told": str(life.told)}
             pids.append(children.start("save", **asked, **common))
-        until(partial(all_have_more, lives, before))
+        until(partial(all_have_more, lives, before), "each application to be told something")
+        until(partial(world.database.rows, "SELECT 1 FROM wb_embeddings LIMIT 1"), "a first vector")
         threading.Event().wait(chance.uniform(0.0, 0.3))
         end(*pids)
-        filed = max(filed, world.database.rows("SELECT count(*) FROM wb_embeddings")[0][0])
-    assert filed > 0
     leased = "SELECT count(*) FROM wb_outbox WHERE leased_until > now()"
-    until(lambda: world.database.rows(leased) == [(0,)])
+    until(lambda: world.database.rows(leased) == [(0,)], "the leases of the dead to run out")
     world.work()
     assert world.database.rows("SELECT 1 FROM wb_outbox WHERE due OR words_due OR erase") == []
     for life in lives:
@@ -115,7 +116,7 @@ def check(world, life, rounds):
     vectors = "SELECT ref_id FROM wb_embeddings WHERE user_id = %s"
     made = [f"memory:todo/{ref_id}" for (ref_id,) in world.database.rows(vectors, life.user)]
     assert sorted(made) == sorted(there)
-    for ref_id, title in random.Random(3).sample(sorted(there.items()), 20):
+    for ref_id, title in random.Random(3).sample(sorted(there.items()), min(20, len(there))):
         found = mine.search(title, limit=5)
         assert ref_id in [hit.ref for hit in found.hits]
 

@@ -55,7 +55,14 @@ def crowd(world):
     return [Person(memory, number) for number, memory in enumerate(memories)], pool
 
 
-@pytest.mark.parametrize("operations", [1_500, pytest.param(12_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "operations",
+    [
+        600,
+        pytest.param(2_500, marks=pytest.mark.long),
+        pytest.param(12_000, marks=pytest.mark.whole),
+    ],
+)
 def test_many_users_at_once_through_three_connections(world, operations):
     """24 users in 12 threads: each answer holds what its user wrote, all of it, nothing else."""
     people, pool = crowd(world)
@@ -80,7 +87,14 @@ def test_many_users_at_once_through_three_connections(world, operations):
     assert rows_without_user(world.database.app_url) == {}
 
 
-@pytest.mark.parametrize("operations", [600, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "operations",
+    [
+        300,
+        pytest.param(2_500, marks=pytest.mark.long),
+        pytest.param(10_000, marks=pytest.mark.whole),
+    ],
+)
 def test_many_users_at_once_in_files(tmp_path, operations):
     """The same where each user has a file."""
     world = SqliteMemoryWorld(tmp_path)
@@ -101,10 +115,10 @@ def test_many_users_at_once_through_a_pgbouncer(own_server, tmp_path):
     made = database_on(own_server)
     bouncer = PgBouncer(host=own_server.folder, name="postgres")
     try:
-        until(lambda: bouncer.is_there)
+        until(lambda: bouncer.is_there, "the pgbouncer to answer")
         world = PostgresMemoryWorld(bouncer.database(made.admin_url), tmp_path, worker=False)
         people, pool = crowd(world)
-        run_crowd(people, pool, seed=SEED, threads=12, operations=1_500)
+        run_crowd(people, pool, seed=SEED, threads=12, operations=600)
         world.work()
         for person in people:
             person.check_all()

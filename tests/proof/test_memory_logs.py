@@ -98,9 +98,9 @@ def test_no_text_is_logged_when_sessions_are_ended(world, own_server, caplog):
         holder.execute("LOCK TABLE wb_todo, wb_message IN ACCESS EXCLUSIVE MODE")
         saving = threading.Thread(target=save_each, args=(mine,))
         saving.start()
-        until(lambda: world.database.rows(waiting))
+        until(lambda: world.database.rows(waiting), "the save to wait for the lock")
         # Its second try waits as well.
-        until(lambda: world.database.rows(waiting))
+        until(lambda: world.database.rows(waiting), "its second try to wait")
         holder.rollback()
         saving.join()
     log = own_server.log()

@@ -39,7 +39,7 @@ def use(database, folder, act):
     act(world, world.open("whale"))
     world.close()
     # Each session tells what it looked at when it ends.
-    until(lambda: database.rows(SESSIONS) == [(0,)])
+    until(lambda: database.rows(SESSIONS) == [(0,)], "the sessions to end")
     return {name: int(count - before[name]) for name, count in database.rows(READ)}
 
 

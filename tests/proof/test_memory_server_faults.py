@@ -9,13 +9,12 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import psycopg
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.patience import PATIENCE_S
+from tests.patience import until
 from tests.proof.memory_server import database_on
 
 from commonplace.core.errors import Lost, NotFound, Unavailable
@@ -92,13 +91,6 @@ def check(world, writers):
     assert world.database.rows("SELECT 1 FROM wb_outbox WHERE due OR words_due OR erase") == []
 
 
-def wait_for(ready):
-    until = time.monotonic() + PATIENCE_S
-    while not ready():
-        assert time.monotonic() < until
-        time.sleep(0.005)
-
-
 def test_stopped_killed_and_frozen_under_load(world, own_server):
     """Each in turn, while three users write: they go on when it does, and lose nothing."""
     writers = [Writer(world, user) for user in USERS]
@@ -107,7 +99,10 @@ def test_stopped_killed_and_frozen_under_load(world, own_server):
 
     def everybody_has(more):
         counts = [len(writer.kept) + more for writer in writers]
-        wait_for(lambda: all(len(w.kept) >= n for w, n in zip(writers, counts, strict=True)))
+        until(
+            lambda: all(len(w.kept) >= n for w, n in zip(writers, counts, strict=True)),
+            "each writer to have written more",
+        )
 
     everybody_has(5)
     for end, begin in (
@@ -116,8 +111,15 @@ def test_stopped_killed_and_frozen_under_load(world, own_server):
         (lambda: own_server.stop("immediate"), own_server.start),
         (own_server.freeze, own_server.thaw),
     ):
+        known = [len(writer.errors) for writer in writers]
         end()
-        time.sleep(0.3)
+        if begin == own_server.thaw:
+            threading.Event().wait(0.3)  # nobody is told that it is frozen
+        else:
+            until(
+                lambda known=known: [len(writer.errors) for writer in writers] != known,
+                "a writer to be told that it is gone",
+            )
         begin()
         everybody_has(5)
     for writer in writers:
@@ -211,7 +213,7 @@ def test_users_and_workers_at_once(world):
     writers = [Writer(world, user) for user in USERS]
     for thread in (*(each for _, each in workers), *writers):
         thread.start()
-    wait_for(lambda: all(len(writer.kept) > 40 for writer in writers))
+    until(lambda: all(len(writer.kept) > 40 for writer in writers), "each to have written 40")
     for writer in writers:
         writer.stopping.set()
         writer.join()

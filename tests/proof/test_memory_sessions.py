@@ -131,7 +131,8 @@ def end_sessions(database, customers):
             until(
                 lambda counts=counts: any(
                     len(each.told) > count for each, count in zip(customers, counts, strict=True)
-                )
+                ),
+                "a customer to be told something",
             )
     return ended
 
