@@ -165,7 +165,7 @@ chromium:
 		|| { echo "Install chromium first: the tests of the pages drive it." >&2; exit 1; }
 
 test-browser: $(READY) $(WEIGHTS) $(BROWSER) .tools/axe/ready chromium
-	$(BIN)/python -m pytest -m browser -n0 --no-skips $(OPTIONS)
+	$(BIN)/python -m pytest -m "browser and not whole" -n0 --no-skips $(OPTIONS)
 
 test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
 	$(BIN)/python -m pytest -m npm -n0 --no-skips $(OPTIONS)
@@ -174,7 +174,7 @@ test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(IMPORTED)
 	$(BIN)/python -m pytest -m "(long or law) and not whole" --on-disk $(OPTIONS)
 
 # Everything that tries to break the product, nothing sampled; writes its counts into the page.
-proof: $(READY) $(WEIGHTS)
+proof: $(READY) $(WEIGHTS) extras downloads
 	$(BIN)/python -m pytest -m "proof or whole" --on-disk --write-reliability
 
 # What two of the programs import for search by meaning, for clouds and for other commands (250 MB) is not installed.
