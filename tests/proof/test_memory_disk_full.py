@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
-from pathlib import Path
 
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
@@ -23,7 +21,7 @@ LEFT_BYTES = 6 * 1024 * 1024
 @pytest.fixture
 def small_disk():
     """A disk of 160 MB in memory."""
-    folder = Path(tempfile.mkdtemp(prefix="cp-full-"))
+    folder = PostgresServer().folder  # a new one, which the server's user can reach
     mounting = ["mount", "-t", "tmpfs", "-o", "size=160m,mode=755", "tmpfs", str(folder)]
     try:
         mounted = subprocess.run(mounting, capture_output=True).returncode == 0
