@@ -5,24 +5,23 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.doors.terminal import run
 from tests.patience import until
+
+from commonplace.testing import HashingEncoder, ReadySlot
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "private-journal"
 VERSIONS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
 
 
-def test_without_a_home_every_answer_names_the_folder_used_instead(world, tmp_path):
+def test_without_a_home_every_answer_names_the_folder_used_instead(world, tmp_path, no_weights):
     """A home that does not exist: a closed folder under the temp directory, said each time."""
-    temp = tmp_path / "temp"
-    temp.mkdir()
+    temp = world.folder / "temp"
     env = {
         "HOME": str(tmp_path / "nowhere"),
-        "TMPDIR": str(temp),
         "COMMONPLACE_HOME": str(tmp_path / "own"),
     }
     server = world.server(env=env)
@@ -43,7 +42,7 @@ def test_without_a_home_every_answer_names_the_folder_used_instead(world, tmp_pa
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_the_home_itself_is_no_project(world):
+def test_the_home_itself_is_no_project(world, no_weights):
     """Started in the home folder: project notes go to the user's journal, and one entry is one."""
     server = world.server(cwd=world.home)
     server.call("process_thoughts", {"project_notes": "a note", "feelings": "a thought"})
@@ -52,7 +51,7 @@ def test_the_home_itself_is_no_project(world):
     assert len(listed) == len({entry["ref"] for entry in listed}) == len(world.entries())
 
 
-def test_one_folder_for_both_is_one_journal(world, tmp_path):
+def test_one_folder_for_both_is_one_journal(world, tmp_path, no_weights):
     """PRIVATE_JOURNAL_PATH names both roots: each entry appears once, under either type."""
     folder = tmp_path / "both"
     server = world.server(env={"PRIVATE_JOURNAL_PATH": str(folder)})
@@ -74,28 +73,24 @@ def test_entries_of_the_reference_are_found_and_left_as_they_are(world, version)
     shutil.copytree(GOLDEN / version / "proj" / "private-journal", world.project_root)
     files = [path for root in (world.user_root, world.project_root) for path in root.rglob("*.*")]
     before = {path: path.read_bytes() for path in files}
-    server = world.server()
-    listed = server.call("list_recent_entries", {"days": 36500, "limit": 100})
-    assert listed["structuredContent"]["count"] == len(world.entries())
+    app = world.app(ReadySlot(HashingEncoder()))
+    listed = app.private.tools.list_recent_entries(days=36500, limit=100).facts
+    assert listed["count"] == len(world.entries())
+    app.filing.catch_up()
     for path in world.entries():
         body = re.sub(r"\A---\n.*?\n---\n", "", path.read_text(), flags=re.DOTALL)
         words = re.findall(r"[^\W\d_]{5,}", re.sub(r"^## .*$", "", body, flags=re.MULTILINE))
         if not words:
             continue
         query = " ".join(words[:12])
-
-        def shown(query=query):
-            facts = server.call("search_journal", {"query": query, "limit": 100, "explain": True})[
-                "structuredContent"
-            ]
-            hits = {hit["path"]: hit["by"] for hit in facts["results"]}
-            return {} if facts["notes"] else hits
-
-        until(lambda path=path, shown=shown: shown().get(str(path)) == "both")
+        facts = app.private.tools.search_journal(query=query, limit=100, explain=True).facts
+        assert facts["notes"] == []
+        assert {hit["path"]: hit["by"] for hit in facts["results"]}[str(path)] == "both"
+    app.close()
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_an_edit_in_place_that_keeps_the_folders_time_is_found(world):
+def test_an_edit_in_place_that_keeps_the_folders_time_is_found(world, no_weights):
     """An editor writes into the file itself: the next search after the sweep's interval sees it."""
     server = world.server()
     server.call("process_thoughts", {"feelings": "about walnuts"})
@@ -108,17 +103,18 @@ def test_an_edit_in_place_that_keeps_the_folders_time_is_found(world):
         facts = server.call("search_journal", {"query": word, "floor": 1})["structuredContent"]
         return bool(facts["results"])
 
-    until(lambda: finds("almonds"))
+    until(lambda: finds("almonds"), "the edit to be found")
     assert not finds("walnuts")
 
 
-def test_the_terminal_and_the_server_see_each_other(world):
+def test_the_terminal_and_the_server_see_each_other(world, no_weights):
     """What one writes the other finds, edits and deletes, at once and for good."""
     server = world.server()
 
     def terminal(*words):
-        command = [sys.executable, "-m", "commonplace", "private", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        done = run("private", *words)
+        assert done.exit_code == 0, done.output
+        return done.stdout
 
     assert "recorded" in terminal("write", "about hazelnuts", "--category", "feelings")
     (path,) = world.entries()
