@@ -7,6 +7,7 @@ import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.seeds import seeds
 from tests.services.test_amend import EVERY, EXPORT, superseding, write
 from tests.tools.recall_world import ALL, ask, refs
 
@@ -116,9 +117,7 @@ def shown(answer):
     return lines, {name: fact for name, fact in answer.facts.items() if name != "as_of"}
 
 
-@pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 16))]
-)
+@pytest.mark.parametrize("seed", seeds(1, long=range(2, 6), whole=range(6, 16)))
 def test_an_answer_as_of_then_is_that_of_a_home_with_nothing_later(world, seed):
     """The same hits in the same order with the same words, also over an index built again."""
     app = world.open(COMMONPLACE_TOOLSETS=TOOLSETS)

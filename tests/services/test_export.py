@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.seeds import seeds
 from tests.services.test_amend import EVERY
 from tests.services.test_as_of import DAY, TOOLSETS, Writer, answers, instant
 from tests.tools.recall_world import RecallWorld, ask, refs
@@ -17,7 +18,7 @@ from commonplace.services.export.reading import open_export
 KEPT = Path(__file__).parent / "exports"
 """An export of each version of the form that was ever released."""
 
-SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 12))]
+SEEDS = seeds(1, long=range(2, 5), whole=range(5, 12))
 
 
 @pytest.fixture

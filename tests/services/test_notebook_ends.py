@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from tests.seeds import seeds
 from tests.services.test_amend import superseding
 from tests.services.test_as_of import shown, time_of
 from tests.tools.recall_world import ALL, ask, refs
@@ -307,9 +308,7 @@ def test_one_whose_notebook_is_gone_may_be_given_up(world, app):
     assert app.expiring.book.read() == {}
 
 
-@pytest.mark.parametrize(
-    "seed", [2, *(pytest.param(x, marks=pytest.mark.long) for x in range(3, 9))]
-)
+@pytest.mark.parametrize("seed", seeds(2, long=(1, 3, 4), whole=range(5, 12)))
 def test_an_index_that_followed_holds_what_one_built_at_once_holds(world, app, seed):
     """Whatever was written, replaced, moved, ended and brought back, and whenever it was filed."""
     chance = random.Random(seed)

@@ -138,11 +138,11 @@ class Team:
 
     def head(self, which: int) -> str:
         """The commit that a clone is at."""
-        return self.git(which, "rev-parse", "HEAD").strip()
+        return self._tip(self.place(which) / ".git")
 
     def remote_head(self) -> str:
         """The commit that the remote is at."""
-        return self.git(None, "rev-parse", "main", at=self.bare).strip()
+        return self._tip(self.bare)
 
     def entries(self, which: int) -> list[tuple[str, str]]:
         """Every entry of a clone, by section and summary, oldest first."""
@@ -173,9 +173,16 @@ class Team:
 
     def is_in_step(self, which: int) -> bool:
         """Whether a clone and the remote are at one commit, or both at none."""
-        words = ("rev-parse", "-q", "--verify")
-        here = self.git(which, *words, "HEAD", check=False)
-        return here == self.git(None, *words, "main", at=self.bare, check=False)
+        return self._tip(self.place(which) / ".git") == self._tip(self.bare)
+
+    def _tip(self, folder: Path) -> str:
+        """The commit that the HEAD of a repository is at, empty for none; a loose ref is read."""
+        try:
+            return (folder / (folder / "HEAD").read_text()[5:-1]).read_text().strip()
+        except OSError:
+            return self.git(None, "rev-parse", "-q", "--verify", "HEAD", at=folder, check=False)[
+                :-1
+            ]
 
     def check(self) -> None:
         """Git finds nothing wrong in any clone."""

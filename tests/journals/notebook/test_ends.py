@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from tests.journals.notebook.test_forget import SECRET, forget
+from tests.seeds import seeds
 
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import NotFound
@@ -214,9 +215,7 @@ def test_an_export_of_a_swept_notebook_has_no_word_of_it(team):
     assert ref_of("door", gone) not in {x.ref for x in items}
 
 
-@pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(x, marks=pytest.mark.long) for x in range(2, 12))]
-)
+@pytest.mark.parametrize("seed", seeds(1, long=(0, 2, 3), whole=range(4, 12)))
 def test_a_ledger_that_followed_says_what_one_built_at_once_says(teams, seed):
     """Whatever was written, ended, moved, synced and rebased, in whatever order."""
     chance = random.Random(seed)

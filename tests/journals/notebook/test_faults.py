@@ -150,7 +150,7 @@ def test_any_interleaving_keeps_every_entry_once(plan):
 
 
 @pytest.mark.long
-@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(steps)
 def test_many_more_interleavings_keep_every_entry_once(plan):
     """The same, of plans that are tried where there is time for them."""

@@ -150,7 +150,7 @@ def test_a_sync_killed_anywhere_is_gone_on_with(tmp_path, step, overview):
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
 @pytest.mark.parametrize(
     "stride",
-    [pytest.param(9, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
+    [pytest.param(12, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
 )
 def test_a_sync_killed_at_each_step_is_gone_on_with(tmp_path, stride):
     """Before each process that it starts and each file that gets its name or loses it."""
@@ -521,7 +521,7 @@ def test_any_interleaving_keeps_every_entry_once(plan):
 
 
 @pytest.mark.long
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(steps)
 def test_many_more_interleavings_keep_every_entry_once(plan):
     """The same, of plans that are tried where there is time for them."""

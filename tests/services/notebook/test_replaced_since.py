@@ -8,6 +8,7 @@ import random
 import pytest
 from tests.journals.notebook.team import Team, both, having
 from tests.repositories import bring
+from tests.seeds import seeds
 from tests.tools.recall_world import ask
 
 from commonplace.core.errors import Conflict
@@ -214,17 +215,14 @@ def known_in(team, which):
     return {line.id for line in team.notes[which].list_entries("a", length=999)}
 
 
-@pytest.mark.parametrize(
-    ("seed", "steps"),
-    [(0, 10), *(pytest.param(seed, 22, marks=pytest.mark.long) for seed in range(10))],
-)
-def test_what_is_named_is_what_the_writer_did_not_have(teams, seed, steps):
+@pytest.mark.parametrize("seed", seeds(0, long=range(1, 5), whole=range(5, 12)))
+def test_what_is_named_is_what_the_writer_did_not_have(teams, seed):
     """Two clones write, replace and sync at random; what each writer had is kept by hand."""
     chance = random.Random(seed)
     formers = {}
     team = teams(("a", "The first.", "Overview 0."))
     had = {"Overview 0.": known_in(team, 0)}
-    for step in range(1, steps + 1):
+    for step in range(1, 23 if seed else 11):
         which = chance.randrange(2)
         notes = team.notes[which]
         act = chance.choice(["entry", "overview", "supersede", "supersede", "sync"])
