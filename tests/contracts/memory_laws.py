@@ -473,7 +473,14 @@ class MemoryContract:
         assert world.bytes_of("bob") == before
         assert len(two.search("quokkarine zebrawoodish", intent="none").hits) > 0
 
-    @pytest.mark.parametrize("count", [100, pytest.param(2000, marks=pytest.mark.long)])
+    @pytest.mark.parametrize(
+        "count",
+        [
+            100,
+            pytest.param(500, marks=pytest.mark.long),
+            pytest.param(2000, marks=pytest.mark.whole),
+        ],
+    )
     def test_many_operations_of_several_users(self, world: MemoryWorld, count: int) -> None:
         """Every answer of every tool holds what that user wrote, all of it, and nothing else."""
         random_operations(world, count=count, seed=7)

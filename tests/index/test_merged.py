@@ -51,7 +51,7 @@ def docs_of(entries):
 
 @sampled(
     12,
-    120,
+    40,
     entries=ENTRIES,
     question=TEXTS,
     where=st.sampled_from([Filter(), Filter(kinds=("todo",)), Filter(journals=("memory",))]),

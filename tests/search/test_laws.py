@@ -104,7 +104,7 @@ def asked(request, tmp_path):
     return ask
 
 
-@sampled(12, 120, entries=ENTRIES, question=QUESTIONS, where=FILTERS, encoder=st.booleans())
+@sampled(12, 40, entries=ENTRIES, question=QUESTIONS, where=FILTERS, encoder=st.booleans())
 def test_what_is_outside_neither_shows_nor_displaces(asked, entries, question, where, encoder):
     """The answer is the one of an index that holds nothing else."""
     docs = docs_of(entries)
@@ -119,7 +119,7 @@ def test_what_is_outside_neither_shows_nor_displaces(asked, entries, question, w
     assert full == asked(inside, question, Filter(), encoder=encoder)
 
 
-@sampled(12, 120, entries=ENTRIES, question=QUESTIONS, where=FILTERS, random=st.randoms())
+@sampled(12, 40, entries=ENTRIES, question=QUESTIONS, where=FILTERS, random=st.randoms())
 def test_the_order_of_filing_does_not_matter(asked, entries, question, where, random):
     """Whoever wrote first, and whatever was filed late: the same hits with the same scores."""
     docs = docs_of(entries)
@@ -128,7 +128,7 @@ def test_the_order_of_filing_does_not_matter(asked, entries, question, where, ra
     assert asked(docs, question, where) == asked(shuffled, question, where)
 
 
-@sampled(12, 120, entries=ENTRIES, question=QUESTIONS, where=FILTERS, encoder=st.booleans())
+@sampled(12, 40, entries=ENTRIES, question=QUESTIONS, where=FILTERS, encoder=st.booleans())
 def test_scores_lie_in_0_1_and_fall_and_stay(asked, entries, question, where, encoder):
     """Highest first, each in 0..1, no more than asked for, and the same when asked again."""
     docs = docs_of(entries)

@@ -438,7 +438,7 @@ def taken_out(app, ref):
         app.amend.service().delete(ref)
 
 
-@pytest.mark.parametrize("lives", [4, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("lives", [4, pytest.param(12, marks=pytest.mark.long)])
 @pytest.mark.parametrize("journal", EVERY)
 def test_the_newest_of_a_chain_is_that_of_a_list(tmp_path, journal, lives):
     """Any order of writes, supersedings and deletions; each chain is a list kept by hand."""

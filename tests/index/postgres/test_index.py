@@ -25,7 +25,7 @@ from commonplace.index.sqlite.words import FEW
 from commonplace.testing import ALONE, START, TOGETHER, HashingEncoder, a_doc, encode_all, look
 
 QUIET = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
-MORE = settings(QUIET, max_examples=60)
+MORE = settings(QUIET, max_examples=25)
 # Porter leaves these as they are.
 WORDS = ["harbour", "wood", "sea", "storm", "天气", "café", "c3po"]
 TEXTS = st.lists(st.sampled_from([*WORDS, "气"]), max_size=8).map(" ".join)
@@ -396,7 +396,7 @@ STRAY = """
 """
 
 
-@pytest.mark.parametrize("turns", [8, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("turns", [8, pytest.param(25, marks=pytest.mark.long)])
 def test_many_writers_at_once_leave_all_in_order(opened, database, turns):
     """Threads of two processes put, move, drop, encode and search the same docs: nothing is lost."""
     indexes = [opened(), opened()]

@@ -293,7 +293,8 @@ def _pragma(folder, setting):
         conn.execute(f"PRAGMA {setting}")
 
 
-def test_a_thread_that_opens_the_file_anew_takes_it_from_no_other(opened, law, monkeypatch):
+@pytest.mark.parametrize("looks", [150, pytest.param(500, marks=pytest.mark.long)])
+def test_a_thread_that_opens_the_file_anew_takes_it_from_no_other(opened, law, monkeypatch, looks):
     """On a disk that refuses writes, searches go on while another thread tries to write."""
     law.filled(opened(), [a_doc("n:1", "harbour")])
     mine = opened().of_owner("me")
@@ -314,7 +315,7 @@ def test_a_thread_that_opens_the_file_anew_takes_it_from_no_other(opened, law, m
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        for _ in range(500):
+        for _ in range(looks):
             assert set(law.find(mine, "harbour")) == {"n:1"}
     finally:
         ended.set()

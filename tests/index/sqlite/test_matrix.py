@@ -264,7 +264,7 @@ def test_threads_search_while_others_write(opened):
 
     def write(first):
         try:
-            for i in range(first, first + 40):
+            for i in range(first, first + 25):
                 _fill(mine, [i])
                 query = _vector(i)
                 if _nearest(mine, query, limit=1) != {f"n:{i}": 1.0}:
@@ -278,4 +278,4 @@ def test_threads_search_while_others_write(opened):
     for thread in threads:
         thread.join()
     assert failures == []
-    assert mine.counts(IDENTITY).docs == 100 + 8 * 40
+    assert mine.counts(IDENTITY).docs == 100 + 8 * 25

@@ -32,7 +32,7 @@ def act(index, what, n):
         index.apply([Put(doc)])
 
 
-@sampled(10, 100, acts=ACTS)
+@sampled(10, 30, acts=ACTS)
 def test_what_was_counted_before_follows_every_change(acts):
     """The one that changes it, another that is open, and one that counts for the first time."""
     with TemporaryDirectory() as folder, ExitStack() as held:

@@ -51,7 +51,7 @@ def test_no_question_raises(mine, text):
     look(mine, text, limit=5)
 
 
-@sampled(20, 200, text=st.text(), ref=st.text(), name=st.text(), tag=st.text())
+@sampled(20, 60, text=st.text(), ref=st.text(), name=st.text(), tag=st.text())
 def test_any_text_can_be_filed_found_and_dropped(mine, text, ref, name, tag):
     """Also with surrogates, NUL and signs of every script in text, ref, heading and tag."""
     mine.apply([Put(a_doc(ref, text, scope=name, headings=(name,), tags=(tag,)))])
@@ -65,7 +65,7 @@ def test_any_text_can_be_filed_found_and_dropped(mine, text, ref, name, tag):
 
 @sampled(
     15,
-    150,
+    60,
     texts=st.lists(TEXTS, min_size=1, max_size=8),
     question=TEXTS,
     start=st.integers(0, 8) | st.none(),

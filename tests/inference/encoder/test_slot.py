@@ -225,7 +225,10 @@ def test_the_callers_thread_imports_nothing_heavy(tmp_path):
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("patience_s", [0.0, 0.05, 0.15, 0.3])
+@pytest.mark.parametrize(
+    "patience_s",
+    [0.0, 0.15, *(pytest.param(x, marks=pytest.mark.long) for x in (0.05, 0.3, 0.5))],
+)
 def test_a_process_may_end_while_the_encoder_loads(tmp_path, patience_s):
     """Native code on a daemon thread would abort the interpreter: the end waits for it."""
     minilm_weights(tmp_path)

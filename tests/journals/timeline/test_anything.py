@@ -101,13 +101,13 @@ def live(steps, levels):
         life.close()
 
 
-@sampled(5, 60, steps=st.lists(st.one_of(step, moved, zoned), max_size=25))
+@sampled(5, 30, steps=st.lists(st.one_of(step, moved, zoned), max_size=25))
 def test_every_entry_is_counted_once_whatever_was_done(steps):
     """Added late, moved, deleted, with zones that change, and half of it rolled up in between."""
     live(steps, ("day", "week", "month", "year"))
 
 
-@sampled(5, 60, steps=st.lists(st.one_of(step, let), max_size=25))
+@sampled(5, 30, steps=st.lists(st.one_of(step, let), max_size=25))
 def test_what_retention_deleted_is_still_counted(steps):
     """Deleted, added late, and expired: the year counts all that was not deleted."""
     live(steps, ("year",))

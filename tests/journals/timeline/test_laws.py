@@ -104,7 +104,7 @@ def made(events, order, *, zone, crash_at=0, step=0, twice=False):
 
 @sampled(
     3,
-    30,
+    12,
     events=events,
     random=st.randoms(use_true_random=False),
     zone=st.sampled_from(ZONES),
@@ -118,7 +118,7 @@ def test_the_order_of_events_and_crashes_make_no_difference(events, random, zone
     assert made(events, order, zone=zone, crash_at=crash_at, step=2, twice=True) == plain
 
 
-@sampled(3, 30, events=events, zone=st.sampled_from(ZONES))
+@sampled(3, 12, events=events, zone=st.sampled_from(ZONES))
 def test_days_sum_to_months_and_years(events, zone):
     """Every raw entry is counted once at each level, in the period that holds it."""
     told, _ = made(events, range(len(events)), zone=zone)
@@ -136,7 +136,7 @@ def test_days_sum_to_months_and_years(events, zone):
         assert found == dict(expected)
 
 
-@sampled(3, 30, events=events, zone=st.sampled_from(ZONES))
+@sampled(3, 12, events=events, zone=st.sampled_from(ZONES))
 def test_rebuilt_from_scratch_is_what_it_was(events, zone):
     """A year made again from its entries says the same, and nothing is left to do."""
     folder = Path(tempfile.mkdtemp())
@@ -156,7 +156,7 @@ def test_rebuilt_from_scratch_is_what_it_was(events, zone):
         shutil.rmtree(folder)
 
 
-@sampled(3, 30, events=events, gone=st.integers(0, 11), zone=st.sampled_from(ZONES))
+@sampled(3, 12, events=events, gone=st.integers(0, 11), zone=st.sampled_from(ZONES))
 def test_deleted_is_as_if_it_had_never_been(events, gone, zone):
     """Rollups after a deletion are those of a timeline without the entry."""
     gone %= len(events)
@@ -174,7 +174,7 @@ def test_deleted_is_as_if_it_had_never_been(events, gone, zone):
         shutil.rmtree(folder)
 
 
-@sampled(3, 30, events=events, zone=st.sampled_from(ZONES))
+@sampled(3, 12, events=events, zone=st.sampled_from(ZONES))
 def test_a_period_computed_while_it_is_open_says_what_its_rollup_will(events, zone):
     """Partial counts are those of the entries so far, whether or not smaller periods are rolled up."""
     folder = Path(tempfile.mkdtemp())

@@ -229,7 +229,10 @@ def bytes_left(folder, words):
     ]
 
 
-@pytest.mark.parametrize("lives", [5, pytest.param(150, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "lives",
+    [5, pytest.param(40, marks=pytest.mark.long), pytest.param(150, marks=pytest.mark.whole)],
+)
 def test_a_timeline_is_as_if_it_only_ever_held_what_is_left(lives):
     """Whatever was added late, altered, moved, deleted and let go of, in whichever zone.
 
