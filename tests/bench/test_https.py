@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
-
 import pytest
 from bench.https import Sizes, http_figures, http_postgres_figures
 
@@ -28,11 +24,6 @@ def test_clients_of_two_users_are_answered_without_a_fault(tmp_path):
 
 
 @pytest.mark.long
-def test_a_database_keeps_the_memories(tmp_path):
+def test_a_database_keeps_the_memories(scratch):
     """A real one, filled by the product."""
-    # A socket's path is short.
-    scratch = Path(tempfile.mkdtemp(prefix="cp-bench-"))
-    try:
-        check(http_postgres_figures(SIZES, scratch), "HTTP, Postgres")
-    finally:
-        shutil.rmtree(scratch)
+    check(http_postgres_figures(SIZES, scratch), "HTTP, Postgres")

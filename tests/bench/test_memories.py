@@ -1,22 +1,13 @@
 """The figures of memory in Postgres are measured on what they say."""
 
-import shutil
-import tempfile
-from pathlib import Path
-
 from bench.memories import Sizes, memory_figures
 from bench.memory_database import LARGE, record_number
 
 
-def test_every_figure_is_measured_and_small_users_lose_nothing():
+def test_every_figure_is_measured_and_small_users_lose_nothing(scratch):
     """A few users and a large one on a real server; each finds its nearest records, all of them."""
-    # A socket's path is short.
-    scratch = Path(tempfile.mkdtemp(prefix="cp-bench-"))
     sizes = Sizes(users=4, rows=10, large=60, questions=3, saves=4, filed=12)
-    try:
-        figures = {each.name: each for each in memory_figures(sizes, scratch)}
-    finally:
-        shutil.rmtree(scratch)
+    figures = {each.name: each for each in memory_figures(sizes, scratch)}
     assert list(figures) == [
         "memory search, one of 4 users, 10 records",
         "memory search, one of 4 users, 10 records, recall",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from bench.pages import Sizes, page_figures
 
 
+# Of a year, whose pages are tried in tests/doors/web.
+@pytest.mark.long
 def test_each_page_is_measured(tmp_path):
     """Beside a bare answer of the same server."""
     figures = list(page_figures(Sizes(entries=400, timeline=365, times=1), tmp_path))
