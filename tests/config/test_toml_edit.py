@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.cases import cases
+from tests.sampled import sampled
 
 from commonplace.config.toml_edit import render_toml_value, set_toml_value
 from commonplace.core.errors import Invalid
@@ -135,7 +136,9 @@ KEYS = st.sampled_from(["a", "b", "c d", "é"])
 VALUES = st.one_of(st.booleans(), st.integers(-9, 9), st.text("a#='\"\\\n[", max_size=5))
 
 
-@given(st.lists(st.tuples(st.lists(KEYS, min_size=1, max_size=2), VALUES), max_size=8))
+@sampled(
+    25, 100, edits=st.lists(st.tuples(st.lists(KEYS, min_size=1, max_size=2), VALUES), max_size=8)
+)
 def test_edits_one_after_another_keep_all_the_others(edits):
     """After any number of edits the file holds the last value of each key."""
     text = "# top\n"

@@ -6,10 +6,10 @@ import threading
 from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.cases import cases
 from tests.patience import PATIENCE_S
+from tests.sampled import sampled
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.values import Filter, Interval
@@ -191,10 +191,7 @@ HOSTILE = st.text(st.characters(categories=None), max_size=60) | st.lists(
 ).map(" ".join)
 
 
-@settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150
-)
-@given(text=HOSTILE)
+@sampled(40, 150, text=HOSTILE)
 def test_no_text_breaks_a_search(search_of_many, text):
     """Any text is a question or refused as blank; nothing else happens."""
     try:

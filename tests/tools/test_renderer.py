@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.sampled import sampled
 
 from commonplace.core.values import Glimpse, Hit, Page
 from commonplace.testing import START, a_doc
@@ -37,8 +38,13 @@ hits = st.lists(
 )
 
 
-@given(hits, st.integers(200, 5000), st.lists(st.text(max_size=300), max_size=3).map(tuple))
-@settings(deadline=None, max_examples=60)
+@sampled(
+    20,
+    60,
+    found=hits,
+    budget=st.integers(200, 5000),
+    notes=st.lists(st.text(max_size=300), max_size=3).map(tuple),
+)
 def test_no_answer_exceeds_its_budget(found, budget, notes):
     """Whatever was stored; and each hit is shown or counted as left out."""
     told = AnswerFrame(head=("Time: some.",), facts={"query": "many words"}, notes=notes)

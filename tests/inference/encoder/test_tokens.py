@@ -7,7 +7,6 @@ import sys
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases import cases
 from tests.inference.encoder.small_models import (
@@ -15,6 +14,7 @@ from tests.inference.encoder.small_models import (
     write_tokenizer,
     write_unspaced_tokenizer,
 )
+from tests.sampled import sampled
 
 from commonplace.inference.encoder.tokens import OVERLAP, Tokens
 
@@ -118,16 +118,17 @@ def test_odd_texts_are_split_whole(tokens, unspaced, text):
         assert_whole(tokenizer, text, tokenizer.split(text, limit=LIMIT))
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
+@sampled(
+    20,
+    60,
+    parts=st.lists(
         st.one_of(
             st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
             st.sampled_from(["sea ", "日本", "\n\n", "q" * 120, "\u0301", "ab" * 60]),
         ),
         max_size=30,
     ),
-    st.integers(1, 12),
+    times=st.integers(1, 12),
 )
 def test_any_text_is_split_whole(tokens, unspaced, parts, times):
     """A law: chunks cover every character that is not space, in order, within the limit."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.cases import cases
+from tests.sampled import sampled
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.values import Interval
@@ -550,17 +550,16 @@ def test_entries_of_one_folder_are_listed_alone(path):
 _TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60)
 
 
-@given(
+@sampled(
+    12,
+    40,
     written=st.lists(
         st.tuples(
             _TEXT.filter(str.strip), st.lists(_TEXT.filter(lambda x: len(x) <= 50), max_size=4)
         ),
         min_size=1,
         max_size=4,
-    )
-)
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    ),
 )
 def test_messages_and_tags_come_back_as_they_went(written, tmp_path):
     """But for the blanks around them; and chronicle's index is right after it all."""

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
-from hypothesis import given
 from hypothesis import strategies as st
 from tests.cases import cases
+from tests.sampled import sampled
 
 from commonplace.core.errors import Invalid
 from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
@@ -179,14 +179,14 @@ _zones = st.sampled_from(
 
 
 @pytest.mark.parametrize("render", [render_json, render_yaml])
-@given(entries=_entries, zone=_zones)
+@sampled(20, 100, entries=_entries, zone=_zones)
 def test_an_export_comes_back_as_it_was(render, entries, zone):
     """JSON and YAML lose nothing: no character, no nanosecond, no order."""
     text = render(entries, exported_at=EXPORTED_AT.astimezone(zone))
     assert parse_export(text) == entries
 
 
-@given(entries=_entries)
+@sampled(20, 100, entries=_entries)
 def test_yaml_means_the_same_to_another_reader(entries):
     """A reader that knows nothing of us finds the texts as texts."""
     found = yaml.safe_load(render_yaml(entries, exported_at=EXPORTED_AT))
@@ -197,23 +197,24 @@ def test_yaml_means_the_same_to_another_reader(entries):
 _line = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"))
 
 
-@given(
-    st.lists(
+@sampled(
+    20,
+    100,
+    entries=st.lists(
         st.builds(
             ImportedEvent,
             id=_line.filter(bool),
             instant=st.integers(0, 4_000_000_000).map(lambda seconds: seconds * 10**9),
-            message=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r")) | _hard.map(
-                lambda text: text.replace("\r", "")
-            ),
+            message=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"))
+            | _hard.map(lambda text: text.replace("\r", "")),
             tags=st.lists(_line.filter(lambda tag: tag and "," not in tag), max_size=3).map(tuple),
             hostname=_line,
             username=_line,
             directory=_line,
         ),
         max_size=4,
-    )
-)  # fmt: skip
+    ),
+)
 def test_markdown_comes_back_but_for_what_it_cannot_say(entries):
     """Whole seconds, LF and tags without commas survive, and no message forges an entry."""
     found = parse_export(render_markdown(entries, exported_at=EXPORTED_AT))

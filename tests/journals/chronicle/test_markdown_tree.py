@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.patience import PATIENCE_S
+from tests.sampled import sampled
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.values import Interval
@@ -304,10 +305,7 @@ def test_a_file_is_read_as_it_was_written(tags, directory, message):
     assert (loaded.get("working_directory") or "") == directory
 
 
-@given(message=_TEXT.filter(str.strip), tags=st.lists(_TEXT, max_size=3))
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@sampled(10, 30, message=_TEXT.filter(str.strip), tags=st.lists(_TEXT, max_size=3))
 def test_messages_and_tags_come_back_as_they_went(message, tags, tmp_path):
     """Through a file and another reader of it."""
     folder = tmp_path / "tree"

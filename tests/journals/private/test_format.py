@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases import cases
+from tests.sampled import sampled
 
 from commonplace.journals.private.format import (
     EPOCH,
@@ -348,11 +349,12 @@ def test_the_reference_s_extraction(raw, text, sections):
     assert reference_text(raw) == (text, sections)
 
 
-@settings(deadline=None)  # a busy machine is no fault of the text
-@given(
-    st.dictionaries(st.sampled_from(list(HEADINGS)), st.text(max_size=200), min_size=1),
-    st.integers(31_622_400_000, 7_258_000_000_000),
-    st.sampled_from(["UTC", "America/Los_Angeles", "Asia/Kathmandu", "Australia/Lord_Howe"]),
+@sampled(
+    30,
+    100,
+    thoughts=st.dictionaries(st.sampled_from(list(HEADINGS)), st.text(max_size=200), min_size=1),
+    millis=st.integers(31_622_400_000, 7_258_000_000_000),
+    zone=st.sampled_from(["UTC", "America/Los_Angeles", "Asia/Kathmandu", "Australia/Lord_Howe"]),
 )
 def test_what_is_rendered_is_parsed(thoughts, millis, zone):
     """Any texts at any time: the time comes back, each text lies in the file, headings in order."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
 from hypothesis import strategies as st
+from tests.sampled import sampled
 
 from commonplace.services.forgetting.pieces import cutter, pieces_in, pieces_of
 
@@ -26,7 +26,7 @@ def test_a_text_of_30_words_has_three_pieces():
     assert not any(piece.is_in(" ".join(words[1:12])) for piece in pieces)
 
 
-@given(TEXTS, st.sampled_from([" ", "\n", "\n  ", "\r\n", "\t"]))
+@sampled(25, 100, text=TEXTS, gap=st.sampled_from([" ", "\n", "\n  ", "\r\n", "\t"]))
 def test_a_text_is_known_in_every_writing(text, gap):
     """As it is, in JSON of both kinds, and however its lines are broken."""
     pieces = pieces_of(text)
@@ -37,7 +37,9 @@ def test_a_text_is_known_in_every_writing(text, gap):
         assert all(piece.is_in_bytes(b"\0" + written.encode() + b"\0") for piece in pieces)
 
 
-@given(st.lists(st.sampled_from("abcdefgh"), min_size=23, max_size=80), st.data())
+@sampled(
+    25, 100, words=st.lists(st.sampled_from("abcdefgh"), min_size=23, max_size=80), data=st.data()
+)
 def test_no_23_words_escape(words, data):
     """Whatever 23 words are left of a text, a piece lies in them."""
     start = data.draw(st.integers(0, len(words) - 23))
@@ -61,7 +63,7 @@ def test_few_words_accuse_nothing():
     assert not piece.is_in_bytes(b"a party")
 
 
-@given(TEXTS, st.lists(WORD, max_size=5), st.lists(WORD, max_size=5))
+@sampled(25, 100, text=TEXTS, before=st.lists(WORD, max_size=5), after=st.lists(WORD, max_size=5))
 def test_what_is_cut_out_is_gone_and_all_around_it_stays(text, before, after):
     """No piece that tells is left; what stands before and after is there, byte for byte."""
     pieces = pieces_of(text)

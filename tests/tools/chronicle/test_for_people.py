@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.cases import cases
+from tests.sampled import sampled
 from tests.tools.chronicle_world import NOW, ChronicleWorld, messages
 
 from commonplace.core.errors import Conflict, Invalid
@@ -120,10 +120,7 @@ _MESSAGES = st.lists(
 )
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(entries=_MESSAGES)
+@sampled(8, 25, entries=_MESSAGES)
 def test_an_import_twice_is_an_import_once(tmp_path_factory, entries):
     """Whatever an export repeats, and whether its ids are numbers or UUIDs."""
     folder = tmp_path_factory.mktemp("import")

@@ -13,9 +13,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.cases import cases
+from tests.sampled import sampled
 from tests.tools.chronicle_world import NOW, ChronicleWorld, messages
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
@@ -227,10 +227,9 @@ def test_pages_of_a_search_hold_every_entry_once(world, limit):
     assert sorted(itertools.chain(*pages)) == sorted(texts)
 
 
-@settings(
-    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(
+@sampled(
+    5,
+    15,
     texts=st.lists(
         st.lists(st.sampled_from(["red", "blue", "green", "dog", "cat"]), min_size=1, max_size=5),
         min_size=1,

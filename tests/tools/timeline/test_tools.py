@@ -7,9 +7,9 @@ from contextlib import suppress
 from datetime import UTC, timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.cases import cases
+from tests.sampled import sampled
 from tests.tools.recall_world import NOW, ask
 
 from commonplace.core.clock import period_key
@@ -562,8 +562,7 @@ def test_a_period_is_shown_while_nothing_can_be_written(app, autumn):
     assert service.journal.find("rollup_daily_20261007") is None
 
 
-@given(data=st.data())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@sampled(40, 150, data=st.data())
 def test_whatever_comes_in_is_answered_or_explained(app, data):
     """No argument of any tool ends in anything but an answer or an error of ours."""
     tool = data.draw(st.sampled_from([*ARGUMENTS]))
@@ -575,8 +574,9 @@ def test_whatever_comes_in_is_answered_or_explained(app, data):
         json.dumps(dict(answer.facts)).encode()
 
 
-@given(ref=st.text() | st.sampled_from(["\ud800", "\0", "a" * 400, "rollup_daily_20261007"]))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@sampled(
+    20, 60, ref=st.text() | st.sampled_from(["\ud800", "\0", "a" * 400, "rollup_daily_20261007"])
+)
 def test_whatever_is_shown_or_deleted_is_answered_or_explained(app, ref):
     """Refs and names of periods come from people, and are no less strange."""
     ask(app, "timeline_add", content="x", idempotency_key="k")
