@@ -1,6 +1,7 @@
 """The matrix file: never a wrong answer, whatever lies in it, and in step with the tables."""
 
 import os
+import shutil
 import threading
 
 import numpy as np
@@ -51,11 +52,20 @@ def _expected(numbers, query, limit=7):
     return {ref: round(figures[ref], 4) for ref in best}
 
 
+@pytest.fixture(scope="module")
+def filled_folder(tmp_path_factory):
+    """The folder of an index of many, which each test has a copy of."""
+    folder = tmp_path_factory.mktemp("filled") / "me"
+    index = SqliteIndex(lambda _owner: folder)
+    _fill(index.of_owner("me"), range(MANY))
+    index.close()
+    return folder
+
+
 @pytest.fixture
-def full(opened):
-    mine = opened().of_owner("me")
-    _fill(mine, range(MANY))
-    return mine
+def full(opened, folder, filled_folder):
+    shutil.copytree(filled_folder, folder)
+    return opened().of_owner("me")
 
 
 def _matrix(folder):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
 import threading
 import weakref
 from itertools import pairwise
@@ -191,28 +189,6 @@ def test_a_passage_waits_for_none_that_are_encoded_aside(tmp_path):
     aside.join(PATIENCE_S)
     assert passage.shape == query.shape == (8,)
     assert np.abs(made[0] - encoder.encode_passages(texts)).max() == 0
-
-
-def test_a_process_may_end_while_it_encodes(tmp_path):
-    """Threads are in the midst of native code: it ends by itself, and nothing is aborted."""
-    minilm_weights(tmp_path)
-    code = """if True:
-        import sys, threading
-        from pathlib import Path
-        from commonplace.inference.encoder.encoder import load_encoder
-        from commonplace.inference.encoder.profiles import PROFILES, find_weights
-
-        encoder = load_encoder(find_weights(PROFILES["minilm-l6-v2"], home=Path(sys.argv[1])))
-        begun = threading.Event()
-        run = encoder._graph.vectors
-        encoder._graph.vectors = lambda rows: (begun.set(), run(rows))[1]
-        texts = ["the sea is blue and a harbour lies far away " * 50] * 500
-        threading.Thread(target=encoder.encode_in_background, args=(texts,), daemon=True).start()
-        begun.wait(300)
-    """
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_an_encoder_that_is_no_longer_used_gives_its_memory_back(tmp_path):

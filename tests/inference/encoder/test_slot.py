@@ -272,19 +272,20 @@ def test_a_process_may_end_in_the_moment_an_encoder_is_made(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_process_may_end_while_a_thread_encodes(tmp_path):
-    """A background thread with hours of work is no reason to crash or to stay."""
+def test_a_process_may_end_while_threads_encode(tmp_path):
+    """Threads with hours of work, of a search's kind and in the background, keep and break nothing."""
     minilm_weights(tmp_path)
     code = (
         "import threading; from pathlib import Path;"
         "from commonplace.inference.encoder.encoder import load_encoder;"
         "from commonplace.inference.encoder.profiles import MINILM, find_weights;"
         f"encoder = load_encoder(find_weights(MINILM, home=Path({str(tmp_path)!r})));"
-        "begun = threading.Event();"
-        "work = lambda: [(encoder.encode_passages(['sea ' * 250] * 4), begun.set())"
+        "begun = [threading.Event(), threading.Event()];"
+        "work = lambda: [(encoder.encode_passages(['sea ' * 250] * 4), begun[0].set())"
         " for _ in range(10_000)];"
-        "threading.Thread(target=work, daemon=True).start();"
-        "assert begun.wait(300)"
+        "aside = lambda: (begun[1].set(), encoder.encode_in_background(['sea ' * 250] * 40_000));"
+        "[threading.Thread(target=each, daemon=True).start() for each in (work, aside)];"
+        f"assert all(each.wait({PATIENCE_S}) for each in begun)"
     )
 
     done = subprocess.run(

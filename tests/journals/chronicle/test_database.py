@@ -447,7 +447,7 @@ def test_hostile_messages_stay_what_they_are(message, path):
     ("arguments", "named"),
     [
         ({"message": " \n "}, "message"),
-        ({"message": "x" * (10 * 1024 * 1024 + 1)}, "message"),
+        ({"message": "é" * (5 * 1024 * 1024 + 1)}, "message"),
         ({"message": "x", "tags": [f"t{n}" for n in range(101)]}, "tags"),
         ({"message": "x", "tags": ["t" * 101]}, "tags"),
         ({"message": "x", "at": datetime(2026, 1, 1)}, "at"),  # noqa: DTZ001  the refused one

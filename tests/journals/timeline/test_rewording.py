@@ -203,7 +203,13 @@ def test_a_model_that_cannot_answer_stops_the_run(world, fault):
 
 
 @pytest.mark.parametrize(
-    "fault", ["PWNED", Reply(text="The heron was", whole=False), Reply(text=" "), Reply(status=400)]
+    "fault",
+    [
+        "PWNED",
+        Reply(status=400),
+        pytest.param(Reply(text="The heron was", whole=False), marks=pytest.mark.long),
+        pytest.param(Reply(text=" "), marks=pytest.mark.long),
+    ],
 )
 def test_a_poisoned_period_is_left_alone_after_three_failures(world, fault):
     """And asked for again once it has changed; all others go on."""
