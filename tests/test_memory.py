@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -110,12 +113,27 @@ def test_threads_share_one_object(world):
         assert len(mine.todos()) == mine.stats().found == 32
 
 
-def test_a_reader_in_the_way_delays_the_erasing(world, monkeypatch):
+# SQLite's lock of who copies the log into the file: of it alone nobody waits.
+COPYING = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as shared:
+    fcntl.lockf(shared, fcntl.LOCK_EX, 1, 121)
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SQLite's locks are of another kind there")
+def test_another_process_in_the_way_delays_the_erasing(world):
     """The record is deleted and says so; the next opening erases its bytes."""
+    file = world.folder("ann") / "memory" / "memory.db-shm"
     with world.open("ann") as mine:
         ref_id = mine.save_todo("quokkarine")
-        monkeypatch.setattr(mine.service.store.database, "erase", lambda: False)
-        (note,) = mine.delete(ref_id).notes
+        command = [sys.executable, "-c", COPYING, file]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+            assert other.stdout.readline() == b"held\n"
+            (note,) = mine.delete(ref_id).notes
+            other.stdin.close()
         assert "later" in note
         assert mine.search("quokkarine").hits == ()
     assert world.open("ann").service.store.to_erase() != ()

@@ -39,3 +39,18 @@ def known_weights(own_world, known_hashes):
 def shared_world(tmp_path_factory):
     """One home and project of a module, for what its tests only ask."""
     return SharedWorld(tmp_path_factory.mktemp("shared"))
+
+
+@pytest.fixture(scope="session")
+def small_model(tmp_path_factory):
+    """The folder of a model as e5-small-v2 is published, with few numbers in it."""
+    from tests.inference.encoder.small_models import write_published
+
+    return write_published(tmp_path_factory.mktemp("small"), dimensions=384)
+
+
+@pytest.fixture
+def small_weights(small_model, monkeypatch):
+    """Weights that are loaded at once, where what a vector means is not the subject."""
+    monkeypatch.setenv("COMMONPLACE_ENCODER", "e5-small-v2")
+    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(small_model))

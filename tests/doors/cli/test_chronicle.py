@@ -270,7 +270,7 @@ def test_searches_that_cannot_be_meant(words, says):
     assert (done.exit_code, says in done.stderr) == (2, True)
 
 
-def test_search_by_meaning(monkeypatch):
+def test_search_by_meaning(monkeypatch, known_weights):
     """No word in common, found all the same."""
     monkeypatch.delenv("COMMONPLACE_ENCODER_FOLDER")
     add("The database kept saying that it was locked.")

@@ -15,7 +15,17 @@ from commonplace.doors.cli import calls
 from commonplace.inference.encoder.profiles import MINILM, cache_folder
 from commonplace.testing_language import FakeLLM
 
-pytestmark = pytest.mark.usefixtures("known_weights")  # without them nothing is ever wholly right
+
+@pytest.fixture(autouse=True)
+def weights(small_weights):
+    """Weights, without which nothing is ever wholly right; small ones, since each look hashes them."""
+
+
+@pytest.fixture
+def published_weights(monkeypatch, known_weights):
+    """Those that are installed with us, as where no other encoder was chosen."""
+    monkeypatch.delenv("COMMONPLACE_ENCODER")
+    monkeypatch.delenv("COMMONPLACE_ENCODER_FOLDER")
 
 
 @pytest.fixture
@@ -49,7 +59,7 @@ def notes():
     return " ".join(each["what"] for each in facts("doctor")["notes"])
 
 
-def test_a_fresh_machine_is_clean(home):
+def test_a_fresh_machine_is_clean(home, published_weights):
     """Nothing is wrong where nothing was written, and looking makes no journal and no index."""
     shutil.rmtree(home)
     done = run("doctor")
@@ -95,7 +105,7 @@ def test_a_broken_entry_is_named_and_kept(tmp_path, index):
     assert broken.read_text() == "---\ntitle: never closed\n"
 
 
-def test_a_corrupt_embedding_is_made_anew(tmp_path, index):
+def test_a_corrupt_embedding_is_made_anew(tmp_path, published_weights, index):
     """Repair removes it, says so, and encodes the entry again."""
     (sidecar,) = (tmp_path / "home").rglob("*.embedding")
     whole = sidecar.read_bytes()
@@ -174,7 +184,7 @@ def test_modes(tmp_path, home, index):
     assert [path.stat().st_mode & 0o777 for path in (home, index)] == [0o700, 0o600]
 
 
-def test_a_truncated_file_in_the_cache(home):
+def test_a_truncated_file_in_the_cache(home, published_weights):
     """It is removed where other weights take its place; those are used meanwhile."""
     cached = cache_folder(MINILM, home)
     make_folder(cached)
@@ -186,7 +196,7 @@ def test_a_truncated_file_in_the_cache(home):
     assert problems(code=0) == []
 
 
-def test_a_truncated_file_in_the_configured_folder(tmp_path, monkeypatch):
+def test_a_truncated_file_in_the_configured_folder(tmp_path, monkeypatch, published_weights):
     """It is not ours: named with the next step, and never removed."""
     folder = tmp_path / "configured"
     folder.mkdir()
@@ -199,7 +209,7 @@ def test_a_truncated_file_in_the_configured_folder(tmp_path, monkeypatch):
     assert (folder / "model.safetensors").exists()
 
 
-def test_pending_entries_are_a_note(no_weights, monkeypatch, home):
+def test_pending_entries_are_a_note(published_weights, no_weights, monkeypatch, home):
     """Without weights that is what is wrong, not each entry; put back, repair makes the vectors."""
     write("waits")
     hits("waits")  # files its words

@@ -24,7 +24,7 @@ def home():
 
 
 @pytest.fixture
-def index(home, known_weights):
+def index(home, small_weights):
     """The folder of the index, after one entry about a harbour."""
     write("We met at the harbour.")
     hits("harbour")  # files it
@@ -132,7 +132,7 @@ def test_a_home_that_is_none_is_refused_by_name(home, monkeypatch, words_only):
     assert "HOME" in done.stderr
 
 
-def test_the_page_names_whatever_commands_keep_in_our_folder(home, tmp_path, known_weights):
+def test_the_page_names_whatever_commands_keep_in_our_folder(home, tmp_path, small_weights):
     """Where is my data: each file and folder of ours, and of an owner's."""
     diary = tmp_path / "memory.jsonl"
     diary.write_text(

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("words_only")
 
 
 @pytest.fixture
-def with_model(monkeypatch):
+def with_model(monkeypatch, known_weights):
     """The weights of the installed package."""
     monkeypatch.delenv("COMMONPLACE_ENCODER_FOLDER")
 

@@ -59,7 +59,7 @@ def journals_read():
     return [Path(path) for path in facts("status")["project"]["also_read"]]
 
 
-def test_a_note_written_in_a_work_tree_outlives_it(app, home, at):
+def test_a_note_written_in_a_work_tree_outlives_it(app, home, at, small_weights):
     """It lies in the main work tree, and is listed and found from there and from any subfolder."""
     tree = add_work_tree(app, home / "feature")
     at(tree / "src")
@@ -77,7 +77,7 @@ def test_what_is_logged_in_a_work_tree_is_of_the_project(app, home, at):
     assert facts("log", "fixed it")["directory"] == str(app)
 
 
-def test_journals_from_before_are_read_and_named(app, home, at):
+def test_journals_from_before_are_read_and_named(app, home, at, small_weights):
     """Of a subfolder and of a work tree, known or not, from wherever in the project one asks."""
     tree = add_work_tree(app, home / "feature")
     put_entry(app / "src", "10-00-00-000001", "the subfolder's harbour")
@@ -98,7 +98,7 @@ def test_journals_from_before_are_read_and_named(app, home, at):
     assert f"also read: {tree / '.private-journal'}" in run("status").stdout
 
 
-def test_journals_of_others_are_not_among_them(app, home, at):
+def test_journals_of_others_are_not_among_them(app, home, at, small_weights):
     """A submodule's, an isolated folder's, a nested repository's and a link's."""
     nested = make_repository(app / "nested")
     put_entry(nested, "10-00-00-000001", "nested")
@@ -136,7 +136,7 @@ def test_a_named_folder_is_of_its_repository_too(app, home, at):
     assert (shown["root"], shown["folder"]) == (str(app), str(app / "src"))
 
 
-def test_a_clone_is_offered_and_never_assumed(app, home, at):
+def test_a_clone_is_offered_and_never_assumed(app, home, at, small_weights):
     """Until the user joins it; then both write to one place, and what was there is still read."""
     clone = home / "a clone"
     git(home, "clone", "-q", app, clone)

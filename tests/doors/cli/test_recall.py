@@ -122,7 +122,7 @@ def test_a_project_is_opened_from_another(written, tmp_path):
     assert facts("open", ref)["where"] == str(garden)
 
 
-def test_the_path_that_a_search_shows_of_the_notebook_opens_its_overview(tmp_path):
+def test_the_path_that_a_search_shows_of_the_notebook_opens_its_overview(tmp_path, no_weights):
     """Of a file in a folder of the notebook too; nothing that is not a section's is opened."""
     run("notebook", "write", "api/cache", "the key was wrong", "--overview", "Keyed by user.")
     (hit,) = facts("recall", "wrong key", "--kind", "entry", "--journal", "notebook")["items"]
@@ -194,7 +194,7 @@ def test_status_of_nothing_is_told(no_weights):
     assert [(row["entries"], row["last_write"]) for row in told["journals"]] == [(0, None)] * 2
 
 
-def test_status_with_the_weights_counts_no_entry_twice(monkeypatch):
+def test_status_with_the_weights_counts_no_entry_twice(monkeypatch, known_weights):
     """They are found and not loaded; the identity is what vectors bear."""
     assert "pending" not in run("status").stdout
     run("log", "painted the pier")
@@ -221,7 +221,7 @@ def test_a_broken_chronicle_stops_no_command_but_its_own(written, database):
     assert _refs("postgres lag") == [private]
 
 
-def test_status_tells_summaries_apart_from_entries():
+def test_status_tells_summaries_apart_from_entries(no_weights):
     """Two entries of one past hour have five summaries: hour, day, week, month, year."""
     for minute in ("05", "25"):
         run("timeline", "add", "painted the pier", "--at", f"2024-03-05 10:{minute}")

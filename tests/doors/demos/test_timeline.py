@@ -64,6 +64,6 @@ def test_a_demo_that_is_stopped_leaves_nothing(temp, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(timeline_demo, "_record", stop)
+    monkeypatch.setattr(timeline_demo, "a_year", stop)
     assert run("timeline", "demo").exit_code == 130
     assert list(Path(temp).iterdir()) == []
