@@ -7,7 +7,7 @@ from bench.pages import Sizes, page_figures
 
 
 # Of a year, whose pages are tried in tests/doors/web.
-@pytest.mark.long
+@pytest.mark.whole
 def test_each_page_is_measured(tmp_path):
     """Beside a bare answer of the same server."""
     figures = list(page_figures(Sizes(entries=400, timeline=365, times=1), tmp_path))

@@ -22,7 +22,16 @@ SIDES = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
 CALL = {"name": "journal_synthesize_conflict", "arguments": SIDES}
 NOTEBOOK = ("--toolsets", "notebook")
 
-long = pytest.mark.long
+long, whole = pytest.mark.long, pytest.mark.whole
+
+
+def moments(now, *, longer, all_of_them):
+    """Moments that `make test` tries, more of the long part, and the rest."""
+    return [
+        *now,
+        *(pytest.param(each, marks=long) for each in longer),
+        *(pytest.param(each, marks=whole) for each in all_of_them),
+    ]
 
 
 def line(method, number=None, **params):
@@ -61,7 +70,7 @@ def begun(server, count=0):
 
 @pytest.mark.parametrize("way", ["front", pytest.param("plain", marks=long)])
 @pytest.mark.parametrize(
-    "count", [1, 20, 80, *(pytest.param(x, marks=long) for x in (40, 120, 200, 300, 400, 480, 560))]
+    "count", moments([1, 20, 80], longer=[200, 480], all_of_them=[40, 120, 300, 400, 560])
 )
 def test_while_mcp_is_imported(way, count, tmp_path, no_weights, counted):
     """After any module: the front's, the command line's, the SDK's."""
@@ -75,7 +84,7 @@ def test_while_mcp_is_imported(way, count, tmp_path, no_weights, counted):
 
 
 @pytest.mark.parametrize(
-    "count", [1, 150, *(pytest.param(x, marks=long) for x in (50, 300, 450, 600, 700, 760))]
+    "count", moments([1, 150], longer=[50, 450, 760], all_of_them=[300, 600, 700])
 )
 def test_while_serve_is_imported(count, no_weights, counted):
     """After any module, before it listens."""
@@ -95,8 +104,9 @@ def test_while_the_front_waits(tmp_path, counted):
         assert "".join(server.said).count("commonplace mcp: an MCP server, waiting") == 1
 
 
-@long
-@pytest.mark.parametrize("module", ["numpy", "onnxruntime", "tokenizers"])
+@pytest.mark.parametrize(
+    "module", moments([], longer=["onnxruntime"], all_of_them=["numpy", "tokenizers"])
+)
 def test_while_the_model_is_loaded(module, counted):
     """In the background, once the tools were listed."""
     with OnTerminal("mcp", "--plain") as server:
@@ -105,8 +115,7 @@ def test_while_the_model_is_loaded(module, counted):
         check_end(server, counted)
 
 
-@long
-@pytest.mark.parametrize("count", [1, 100])
+@pytest.mark.parametrize("count", moments([], longer=[1], all_of_them=[100]))
 def test_while_it_catches_up(count, counted):
     """With what another program wrote: some vectors are there, most are not."""
     day = Path.home() / ".private-journal" / "2026-11-20"

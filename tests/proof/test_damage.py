@@ -129,7 +129,10 @@ def damaging(folder, chance):
     return (cut if is_cut else flip), f"{'cut' if is_cut else 'flip'} {name} at {place}, bit {bit}"
 
 
-@pytest.mark.parametrize("rounds", [16, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "rounds",
+    [16, pytest.param(40, marks=pytest.mark.long), pytest.param(200, marks=pytest.mark.whole)],
+)
 def test_damage_is_seen_and_mended(whole, tmp_path, rounds, counted):
     """A search shows only what was written, doctor sees what alters an answer, repair restores it."""
     folder, told = whole

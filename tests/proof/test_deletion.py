@@ -16,7 +16,8 @@ from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.private.for_people import delete_entry
 
 NOW = datetime(2025, 2, 1, tzinfo=UTC)
-ENTRIES = [24, pytest.param(150, marks=pytest.mark.long)]
+RETENTIONS = ("design", "raw=never,hourly=2d", "raw=24h,daily=2d")
+ENTRIES = [24, pytest.param(150, marks=pytest.mark.whole)]
 
 
 class Home:
@@ -135,10 +136,8 @@ def test_what_is_deleted_leaves_every_byte(tmp_path, counted, journal, count):
     ("retention", "count"),
     [
         ("design", 8),
-        *(
-            pytest.param(retention, 40, marks=pytest.mark.long)
-            for retention in ("design", "raw=never,hourly=2d", "raw=24h,daily=2d")
-        ),
+        *(pytest.param(each, 8, marks=pytest.mark.long) for each in RETENTIONS[1:]),
+        *(pytest.param(each, 40, marks=pytest.mark.whole) for each in RETENTIONS),
     ],
 )
 def test_what_is_deleted_leaves_what_retention_kept(tmp_path, counted, retention, count):

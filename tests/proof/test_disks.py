@@ -250,7 +250,10 @@ def test_every_step_of_a_write_may_fail(disk, place, counted, journal, stride):
 
 
 @pytest.mark.parametrize("journal", WRITES)
-@pytest.mark.parametrize("stride", [67, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "stride",
+    [67, pytest.param(19, marks=pytest.mark.long), pytest.param(3, marks=pytest.mark.whole)],
+)
 def test_every_step_of_the_first_write_may_fail(disk, place, counted, journal, stride):
     """Alone, or with all after it: folders, databases and a repository are made the next time."""
     faults, nth, step = cycle([(x, ever) for ever in (False, True) for x in FAULTS]), 1, "some"

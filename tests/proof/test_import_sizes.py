@@ -27,7 +27,7 @@ main(["import", *sys.argv[1:], "--dry-run", "--json"])
 """
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.whole,
     pytest.mark.usefixtures("no_weights"),
     pytest.mark.skipif(
         not Path("/proc/self/status").exists(), reason="Linux alone says a peak without our own."

@@ -59,7 +59,7 @@ def crowd(world):
     "operations",
     [
         600,
-        pytest.param(2_500, marks=pytest.mark.long),
+        pytest.param(1_500, marks=pytest.mark.long),
         pytest.param(12_000, marks=pytest.mark.whole),
     ],
 )
@@ -91,7 +91,7 @@ def test_many_users_at_once_through_three_connections(world, operations):
     "operations",
     [
         300,
-        pytest.param(2_500, marks=pytest.mark.long),
+        pytest.param(1_500, marks=pytest.mark.long),
         pytest.param(10_000, marks=pytest.mark.whole),
     ],
 )

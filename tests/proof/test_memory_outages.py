@@ -55,7 +55,7 @@ class Caller:
         return told.value
 
 
-@pytest.mark.parametrize("fault", ["stop", "kill", "freeze"])
+@pytest.mark.parametrize("fault", ["stop", "freeze", pytest.param("kill", marks=pytest.mark.whole)])
 def test_every_call_ends_in_time_and_goes_on_by_itself(world, own_server, caplog, fault):
     """Many connections idle: each call is told what is wrong; then all is as it was, and found."""
     caplog.set_level(logging.DEBUG)

@@ -12,7 +12,7 @@ from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 from commonplace.journals.notebook.journal import Notebook
 from commonplace.journals.notebook.repair import find_problems, repair
@@ -201,8 +201,7 @@ class Office:
         """So many commands in any order; then everybody goes home."""
         verbs = (self.other, self.all, self.edit, self.checkout, self.stash, self.amend)
         verbs = (*verbs, self.other, self.edit, self.rebase, self.kill)
-        while not self.told:
-            threading.Event().wait(0.01)
+        until(lambda: self.told, "a writer to be told something")
         try:
             for _ in range(commands):
                 self.tried += 1
@@ -249,7 +248,11 @@ class Office:
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
 @pytest.mark.parametrize(
     ("writers", "commands", "seed"),
-    [(3, 24, 1), *(pytest.param(10, 150, n, marks=pytest.mark.long) for n in range(2, 5))],
+    [
+        (3, 24, 1),
+        pytest.param(6, 60, 2, marks=pytest.mark.long),
+        *(pytest.param(10, 150, n, marks=pytest.mark.whole) for n in range(2, 5)),
+    ],
 )
 def test_a_person_beside_writers_that_are_killed(tmp_path, counted, writers, commands, seed):
     """What was acknowledged is there, once, and a commit of one's own takes nothing else along."""

@@ -27,7 +27,10 @@ STEPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("histories", [3, pytest.param(120, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "histories",
+    [2, pytest.param(6, marks=pytest.mark.long), pytest.param(120, marks=pytest.mark.whole)],
+)
 def test_histories_of_several_people(tmp_path, counted, histories):  # noqa: F811  the fixture
     """Nothing acknowledged is lost or reverted, counts and hashes are true, and all clones agree."""
     for seed in range(histories):

@@ -248,7 +248,10 @@ def test_private_text_stays_private(stranger, case, counted):
     counted(FAMILY, 1)
 
 
-@pytest.mark.parametrize("rounds", [6, pytest.param(150, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "rounds",
+    [6, pytest.param(30, marks=pytest.mark.long), pytest.param(150, marks=pytest.mark.whole)],
+)
 def test_no_ignore_rules_get_a_note_into_git(tmp_path, rounds, counted):
     """Random rules in random places: whatever is written, git adds nothing of it."""
     chance = random.Random(rounds)

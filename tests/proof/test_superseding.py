@@ -37,7 +37,7 @@ def asked(verbs, verb, *given):
 
 @pytest.mark.parametrize(
     "rounds",
-    [1, pytest.param(5, marks=pytest.mark.long), pytest.param(20, marks=pytest.mark.whole)],
+    [1, pytest.param(20, marks=pytest.mark.whole)],
 )
 @pytest.mark.parametrize("journal", JOURNALS)
 def test_of_processes_that_supersede_one_entry_at_once_one_does(
@@ -72,7 +72,7 @@ def test_of_processes_that_supersede_one_entry_at_once_one_does(
     [
         ("private", 11),
         ("notebook", 11),
-        *(pytest.param(journal, 5, marks=pytest.mark.long) for journal in JOURNALS),
+        *(pytest.param(journal, 9, marks=pytest.mark.long) for journal in JOURNALS),
         *(pytest.param(journal, 1, marks=pytest.mark.whole) for journal in JOURNALS),
     ],
 )

@@ -134,7 +134,7 @@ ERASING = ("sqlite COMMIT", "sqlite VACUUM", "sqlite PRAGMA")
     ("names", "steps"),
     [
         (REMOVING[:2], ERASING),
-        pytest.param(REMOVING[2:], ERASING, marks=pytest.mark.long),
+        pytest.param(["timeline_delete", "memory_delete"], ERASING, marks=pytest.mark.long),
         pytest.param(REMOVING, (), marks=pytest.mark.whole),
     ],
 )
