@@ -65,7 +65,11 @@ def test_what_was_saved_is_kept_where_it_cannot_be_taken(in_editor, words, fault
 
 
 @pytest.mark.parametrize(
-    ("words", "most"), [(("private", "write"), "10 MB"), (("chronicle", "add"), "")], ids=" ".join
+    ("words", "most"),
+    [
+        (("private", "write"), "10 MB"),
+        pytest.param(("chronicle", "add"), "bytes are more than", marks=pytest.mark.long),
+    ],
 )
 def test_a_new_entry_that_is_refused_is_kept(in_editor, words, most):
     """As an edit is: it was written nowhere else."""

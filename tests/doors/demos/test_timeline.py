@@ -19,8 +19,12 @@ def temp():
     return Path(tempfile.gettempdir())
 
 
-def test_the_demo_zooms_from_the_year_to_one_entry(temp, tmp_path):
+@pytest.mark.parametrize(
+    "entries", [60, pytest.param(10_000, id="all of them", marks=pytest.mark.long)]
+)
+def test_the_demo_zooms_from_the_year_to_one_entry(entries, temp, tmp_path, monkeypatch):
     """Year, month, week, day, hour, entry: the decision stands in each, and in none once deleted."""
+    monkeypatch.setattr(timeline_demo, "a_year", lambda zone: list(a_year(zone))[-entries:])
     done = run("timeline", "demo")
     assert done.exit_code == 0, done.output
     steps = ["2025", "2025-10", "2025-W41", "2025-10-07", '"2025-10-07 14"', "timeline:"]
