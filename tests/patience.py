@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 300.0
 
 
-def until(is_so: Callable[[], object], what: str = "it", *, within_s: float = PATIENCE_S) -> None:
+def until(is_so: Callable[[], object], what: str, *, within_s: float = PATIENCE_S) -> None:
     """Wait for what another thread or process does.
 
     Args:
