@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Answer
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_NULL_WORDS = ("null", ["null"], '["null"]')
 
 SAMPLER = "sampler"
 """The parameter in which a door hands in the client's own model."""
@@ -136,6 +137,21 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
             ):  # says nothing that an absent one does not
                 del argument["default"]
         return schema
+
+    def without_null_words(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What a model's client sent, less the optional arguments that are the word `null`.
+
+        Some clients write null as a text, in a list as `["null"]` (anthropics/claude-code#95239).
+        An argument that is required cannot be null, so that the word is what was meant there, as in
+        a list with more in it or inside of an object. For the doors of models: a person who
+        types the word at a terminal means it.
+        """
+        return {
+            name: value
+            for name, value in arguments.items()
+            if value not in _NULL_WORDS
+            or self._defaults.get(name, inspect.Parameter.empty) is inspect.Parameter.empty
+        }
 
     def call(
         self,

@@ -450,7 +450,8 @@ def _caller(tool: Tool, *, structured: bool) -> Callable[..., CallToolResult | I
         with_facts = _wants_facts(context, default=structured)
         try:
             answer = tool.call(
-                arguments, sampler=_sampler(context, tool.screen) if tool.samples else None
+                tool.without_null_words(arguments),
+                sampler=_sampler(context, tool.screen) if tool.samples else None,
             )
         except _MustAsk as exc:
             return exc.result
