@@ -84,6 +84,30 @@ def test_requests_one_behind_the_other():
     assert within_server(talk).count(b"\r\n\r\nok") == 3
 
 
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"content-length: 5\r\ntransfer-encoding: chunked\r\n",
+        b"Transfer-Encoding: Chunked\r\nContent-Length: 5\r\n",
+        b"content-length: 5\r\ncontent-length: 6\r\n",
+        b"transfer-encoding: gzip, chunked\r\n",
+    ],
+)
+def test_a_request_whose_end_is_disputed(framing):
+    """Is refused, and closes the connection: what follows it is not answered as a request."""
+
+    async def talk(connect):
+        async with await connect() as stream:
+            await stream.send(
+                b"POST / HTTP/1.1\r\nhost: here\r\n" + framing + b"\r\n0\r\n\r\n" + ASK
+            )
+            return await read_all(stream)
+
+    answers = within_server(talk)
+    assert answers.startswith(b"HTTP/1.1 400 ")
+    assert answers.count(b"HTTP/1.1") == 1
+
+
 def test_a_large_answer():
     """Comes whole, and the connection stays."""
 

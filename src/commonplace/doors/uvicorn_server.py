@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _BACKLOG = 512
 _HEAD_BYTES = 32 * 1024
 _FILES = 16_384
+_BOTH_ENDS = {b"content-length", b"transfer-encoding"}
+_DISPUTED = b"A request has Content-Length or Transfer-Encoding, not both.\n"
 
 
 class Server(uvicorn.Server):
@@ -49,7 +51,7 @@ def make_server(
         finish_s: How long requests may go on when the server stops.
     """
     config = uvicorn.Config(
-        application,
+        _closing_disputed(application),
         http="h11",
         ws="none",
         loop="asyncio",
@@ -66,6 +68,28 @@ def make_server(
         h11_max_incomplete_event_size=_HEAD_BYTES,
     )
     return Server(config)
+
+
+def _closing_disputed(application: Callable[..., Any]) -> Callable[..., Any]:
+    """The application, for requests of which every proxy in front sees the same end.
+
+    One with a length and chunks as well ends elsewhere for some of them, and what one takes for its
+    body is the next request for another: RFC 9112, 6.3 has the connection closed. h11 goes on.
+    """
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if not _BOTH_ENDS.issubset(name for name, _ in scope["headers"]):
+            await application(scope, receive, send)
+            return
+        headers = [
+            (b"content-type", b"text/plain; charset=utf-8"),
+            (b"content-length", str(len(_DISPUTED)).encode()),
+            (b"connection", b"close"),
+        ]
+        await send({"type": "http.response.start", "status": 400, "headers": headers})
+        await send({"type": "http.response.body", "body": _DISPUTED})
+
+    return answer
 
 
 def listen(host: str, port: int, *, option: str) -> socket.socket:
