@@ -387,6 +387,7 @@ class Amendment(Struct, frozen=True, kw_only=True):
         act: What was done to the entry.
         ref: Of the entry that holds now; of a deleted one, what it was.
         text: What stands under that ref now; empty for a deleted one.
+        at: When what stands there was; None for a deleted one.
         former: The ref of the entry that it supersedes, which stays; empty otherwise.
         notes: Sentences on what the caller must know.
     """
@@ -394,6 +395,7 @@ class Amendment(Struct, frozen=True, kw_only=True):
     act: Literal["edited", "deleted", "superseded"]
     ref: str
     text: str = ""
+    at: datetime | None = None
     former: str = ""
     notes: tuple[str, ...] = ()
 

@@ -6,6 +6,7 @@ import json
 
 import click
 import pytest
+from tests.doors.cli.json_page import EXPLAINED, PROMISES, broken
 from tests.doors.terminal import SHAPE, opened_app, run
 from tests.journals.transcripts.sessions import said
 
@@ -146,6 +147,15 @@ def faults(name, words):
     except ValueError:
         return [f"{name}: not JSON: {done.stdout[:200]}"]
     found = [f"{name}: {error.message[:300]}" for error in SHAPE.iter_errors(printed)]
+    found += broken(" ".join([name, *map(str, words)]), printed)
+    if "--explain" in words:
+        plain = run(*name.split(), *(x for x in words if x != "--explain"), "--json").stdout
+        for item in json.loads(plain)["items"]:
+            found += [f"{name}: {x} without --explain" for x in EXPLAINED & item.keys()]
+        of_two_questions = {"by", "work_context_score", "content_score"}
+        wanted = of_two_questions if name == "notebook search" else EXPLAINED
+        for item in printed["items"]:
+            found += [f"{name}: no {x} with --explain" for x in wanted - item.keys()]
     if name in READING and name in LISTS:
         lines = [json.loads(x) for x in run(*name.split(), *words, "--jsonl").stdout.splitlines()]
         found += [f"{name}: {x.message[:300]}" for each in lines for x in SHAPE.iter_errors(each)]
@@ -156,9 +166,24 @@ def faults(name, words):
 
 
 def test_every_command_is_listed_here():
-    """A new command with --json is to be called below."""
+    """A new command with --json is to be called below, and to be described on the page."""
     listed = {*FIRST, *READING, *LAST, *REFUSED, *OF_THEIR_OWN}
     assert listed == commands_with("--json")
+    described = {name for name in listed if any(f"{x} ".startswith(f"{name} ") for x in PROMISES)}
+    assert listed - described == {*REFUSED, "chronicle export", "timeline demo"}
+
+
+def test_what_forget_and_copies_print(no_weights, tmp_path):
+    """As the page promises: of a deed, of a backup, an export and what is restored of them."""
+    run("log", "left the harbour")
+    run("log", "saw the lighthouse")
+    backup, export = tmp_path / "a.zip", tmp_path / "b.zip"
+    found = faults("forget", ["--yes", "-1"])
+    found += faults("backup", [backup]) + faults("export", [export])
+    (tmp_path / "home").rename(tmp_path / "old home")
+    (tmp_path / "home").mkdir()
+    found += faults("restore", [backup])
+    assert found == []
 
 
 @pytest.fixture

@@ -101,6 +101,8 @@ def test_writing_says_so_and_names_each_ref_and_path(desk):
         f"private:{second.scope}/{stem} in {second.path}/{stem}.md"
     )
     assert answer.facts == {
+        "ref": f"private:user/{stem}",
+        "text": (first.path / f"{stem}.md").read_text("utf-8"),
         "refs": [f"private:user/{stem}", f"private:{second.scope}/{stem}"],
         "at": "2026-11-21T23:19:45.015000+00:00",
         "repeated": False,

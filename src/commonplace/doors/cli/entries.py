@@ -184,5 +184,7 @@ def _facts(hit: Hit) -> dict[str, Any]:
 def _answer(done: Amendment) -> Answer:
     line = f"{done.act.capitalize()} {done.ref}."
     notes = [f"Note: {note}" for note in done.notes]
-    facts = {"act": done.act, "ref": done.ref, "text": done.text, "notes": list(done.notes)}
+    facts: dict[str, Any] = {"act": done.act, "ref": done.ref, "notes": list(done.notes)}
+    if done.at is not None:  # else it is gone
+        facts |= {"at": done.at.isoformat(), "text": done.text}
     return Answer(text="\n".join([line, *notes]), facts=facts)

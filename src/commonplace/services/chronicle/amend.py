@@ -37,7 +37,9 @@ class ChronicleAmender(Struct, frozen=True):
         event, filed = self.service.edit(
             ref, message=text, tags=None, at="", expected=expected or None
         )
-        return Amendment(act="edited", ref=event.ref, text=event.message, notes=filed.notes)
+        return Amendment(
+            act="edited", ref=event.ref, text=event.message, at=event.at, notes=filed.notes
+        )
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Remove an entry; see the port."""
@@ -52,6 +54,7 @@ class ChronicleAmender(Struct, frozen=True):
             act="superseded",
             ref=logged.event.ref,
             text=logged.event.message,
+            at=logged.event.at,
             former=former,
             notes=logged.notes,
         )

@@ -64,6 +64,7 @@ class MemoryAmender(Struct, frozen=True):
                 act="superseded",
                 ref=made.ref,
                 text=made.text,
+                at=made.at,
                 former=made.former,
                 notes=(_IS_KEPT, *made.notes),
             )
@@ -71,8 +72,10 @@ class MemoryAmender(Struct, frozen=True):
         draft = RecordDraft(kind=record.kind, fields=given, ref_id=record.id, expected=expected)
         done = self.service.save(draft)
         assert done.saved.record is not None  # what was altered is there
-        after = done.saved.record.text
-        return Amendment(act="edited", ref=record.ref, text=after, notes=done.notes)
+        after = done.saved.record
+        return Amendment(
+            act="edited", ref=after.ref, text=after.text, at=after.at, notes=done.notes
+        )
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete a record for good, every byte of it; see the port."""
@@ -91,6 +94,7 @@ class MemoryAmender(Struct, frozen=True):
             act="superseded",
             ref=new.ref,
             text=new.text,
+            at=new.at,
             former=old.ref,
             notes=done.notes,
         )

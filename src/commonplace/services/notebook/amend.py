@@ -78,6 +78,7 @@ class NotebookAmender(Struct, frozen=True):
             act="superseded",
             ref=made.ref,
             text=made.text,
+            at=made.at,
             former=made.former,
             notes=(_IS_KEPT, *made.notes),
         )
@@ -109,6 +110,7 @@ class NotebookAmender(Struct, frozen=True):
             act="superseded",
             ref=written.entry.ref,
             text=written.entry.text,
+            at=written.entry.at,
             former=former.ref,
             notes=(*written.notes, *self.service.file(written)),
         )
@@ -126,4 +128,4 @@ class NotebookAmender(Struct, frozen=True):
         doc = overview_doc(notebook, section.name, section.overview)
         filed = self.service.filing().file([Put(doc)])
         notes = (*notes, *filed.notes, *written_over_notes(replaced, self.service.zone))
-        return Amendment(act="edited", ref=ref, text=section.overview, notes=notes)
+        return Amendment(act="edited", ref=ref, text=section.overview, at=doc.at, notes=notes)

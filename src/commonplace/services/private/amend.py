@@ -50,7 +50,9 @@ class PrivateAmender(Struct, frozen=True):
                 " '## Project Notes'.",
             )
         entry, filed = self.service.edit(before.ref, new, expected=expected or before.version)
-        return Amendment(act="edited", ref=entry.ref, text=entry.raw, notes=filed.notes)
+        return Amendment(
+            act="edited", ref=entry.ref, text=entry.raw, at=entry.at, notes=filed.notes
+        )
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Remove an entry and every trace of its text; see the port."""
@@ -64,7 +66,7 @@ class PrivateAmender(Struct, frozen=True):
         (entry,) = done.entries
         notes = (*done.written.notes, *done.filed.notes)
         return Amendment(
-            act="superseded", ref=entry.ref, text=entry.raw, former=former, notes=notes
+            act="superseded", ref=entry.ref, text=entry.raw, at=entry.at, former=former, notes=notes
         )
 
 

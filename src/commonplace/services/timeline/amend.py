@@ -37,7 +37,11 @@ class TimelineAmender(Struct, frozen=True):
         """Change the content; what was there is not kept. See the port."""
         done = self.service.update(_id_of(ref), content=text, expected=expected)
         return Amendment(
-            act="edited", ref=done.entry.ref, text=done.entry.content, notes=done.notes
+            act="edited",
+            ref=done.entry.ref,
+            text=done.entry.content,
+            at=done.entry.at,
+            notes=done.notes,
         )
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
@@ -52,6 +56,7 @@ class TimelineAmender(Struct, frozen=True):
             act="superseded",
             ref=done.entry.ref,
             text=done.entry.content,
+            at=done.entry.at,
             former=done.entry.supersedes,
             notes=done.notes,
         )

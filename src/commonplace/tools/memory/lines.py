@@ -75,9 +75,15 @@ def found_answer(found: MemoryFound, *, explain: bool, card: bool) -> Answer:
         "duration_ms": found.duration_ms,
     }
     payload |= as_of_facts(found.before)
-    if found.interval is not None:
-        payload["interval"] = interval_facts(found.interval)
-    facts: dict[str, Any] = {"payload": payload, "left_out": found.left_out}
+    interval = interval_facts(found.interval)
+    if interval is not None:
+        payload["interval"] = interval
+    # The payload is the design's, which knows no time; the JSON of every search has one.
+    facts: dict[str, Any] = {
+        "payload": payload,
+        "left_out": found.left_out,
+        "interval": interval,
+    }
     if card:
         facts["card"] = _card(found, results)
     return answer_of(lines, facts, found.notes)
@@ -175,7 +181,7 @@ def saved_answer(done: MemorySaved, kind: Kind, zone: tzinfo) -> Answer:
     if saved.record is None:
         line = f"{ref} was saved before and is deleted: nothing was added."
         return answer_of([line], {**facts, "created_at": None})
-    facts["created_at"] = saved.record.at.isoformat()
+    facts |= {"created_at": saved.record.at.isoformat(), "text": saved.record.text}
     line = f"{'Saved' if saved.is_new else 'Now saved:'} {ref} ({state_of(saved.record, zone)})."
     return answer_of([line], facts, done.notes)
 

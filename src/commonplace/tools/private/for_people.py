@@ -19,7 +19,7 @@ def edit_entry(
 ) -> Answer:
     """Replace the text of one entry, and file it again. Raises: as the service's `edit`."""
     entry, filed = service.edit(path, text, expected=expected)
-    facts = entry_facts(service, entry)
+    facts = {**entry_facts(service, entry), "text": entry.raw}
     return render_answer(service, [f"Edited {entry.ref}."], facts, filed.notes)
 
 

@@ -123,10 +123,13 @@ class PrivateTools:
         if written.repeated:
             lines = ["These thoughts were already recorded with this idempotency_key."]
         facts: dict[str, Any] = {
+            "ref": written.refs[0],
             "refs": list(written.refs),
             "at": written.at.isoformat(),
             "repeated": written.repeated,
         }
+        if done.entries and done.entries[0].ref == written.refs[0]:
+            facts["text"] = done.entries[0].raw
         there = {entry.ref: "" for entry in done.entries}
         if service.shows_paths:
             facts["paths"] = [str(entry.path) for entry in done.entries]

@@ -301,6 +301,7 @@ def _written(written: RecordedEntry, service: TimelineService) -> Answer:
         "ref": entry.ref,
         "entry_type": entry.entry_type,
         "timestamp": render_time(entry.at),
+        "content": entry.content,
         "repeated": not written.is_new,
     }
     return answer_of([line], facts, written.notes)
