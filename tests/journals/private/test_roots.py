@@ -81,15 +81,33 @@ def test_a_project_is_told_by_its_real_path(places, tmp_path):
     assert project_digest(places["home"]) != project_digest(places["project"])
 
 
-@pytest.mark.parametrize("home", [None, Path("/nonexistent/home")])
-def test_without_a_home_temp_serves_and_says_so(places, home):
-    """A folder of this user alone, of mode 0700, and a note that names it and the way out."""
+def test_without_a_home_temp_serves_and_says_so(places, tmp_path):
+    """A folder of this user and home alone, of mode 0700, and a note that names the way out."""
+    (tmp_path / "file").touch()
+    found = set()
+    for home in (None, tmp_path / "file" / "ann", tmp_path / "file" / "bob"):
+        found.add(_temporary_root(places, home))
+    assert len(found) == 3
+    assert {path.name.split("-")[2] for path in found} == {str(os.getuid())}
+
+
+def _temporary_root(places, home):
     roots = resolve_roots(home=home, project=None, temp=places["temp"])
-    assert roots.user == places["temp"] / f"private-journal-{os.getuid()}"
+    assert roots.user.parent == places["temp"]
     assert roots.user.stat().st_mode & 0o777 == 0o700
     assert str(roots.user) in roots.note
     assert "COMMONPLACE_PRIVATE_USER" in roots.note
     assert resolve_roots(home=home, project=None, temp=places["temp"]) == roots
+    return roots.user
+
+
+def test_a_home_that_is_missing_is_made(places, tmp_path):
+    """Closed to others, as whatever else of ours goes into it makes it."""
+    home = tmp_path / "not" / "there"
+    roots = resolve_roots(home=home, project=None, temp=places["temp"])
+    assert (roots.user, roots.note) == (home / ".private-journal", "")
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert os.listdir(places["temp"]) == []
 
 
 def test_without_a_home_a_named_folder_needs_no_temp(places, tmp_path):

@@ -112,6 +112,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         journal = self.private.journal
         roots = (*journal.roots, *journal.project_roots.each())
         yield from ((root.path, self.private.name) for root in roots)
+        yield from ((folder, self.private.name) for folder in self.private.temporary)
         with suppress(CommonplaceError):
             path = self.chronicle.journal.path
             beside = sorted(path.parent.glob(f"{glob.escape(path.name)}*"))  # its log, and copies

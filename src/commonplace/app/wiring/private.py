@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import tempfile
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, may_exist, remove_leftovers
+from commonplace.core.values import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
     from commonplace.core.values import Finding
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.pages import PrivatePages
+    from commonplace.journals.private.roots import Roots
     from commonplace.services.private.service import PrivateService
     from commonplace.tools.private.tools import PrivateTools
     from commonplace.tools.toolset import Toolset
+
+_log = logging.getLogger(__name__)
 
 
 class PrivateWiring:
@@ -42,18 +47,12 @@ class PrivateWiring:
         """The private journal of this owner and this project."""
         from commonplace.journals.private.former_roots import find_former_roots
         from commonplace.journals.private.journal import PrivateJournal
-        from commonplace.journals.private.roots import resolve_roots
 
-        context, settings = self._context, self._context.settings
-        roots = resolve_roots(
-            home=context.user_home,
-            project=settings.project,
-            journal_path=_text(settings.private.path),
-            journal_base=settings.project_folders.get("private.path"),
-            private_user=_text(settings.private.user_path),
-            private_journal_path=_text(settings.private.both_path),
-            temp=_temp_folder(),
-        )
+        context, settings, roots = self._context, self._context.settings, self._roots
+        try:
+            self._move_what_was_left()
+        except CommonplaceError as exc:  # `doctor` says so, and the next process tries again
+            _log.warning("The entries of a temporary folder stay there: %s", exc)
         return PrivateJournal(
             roots=roots,
             zone=settings.timezone,
@@ -68,6 +67,39 @@ class PrivateWiring:
                 find_former_roots, roots, folder=settings.work_folder, home=context.user_home
             ),
         )
+
+    @locked_cached_property
+    def _roots(self) -> Roots:
+        from commonplace.journals.private.roots import resolve_roots
+
+        settings = self._context.settings
+        return resolve_roots(
+            home=self._context.user_home,
+            project=settings.project,
+            journal_path=_text(settings.private.path),
+            journal_base=settings.project_folders.get("private.path"),
+            private_user=_text(settings.private.user_path),
+            private_journal_path=_text(settings.private.both_path),
+            temp=_temp_folder(),
+        )
+
+    def _move_what_was_left(self) -> None:
+        """Bring home what was written while there was none. Raises: Denied, Unavailable."""
+        if self._roots.left is not None and os.path.lexists(self._roots.left):
+            from commonplace.journals.private.temporary import move_entries
+
+            move_entries(self._roots.left, self._roots.each()[0])
+
+    @property
+    def temporary(self) -> tuple[Path, ...]:
+        """The folders beside the roots that may hold entries written without a home."""
+        from commonplace.journals.private.roots import temporary_folder
+
+        if self._context.user_home is None or not self._context.shows_paths:
+            return ()
+        homeless = temporary_folder(_temp_folder(), None)
+        found = (self._roots.left, homeless)
+        return tuple(x for x in found if x is not None and os.path.lexists(x))
 
     @locked_cached_property
     def tools(self) -> PrivateTools:
@@ -172,17 +204,35 @@ class PrivateWiring:
             yield f"{' and '.join(sorted(root.kinds, reverse=True))}: {root.path}{state}"
         if self.journal.note:
             yield self.journal.note
+        yield from self._left_behind()
         for folder, count in self._leftovers():
             yield f"{folder} holds {_leftover(count)} of interrupted writes."
         yield from self.journal.problems()
 
     def repair(self) -> Iterator[str]:
-        """Make sidecars again, and remove what killed writes left."""
+        """Make sidecars again, bring home what was left, and remove what killed writes left."""
+        self._move_what_was_left()
         yield from self.journal.repair()
         for folder, _ in list(self._leftovers()):
             removed = remove_leftovers(folder)
             if removed:
                 yield f"Removed {_leftover(removed)} of killed writes from {folder}."
+
+    def _left_behind(self) -> Iterator[Finding]:
+        """What lies where no list looks, of this home and of processes that had none."""
+        from commonplace.journals.private.temporary import count_entries
+
+        for folder in self.temporary:
+            count = count_entries(folder)
+            if not count:
+                continue
+            number = "1 entry" if count == 1 else f"{count} entries"
+            what = f"{folder} holds {number} of the time when there was no home"
+            if folder == self._roots.left:
+                hint = f"Repair moves it all into {self._roots.user}."
+                yield Problem(what=f"{what}.", hint=hint, repairable=True)
+            else:
+                yield f"{what}, which no list shows: move its folders into {self._roots.user}."
 
     def _leftovers(self) -> Iterator[tuple[Path, int]]:
         folders = [self._context.reach / "keys" / "private"]

@@ -1,6 +1,7 @@
 """Owns where private entries live: which folders are the roots, and what each is called.
 
-Never lists or reads an entry, and makes no folder but the one under the temp directory.
+Never lists or reads an entry, and makes no folder but a home that is missing, or the one under the
+temp directory.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from commonplace.core.digest import sha256_hex
-from commonplace.core.errors import Denied
-from commonplace.core.files import translated
+from commonplace.core.errors import CommonplaceError, Denied
+from commonplace.core.files import make_folder, translated
 
 FOLDER = ".private-journal"
 
@@ -74,12 +75,15 @@ class Roots(Struct, frozen=True, kw_only=True):
     Attributes:
         base: As `Root.base`, of the project's.
         note: A sentence for every answer, mostly empty.
+        left: Where entries lie that were written while this home could not be used; None where that
+            is the user's root, and where there is no home.
     """
 
     user: Path
     project: Path | None = None
     base: Path | None = None
     note: str = ""
+    left: Path | None = None
 
     def each(self) -> tuple[Root, ...]:
         """The distinct roots, the user's first; one that serves as both answers to both kinds."""
@@ -135,29 +139,48 @@ def resolve_roots(
             `private_journal_path`; None where the user set it.
         private_user: Names the user's root.
         private_journal_path: Names both roots.
-        temp: Where a folder of this user alone is made if no home can be used.
+        temp: Where a folder of this user and home alone is made if the home cannot be used.
 
     Raises:
         Denied where the folder under `temp` is another user's.
     """
     both = _expanded(private_journal_path, home)
     note = ""
+    temporary = temporary_folder(temp, home)
+    left = temporary if home is not None else None
     user = _expanded(private_user, home) or both or _home_root(home)
     if user is None:
-        uid = os.getuid() if hasattr(os, "getuid") else 0
-        user = Path(os.path.abspath(temp)) / f"private-journal-{uid}"
-        make_private_folder(user, uid)
-        note = (
-            f"There is no home folder to write to: the journal is kept in {user} and may be lost. "
-            "Set COMMONPLACE_PRIVATE_USER to a folder that stays."
-        )
+        make_private_folder(temporary, _uid())
+        user, left, note = temporary, None, _note_on(temporary, home)
     named = None if journal_base and both else _expanded(journal_path, home)
     if named or both or project is None:
         return Roots(
-            user=user, project=named or both, base=journal_base if named else None, note=note
+            user=user,
+            project=named or both,
+            base=journal_base if named else None,
+            note=note,
+            left=left,
         )
     base = Path(os.path.abspath(project))
-    return Roots(user=user, project=base / FOLDER, base=base, note=note)
+    return Roots(user=user, project=base / FOLDER, base=base, note=note, left=left)
+
+
+def temporary_folder(temp: Path, home: Path | None) -> Path:
+    """What serves in place of a home that cannot be used: one for each home, one for none."""
+    of_home = "" if home is None else f"-{_digest_of(os.path.abspath(home))}"
+    return Path(os.path.abspath(temp)) / f"private-journal-{_uid()}{of_home}"
+
+
+def _uid() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def _note_on(temporary: Path, home: Path | None) -> str:
+    moves = "" if home is None else f" What is in it moves into {home} once that can be written to."
+    return (
+        f"There is no home folder to write to: the journal is kept in {temporary} and may be lost."
+        f"{moves} Set COMMONPLACE_PRIVATE_USER to a folder that stays."
+    )
 
 
 def _expanded(setting: str | None, home: Path | None) -> Path | None:
@@ -170,11 +193,17 @@ def _expanded(setting: str | None, home: Path | None) -> Path | None:
 
 
 def _home_root(home: Path | None) -> Path | None:
-    """The root in the home: one that is there, even read-only, or one that could be made."""
-    if home is None or not os.path.isdir(home):
+    """The root in the home: one that is there, even read-only, or one that could be made.
+
+    A home that is missing is made, as the index and chronicle make it: else what is written now
+    would lie elsewhere than what is written once they have.
+    """
+    if home is None:
         return None
     root = Path(os.path.abspath(home)) / FOLDER
-    usable = os.path.isdir(root) or os.access(home, os.W_OK | os.X_OK)
+    with contextlib.suppress(CommonplaceError):
+        make_folder(root.parent)
+    usable = os.path.isdir(root) or os.access(root.parent, os.W_OK | os.X_OK)
     return root if usable else None
 
 
