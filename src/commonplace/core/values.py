@@ -495,10 +495,16 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What a tool gives back: the same facts as text for a model and as data for a program."""
+    """What a tool gives back: the same facts as text for a model and as data for a program.
+
+    Attributes:
+        quoted_by: The tool whose text holds stored text outside a fence: a model is given a fence
+            around all of it, people read it as it is. Empty where the text has its own fences.
+    """
 
     text: str
     facts: Mapping[str, Any] = field(default_factory=dict)
+    quoted_by: str = ""
 
 
 class Passage(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec.structs import replace
+
 from commonplace.core.clock import local_date, render_date, render_interval, to_local
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced, visible, visible_line
@@ -47,11 +49,14 @@ def add_notes(answer: Answer, notes: Sequence[str]) -> Answer:
     before = answer.facts.get("notes", [])
     text = answer.text if before else answer.text.rstrip("\n") + "\n"
     text += _note_lines(notes)
-    return Answer(text=text, facts={**answer.facts, "notes": [*before, *notes]})
+    return replace(answer, text=text, facts={**answer.facts, "notes": [*before, *notes]})
 
 
-def fenced_answer(answer: Answer, label: str) -> str:
-    """What a model is given of an answer that quotes: a fence around all but our own notes."""
+def text_for_model(answer: Answer) -> str:
+    """What a model is given of an answer: one that quotes in a fence around all but our notes."""
+    label = answer.quoted_by
+    if not label:
+        return answer.text
     notes = _note_lines(answer.facts.get("notes", []))
     quoting = answer.text.removesuffix(notes)
     if not notes or quoting == answer.text:

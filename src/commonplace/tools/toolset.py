@@ -82,8 +82,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         twin_of: The tool that does the same beside the default tools, where there is one.
         listed: Whether a client is shown it; it can be called in any case.
         about: The journals it is about, before what its docstring says; empty where that says it.
-        quotes: Whether its text holds stored text outside a fence: where a model reads it, the door
-            puts one around all of it. People read it as it is.
+        quotes: Whether its text holds stored text outside a fence; see `Answer.quoted_by`.
         screen: Hides secrets in its answers.
         before: Called before each run.
         view: The address of the page that shows its result in a chat; empty for none.
@@ -207,6 +206,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
                 if self.expiring and expires.strip()
                 else run()
             )
+        if self.quotes:
+            answer = replace(answer, quoted_by=self.name)
         if self.screen is not None:
             facts = self.screen.shown_values(dict(answer.facts))
             answer = replace(answer, text=self.screen.shown(answer.text), facts=facts)

@@ -128,7 +128,7 @@ def _newest(
     """What was written last, whole; as a model is given it, the tool cuts and words it."""
     from commonplace.core.values import Filter
     from commonplace.services.times import read_as_of
-    from commonplace.tools.answers import as_of_facts, interval_facts, unknown_name
+    from commonplace.tools.answers import as_of_facts, interval_facts, text_for_model, unknown_name
 
     known = [each.name for each in app.journals]
     for name in journals:
@@ -156,7 +156,7 @@ def _newest(
             "start": first,
             "as_of": as_of or "",
         }
-        said = app.toolset("recall").tool("list_by_time").call(arguments).text
+        said = text_for_model(app.toolset("recall").tool("list_by_time").call(arguments))
     else:
         zone = app.settings.timezone
         during = f" of {render_interval(listed.interval, zone)}" if listed.interval else ""

@@ -283,6 +283,13 @@ def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -
     _write(sys.stdout, shown_now(answer.text).removesuffix("\n"))
 
 
+def show_model(answer: Answer) -> None:
+    """Print what a model is given of an answer, fences and all; a tool's has no secrets."""
+    from commonplace.tools.answers import text_for_model
+
+    _write(sys.stdout, shown_now(text_for_model(answer)).removesuffix("\n"))
+
+
 def show_written(answer: Answer, as_json: bool, *, journal: str = "") -> None:
     """Print what a write answers, on a terminal with short refs.
 
@@ -339,7 +346,10 @@ def show_list(
     from commonplace.doors.cli.short_refs import remember
 
     remember((item["ref"] for item in facts["items"] if "ref" in item), settings())
-    if form == "model" or explain or not facts["items"]:  # the tool says best what it did not find
+    if form == "model":
+        show_model(answer)
+        return
+    if explain or not facts["items"]:  # the tool says best what it did not find
         show(answer, as_json)
         return
     from commonplace.doors.cli.people import ListLook, print_list, render_list
@@ -368,7 +378,10 @@ def show_page(answer: Answer, as_json: bool) -> None:
         answer: Of the tool that opens a ref.
         as_json: Whether --json was given.
     """
-    if as_json or list_form() == "model" or not sys.stdout.isatty():
+    if list_form() == "model" and not as_json:
+        show_model(answer)
+        return
+    if as_json or not sys.stdout.isatty():
         show(answer, as_json)
         return
     from commonplace.core.redact import mapped_texts

@@ -119,6 +119,8 @@ def _refuse_writing_options(given: Mapping[str, Any]) -> None:
 
 def _without_cursor(answer: Answer, shown: int) -> Answer:
     """The answer, with a command that lists more in place of a cursor: `log` takes none."""
+    if list_form() == "model":
+        return answer
     facts = dict(answer.facts)
     if facts.pop("cursor", None):
         more = f"`commonplace log -n {_SHOWN_AT_MOST}` shows more."

@@ -68,7 +68,7 @@ from commonplace.doors.protocol import (
     RateLimitExceeded,
 )
 from commonplace.services.session import within
-from commonplace.tools.answers import fenced_answer
+from commonplace.tools.answers import text_for_model
 from commonplace.tools.selection import merge_toolsets
 
 if TYPE_CHECKING:
@@ -461,8 +461,7 @@ def _caller(tool: Tool, *, structured: bool) -> Callable[..., CallToolResult | I
             _log.exception("Internal error in %s", tool.name)
             error = Internal(f"Internal error in {tool.name}.", hint="Look into the log.")
             return _failure(error, with_facts=with_facts)
-        text = fenced_answer(answer, tool.name) if tool.quotes else answer.text
-        return _result(text, answer.facts if with_facts else None)
+        return _result(text_for_model(answer), answer.facts if with_facts else None)
 
     return call
 
