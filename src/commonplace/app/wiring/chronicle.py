@@ -37,6 +37,7 @@ class ChronicleWiring:
     def journal(self) -> Chronicle:
         """Chronicle on its own database, wherever that is."""
         from commonplace.journals.chronicle.journal import Chronicle
+        from commonplace.journals.chronicle.last_import import FILE
         from commonplace.journals.chronicle.places import resolve_chronicle
 
         context, settings = self._context, self._context.settings
@@ -52,7 +53,7 @@ class ChronicleWiring:
             zone=settings.timezone,
             clock=context.clock,
             author=self._author(),
-            imported=context.reach / "chronicle-import.jsonl",
+            imported=context.reach / FILE,
             screen=context.shared.screen,
         )
 

@@ -6,12 +6,10 @@ Never writes over a file or a journal.
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import click
 
-from commonplace.app import App
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import home_folder, json_option, show
@@ -44,6 +42,7 @@ def backup(file: Path, with_tokens: bool, as_json: bool) -> None:
             backup_places(app),
             clock=utc_now,
             program=installed_version(),
+            user_home=app.user_home,
             with_tokens=with_tokens,
             not_included=left_out_of_backups(app),
         )
@@ -68,52 +67,26 @@ def restore(file: Path, as_json: bool) -> None:
 
     The whole file is checked first, and nothing that exists is written over. Each part goes to the
     place that your settings name; if you have no settings, those in FILE are restored and used.
+    Paths below the home that was backed up lead below this one; others are named.
     """
-    from commonplace.app.backup import backup_places
-    from commonplace.config.settings import read_settings, user_file
-    from commonplace.services.backup.manifest import BackupPlace
-    from commonplace.services.backup.reading import open_backup
-    from commonplace.services.backup.restoring import restore_backup
+    from commonplace.app.restore import restore_here
 
-    own = user_file()
-    with tempfile.TemporaryDirectory() as folder:
-        environ = dict(os.environ)
-        if not own.exists():
-            with open_backup(file) as held:
-                entry = next((e for e in held.manifest.files if e.name == "settings"), None)
-                if entry is not None:
-                    inner = Path(folder) / "commonplace"
-                    inner.mkdir()
-                    (inner / "config.toml").write_bytes(b"".join(held.chunks(entry)))
-                    environ["XDG_CONFIG_HOME"] = folder
-        app = App(
-            read_settings(environ=environ, cwd=Path.home(), home=home_folder()),
-            user_home=home_folder(),
-        )
-        try:
-            places = backup_places(app)
-        finally:
-            app.close()
-    places = tuple(each for each in places if each.root != "settings")
-    settings_file = BackupPlace(root="settings", path=own)
-    if own.exists():
-        made = restore_backup(file, places, kept=[settings_file])
-    else:
-        places = (*places, settings_file)
-        made = restore_backup(file, places)
-    names = [each.name for each in made.files] + [git.name for git in made.repositories]
-    held_roots = {name.partition("/")[0] for name in names}
-    places = tuple(each for each in places if each.root in held_roots)
+    done = restore_here(file, user_home=home_folder())
+    made = done.manifest
     text = "\n".join(
         [
             f"Restored: {len(made.files)} files of {made.made_at}.",
-            *(f"{each.root}: {each.path}" for each in places),
+            *(f"{each.root}: {each.path}" for each in done.places),
+            *(f"Led to this home: {each}" for each in done.moved),
+            *(f"Left as it was, outside of the home backed up: {x}" for x in done.outside),
             "The index is built by the next search, or by `commonplace reindex`.",
         ]
     )
     facts = {
         "made_at": made.made_at,
         "files": len(made.files),
-        "places": {each.root: str(each.path) for each in places},
+        "places": {each.root: str(each.path) for each in done.places},
+        "moved": done.moved,
+        "outside": done.outside,
     }
     show(Answer(text=text, facts=facts), as_json)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _LARGEST = 256 * 1024 * 1024
 _WHOLE = "whole"
+FILE = "chronicle-import.jsonl"
+"""The name of the file, in our folder."""
 
 _log = logging.getLogger(__name__)
 
@@ -77,6 +79,22 @@ class LastImport:
         if self._path is not None:
             with contextlib.suppress(CommonplaceError):
                 remove_file(self._path)
+
+
+def path_in_import(content: bytes) -> str:
+    """The storage that the file of `LastImport` names; empty for none."""
+    try:
+        head = _parsed(content.partition(b"\n")[0].decode())
+    except ValueError:
+        return ""
+    found = head.get("storage") if isinstance(head, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def import_of_path(content: bytes, path: str) -> tuple[str, bytes]:
+    """The name and the content of that file for a storage that lies there."""
+    rest = content.partition(b"\n")[2]
+    return FILE, json.dumps({"storage": path}).encode() + b"\n" + rest
 
 
 class _Writing:

@@ -88,16 +88,40 @@ class TrustedLogs:
         replace_file(self._path_of(asked.file), json.dumps(asdict(asked)).encode())
 
     def _path_of(self, file: str) -> Path:
-        return self._folder / sha256_hex(os.fsencode(file))[:32]
+        return self._folder / _name_of(file)
 
     def _read(self, path: Path) -> TrustRequest | None:
         try:
             with open(path, "rb") as opened:
-                found = json.loads(opened.read(_LARGEST))
-            return TrustRequest(
-                file=str(found["file"]),
-                content=str(found["content"]),
-                allowed=found["allowed"] is True,
-            )
-        except (OSError, ValueError, RecursionError, KeyError, TypeError):
+                return _parsed(opened.read(_LARGEST))
+        except OSError:
             return None
+
+
+def path_in_request(content: bytes) -> str:
+    """The `.chronicle` that a file of `TrustedLogs` is about; empty for none."""
+    asked = _parsed(content)
+    return "" if asked is None else asked.file
+
+
+def request_of_path(content: bytes, path: str) -> tuple[str, bytes]:
+    """The name and the content of that file for a `.chronicle` that lies there."""
+    asked = _parsed(content)
+    assert asked is not None
+    return _name_of(path), json.dumps(asdict(replace(asked, file=path))).encode()
+
+
+def _name_of(file: str) -> str:
+    return sha256_hex(os.fsencode(file))[:32]
+
+
+def _parsed(content: bytes) -> TrustRequest | None:
+    try:
+        found = json.loads(content)
+        return TrustRequest(
+            file=str(found["file"]),
+            content=str(found["content"]),
+            allowed=found["allowed"] is True,
+        )
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None

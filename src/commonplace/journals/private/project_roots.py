@@ -75,6 +75,17 @@ class ProjectRoots:
             return b""
 
 
+def path_in_record(content: bytes) -> str:
+    """The root that a file of `ProjectRoots` names; empty for none."""
+    return "" if b"\0" in content else os.fsdecode(content)
+
+
+def record_of_path(_content: bytes, path: str) -> tuple[str, bytes]:
+    """The name and the content of the file for a root that lies there."""
+    real = os.path.realpath(path)
+    return project_digest(Path(real)), os.fsencode(real)
+
+
 def _digest_in(scope: str) -> str:
     found = _SCOPE.fullmatch(scope)
     return found[1] if found else ""

@@ -14,6 +14,8 @@ import stat
 import zipfile
 from typing import TYPE_CHECKING, BinaryIO
 
+from msgspec.structs import replace
+
 from commonplace.core.errors import Conflict, Unavailable
 from commonplace.core.files import publish_new, remove_leftovers, temp_beside, translated
 from commonplace.db.sqlite import connect_read_only
@@ -57,6 +59,7 @@ def make_backup(
     *,
     clock: Clock,
     program: str,
+    user_home: Path | None = None,
     with_tokens: bool = False,
     not_included: Sequence[str] = (),
 ) -> Manifest:
@@ -67,6 +70,7 @@ def make_backup(
         places: What is backed up.
         clock: Says when.
         program: The version of this program.
+        user_home: Below which a restore elsewhere finds what the paths in it lead to.
         with_tokens: Whether who may connect over HTTP goes along.
         not_included: What the caller knows to be left out, a sentence each.
 
@@ -86,7 +90,18 @@ def make_backup(
                 with contextlib.closing(_Writer(file, target)) as writer:
                     for place in places:
                         writer.add_place(place, with_tokens=with_tokens)
-                    made = writer.finish(clock().isoformat(), program, not_included)
+                    made = writer.finish(
+                        Manifest(
+                            format=FORMAT,
+                            program=program,
+                            made_at=clock().isoformat(),
+                            files=[],
+                            repositories=[],
+                            not_included=[*not_included],
+                            user_homes=_names_of(user_home),
+                            places={each.root: str(each.path) for each in places},
+                        )
+                    )
                 file.flush()
                 os.fsync(file.fileno())
             with open_backup(temp) as written:
@@ -100,6 +115,13 @@ def make_backup(
     finally:
         with contextlib.suppress(OSError):
             os.unlink(temp)
+
+
+def _names_of(user_home: Path | None) -> list[str]:
+    """A home as it is named, and with its links followed where that is another path."""
+    if user_home is None:
+        return []
+    return [*dict.fromkeys([os.path.abspath(user_home), os.path.realpath(user_home)])]
 
 
 class _Writer:
@@ -127,15 +149,13 @@ class _Writer:
                 with contextlib.suppress(FileNotFoundError):
                     self._add(each, held)
 
-    def finish(self, made_at: str, program: str, not_included: Sequence[str]) -> Manifest:
+    def finish(self, manifest: Manifest) -> Manifest:
         """Write what the file says of itself, last, since it has the hashes."""
-        made = Manifest(
-            format=FORMAT,
-            program=program,
-            made_at=made_at,
+        made = replace(
+            manifest,
             files=self._files,
             repositories=self._repositories,
-            not_included=[*not_included, *self._left_out],
+            not_included=[*manifest.not_included, *self._left_out],
         )
         self._zip.writestr(zipfile.ZipInfo(MANIFEST, _EPOCH), encode_manifest(made))
         self._zip.close()

@@ -83,7 +83,13 @@ class RepositoryEntry(Struct, frozen=True, kw_only=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """What a backup holds."""
+    """What a backup holds.
+
+    Attributes:
+        user_homes: The home folder of its user, as it was named and with its links followed; none
+            in a backup of an earlier version.
+        places: Where its parts lay, by their roots.
+    """
 
     format: int
     program: str
@@ -91,6 +97,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     files: list[FileEntry]
     repositories: list[RepositoryEntry]
     not_included: list[str]
+    user_homes: list[str] = []
+    places: dict[str, str] = {}
 
 
 class _Version(Struct):

@@ -16,7 +16,7 @@ from commonplace.services.backup.manifest import LARGEST_MANIFEST, MOST_FILES, p
 
 if TYPE_CHECKING:
     import zipfile
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from commonplace.services.backup.manifest import FileEntry, Manifest
@@ -33,10 +33,21 @@ _BACKUP = ArchiveKind(
 class Backup:
     """An open backup: what it says that it holds, and the bytes of each file."""
 
-    def __init__(self, path: Path, archive: zipfile.ZipFile, manifest: Manifest) -> None:
+    def __init__(
+        self,
+        path: Path,
+        archive: zipfile.ZipFile,
+        manifest: Manifest,
+        contents: Mapping[str, bytes] | None = None,
+    ) -> None:
         self.path = path
         self.manifest = manifest
         self._zip = archive
+        self._contents = contents or {}
+
+    def altered(self, manifest: Manifest, contents: Mapping[str, bytes]) -> Backup:
+        """The same, but for these files; the manifest is that with them."""
+        return Backup(self.path, self._zip, manifest, {**self._contents, **contents})
 
     def check(self) -> None:
         """Read every file, and compare sizes and hashes. Raises: Invalid."""
@@ -49,6 +60,9 @@ class Backup:
 
         Raises: Invalid.
         """
+        if each.name in self._contents:
+            yield self._contents[each.name]
+            return
         damaged = Invalid(
             f"The backup {{place}} is damaged: {each.name!r} is not what was backed up.",
             hint="Use another backup.",

@@ -19,7 +19,7 @@ from commonplace.services.backup.reading import open_backup
 from commonplace.services.backup.stage import remove_old_stages, staged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from commonplace.services.backup.manifest import (
@@ -34,7 +34,11 @@ _STAGE = ".commonplace-restore-"
 
 
 def restore_backup(
-    source: Path, places: Sequence[BackupPlace], *, kept: Sequence[BackupPlace] = ()
+    source: Path,
+    places: Sequence[BackupPlace],
+    *,
+    kept: Sequence[BackupPlace] = (),
+    relocated: Callable[[Backup], Backup] = lambda backup: backup,
 ) -> Manifest:
     """Give a backup back into places where nothing is yet.
 
@@ -45,14 +49,16 @@ def restore_backup(
         source: The file.
         places: Where each part goes; our folder last is what makes a restored home visible.
         kept: What stays as it is; only what a killed restore left beside it is removed.
+        relocated: The backup as it would have been made here: see `Relocation.apply`.
 
     Raises:
         Conflict: Something else lies in a place.
         Invalid: The file is no backup, damaged, or made to do harm.
         Unavailable, Denied, NotFound.
     """
-    with open_backup(source) as backup:
-        backup.check()
+    with open_backup(source) as held:
+        held.check()
+        backup = relocated(held)
         for place in (*places, *kept):
             # Beside those as well that were done when the process was killed.
             remove_old_stages(place.path.parent, _STAGE)

@@ -82,6 +82,7 @@ def back_up(visit: Visit) -> Download:
         backup_places(visit.app),
         clock=lambda: visit.now,
         program=installed_version(),
+        user_home=visit.app.user_home,
         with_tokens=False,
         not_included=left_out_of_backups(visit.app),
     )
