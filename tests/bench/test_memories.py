@@ -1,9 +1,12 @@
 """The figures of memory in Postgres are measured on what they say."""
 
+import pytest
 from bench.memories import Sizes, memory_figures
 from bench.memory_database import LARGE, record_number
 
 
+# What a search finds and a worker makes, tests/contracts/test_memory.py asks.
+@pytest.mark.long
 def test_every_figure_is_measured_and_small_users_lose_nothing(scratch):
     """A few users and a large one on a real server; each finds its nearest records, all of them."""
     sizes = Sizes(users=4, rows=10, large=60, questions=3, saves=4, filed=12)

@@ -164,10 +164,9 @@ class Stranger:
                 call(private, "read_recent_entries")
                 call(app.recall.tools.toolset, "recall", query=THEIRS)
                 checkup = Doctor(app)
-                said += [
-                    f"{problem.what} {problem.hint}" for _, problem in checkup.examine().problems
-                ]
-                said += [note for _, note in checkup.examine().notes]
+                report = checkup.examine()
+                said += [f"{problem.what} {problem.hint}" for _, problem in report.problems]
+                said += [note for _, note in report.notes]
                 mended = checkup.repair()
                 said += [done for _, done in mended.done]
         except CommonplaceError as exc:

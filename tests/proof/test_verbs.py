@@ -107,7 +107,9 @@ def lives(tmp_path, nursery):
     return make
 
 
-@pytest.mark.parametrize("passes", [1, pytest.param(15, marks=pytest.mark.whole)])
+@pytest.mark.parametrize(
+    "passes", [pytest.param(1, marks=pytest.mark.long), pytest.param(15, marks=pytest.mark.whole)]
+)
 def test_a_kill_in_any_verb_loses_nothing_and_leaves_nothing(lives, counted, passes):
     """Killed at random moments, and the start after it as well: all or nothing, once, no byte."""
     home = lives(16)
