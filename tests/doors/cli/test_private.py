@@ -101,8 +101,8 @@ def test_search_by_words(tmp_path):
     done = run("private", "search", "harbours", "--model")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
-    assert lines[:2] == ["Found 1 relevant entry:", ""]
-    assert lines[2] == "1. [Score: 1.000] 2026-03-02 09:30 (user)"
+    assert lines[1:4] == ["```search_journal", "Found 1 relevant entry:", ""]
+    assert lines[4] == "1. [Score: 1.000] 2026-03-02 09:30 (user)"
     assert "   Sections: Reflections" in lines
     assert "   Excerpt: We met at the harbour." in lines
     assert "Note: Searched by words alone: " in done.stdout
@@ -188,7 +188,7 @@ def test_list():
     write("older", "--at", "40 days ago")
     newer = write("newer one")
     done = run("private", "list", "--model")
-    assert done.stdout.startswith("Recent entries (last 30 days):\n\n1. ")
+    assert "```list_recent_entries\nRecent entries (last 30 days):\n\n1. " in done.stdout
     assert "Excerpt: newer one" in done.stdout
     listed = facts("private", "list", "--days", "60")["items"]
     assert listed[0]["ref"] == newer

@@ -17,7 +17,10 @@ pytestmark = needs_npm
 
 SCRIPT = Path(__file__).parents[1] / "typescript_client.mjs"
 FLAGS = ("--structured", "--toolsets", "private,notebook")
-PASSING = re.compile(r"\d{4}-\d\d-\d\d(?:[T/][\d:.\-]+(?:\+00:00)?)?")
+PASSING = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T/][\d:.\-]+(?:\+00:00)?Z?)?"
+    r"|\d+:\d\d:\d\d [AP]M - \w+ \d+, \d{4}|timestamp: \d{13}"
+)
 
 
 def session(cwd, mode, *flags):
