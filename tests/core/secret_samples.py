@@ -72,7 +72,7 @@ def look_alikes(half: str) -> list[Sample]:
     return list(_samples("look_alikes.txt", half))
 
 
-def left_of(sample: Sample, spans: Iterable[tuple[int, int]]) -> bool:
+def is_left_of(sample: Sample, spans: Iterable[tuple[int, int]]) -> bool:
     """Whether a character of a secret stands outside all spans; line ends may."""
     covered = {at for start, end in spans for at in range(start, end)}
     return any(

@@ -243,3 +243,11 @@ def test_the_key_of_the_marks_is_made_once_for_its_user_alone(tmp_path):
     assert screen_of(str(home), (), "replace").shown(KNOWN[2]) == mark
     (tmp_path / "file").write_text("x")
     assert KNOWN[2] not in screen_of(str(tmp_path / "file"), (), "replace").shown(KNOWN[2])
+
+
+@cases("name", ["password", "DB_PASS", "pass", "pw", "smtpPass", "credential"])
+def test_a_value_is_judged_by_its_name(name):
+    """In metadata, where the two stand apart; a name beside it changes nothing."""
+    shown = SCREEN.shown_values({name: "Kestrel" + "!4711x", "user": "ada", "passed": "41 of 42"})
+    assert shown[name].startswith("[secret: ")
+    assert {**shown, name: ""} == {name: "", "user": "ada", "passed": "41 of 42"}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.cases import cases
+from tests.core.secret_samples import contexts, is_left_of, look_alikes
 
 from commonplace.core.own_shapes import own_pattern
 from commonplace.core.shapes import SHAPES, find
@@ -138,12 +139,64 @@ RULES: dict[str, tuple[list[object], ...]] = {
         ["-----BEGIN ", "RSA PRIVATE KEY-----\n", (B64, 64), "\n-----END RSA ", "PRIVATE KEY-----"],
     ),
     "web token": (["ey", "JhbGciOi", (URL, 20), ".eyJ", (URL, 40), ".", (URL, 43)],),
-    "password in an address": (["postgres", "://ada:", (ALNUM, 12), "@db.example.org/x"],),
+    "password in an address": (
+        ["postgres", "://ada:", (ALNUM, 12), "@db.example.org/x"],
+        ["https", "://", (HEX, 32), "@o1.ingest.sentry.io/2"],
+    ),
     "authorization header": (["Author", "ization: Bearer ", (ALNUM, 30), "7"],),
     "password": (
         ["pass", "word=", (ALNUM, 9), "7!"],
         ['"pass', 'word": "', (ALNUM + "!%", 10), '"'],
     ),
+    "webhook": (["https://hooks.zap", "ier.com/hooks/catch/", (DIGITS[1:], 7), "/", (LOWER, 20)],),
+    "Amazon Bedrock key": (["AB", "SK", (B64, 128)],),
+    "Facebook token": (["EA", "AC", (ALNUM, 160)],),
+    "EasyPost key": (["EZ", "AK", (ALNUM, 54)],),
+    "Octopus Deploy key": (["AP", "I-", (UPPER + DIGITS, 26)],),
+    "ClickHouse key": (["4b", "1d", (ALNUM, 38)],),
+    "Artifactory key": (["AK", "Cp", (ALNUM, 69)],),
+    "Sourcegraph token": (["sg", "p_local_", (HEX, 40)],),
+    "Zoho token": (["100", "0.", (HEX, 32), ".", (HEX, 32)],),
+    "NVIDIA key": (["nv", "api-", (URL, 64)],),
+    "ElevenLabs key": (["s", "k_", (HEX, 48)],),
+    "Cloudflare token": (["cf", "ut_", (ALNUM, 40), (HEX, 8)],),
+    "Resend key": (["r", "e_", (ALNUM, 8), "_", (ALNUM, 24)],),
+    "NuGet key": (["oy", "2", (LOWER + DIGITS, 43)],),
+    "crates.io token": (["ci", "o", (ALNUM, 32)],),
+    "PostHog key": (["ph", "x_", (ALNUM, 43)],),
+    "Apify token": (["apify", "_api_", (ALNUM, 36)],),
+    "Mapbox token": (["sk", ".eyJ", (ALNUM, 80), ".", (URL, 22)],),
+    "Frame.io token": (["fio", "-u-", (URL, 64)],),
+    "Flutterwave key": (["FLW", "SECK_TEST-", (HEX, 12)],),
+    "Infracost key": (["ic", "o-", (ALNUM, 32)],),
+    "MaxMind key": ([(ALNUM, 6), "_", (ALNUM, 29), "_m", "mk"],),
+    "Plaid token": (["acc", "ess-sandbox-", *UUID],),
+    "Scalingo token": (["tk", "-us-", (URL, 48)],),
+    "SettleMint token": (["sm", "_pat_", (ALNUM, 16)],),
+    "Defined Networking token": (["dn", "key-", (URL, 26), "-", (URL, 52)],),
+    "Harness key": (["pa", "t.", (URL, 22), ".", (ALNUM, 24), ".", (ALNUM, 20)],),
+    "Asana token": (["1", "/", (DIGITS, 16), ":", (HEX, 32)],),
+    "1Password key": (
+        [
+            "A",
+            "3-",
+            *[x for _ in range(2) for x in ((UPPER, 6), "-")],
+            "7KQ2M-",
+            "XW3PD-",
+            "9ZT4R-",
+            (UPPER, 5),
+        ],
+    ),
+    "wallet key": (["xp", "rv9s21ZrQH", (ALNUM, 99)],),
+    "calendar address": (
+        ["https://calendar.example.org/ical/ada/pri", "vate-", (HEX, 32), "/x.ics"],
+    ),
+    "second factor": (
+        ["otp", "auth://totp/Acme:ada?secret=", (UPPER + "234567", 32), "&issuer=A"],
+    ),
+    "session cookie": (["Coo", "kie: sessionid=", (LOWER + DIGITS, 31), "7; theme=dark"],),
+    "seed phrase": (["seed phr", "ase: ", *[x for _ in range(12) for x in ((LOWER, 5), " ")]],),
+    "recovery codes": (["recovery co", "des: ", (HEX, 5), "-", (HEX, 5)],),
     "token": (["API", "_KEY=", (HEX, 31), "a7"], ["client_", "secret: '", (ALNUM, 30), "7'"]),
 }
 AROUND = ("{}", "I set it to {} today.", "`{}`", "export X={}\n", '{{"a": "{}"}}', "({}), then")
@@ -224,6 +277,24 @@ def test_real_text_is_left_alone(count):
     assert len(found) <= len(lines) / 10_000, found
 
 
+@cases("half", ["building", "measuring"])
+def test_of_realistic_contexts_97_in_100_are_found(half):
+    """Whole, in environments, code, addresses, headers, commands, files and sentences."""
+    samples = contexts(half)
+    left = [x.text for x in samples if is_left_of(x, [span[:2] for span in find(x.text)])]
+    assert len(samples) >= 3 * 100
+    assert len(left) <= len(samples) * 0.03, left
+
+
+@cases("half", ["building", "measuring"])
+def test_of_look_alikes_1_in_200_is_replaced(half):
+    """Hashes, ids, refs of ours, paths, ciphers, placeholders, code, sentences and the like."""
+    samples = look_alikes(half)
+    found = [(x.text, find(x.text)) for x in samples if find(x.text)]
+    assert len(samples) >= 3 * 200
+    assert len(found) <= len(samples) * 0.005, found
+
+
 HOSTILE = [
     "://" * 50_000,
     "a:a@://" * 20_000,
@@ -242,6 +313,18 @@ HOSTILE = [
     "8Q~" * 70_000,
     "-us" * 70_000,
     "SG." * 70_000,
+    "key: " + "des" * 60_000 + "!",
+    "TOKEN_" * 33_000,
+    "password for a b c d e f " * 8_000,
+    "cookie: a=b; " * 15_000,
+    "cookie: " + "sid=abcdefghijklmnop1; " * 8_000,
+    "| password |\n|---|\n| x |\n" * 8_000,
+    "kind: secret\n" + "data:\n  a: YWJjZGVmZ2g=\n" * 8_000,
+    "mysql -pabcdef1 " * 12_000,
+    "echo a | sudo -s " * 12_000,
+    "machine a login b password " * 7_000,
+    "phrase: " + "abc " * 50_000,
+    "recovery code: a1b2c3 " * 9_000,
 ]
 
 
@@ -368,8 +451,60 @@ def test_a_secret_that_programs_write_is_found(where):
         "<password>string</password> <token>hidden</token>",
         "machine learning is a login of no password",
         "self._auth = HTTPBasicAuthHandlerForSomethingLong(self)",
+        "recovery codes: 10 of them are printed, keep them at home",
     ],
 )
 def test_what_only_looks_like_it_is_left(text):
     """Names of variables, placeholders, and words."""
     assert find(text) == []
+
+
+TERMS = (
+    "AES-256-GCM  aes-256-gcm  ChaCha20-Poly1305  RS256  argon2id  SHA-512/256  ECDSA-P256  "
+    "Alt+Shift+P1  Ctrl+Shift+F12  Cmd+K  ~/.ssh/id_ed25519  /etc/ssl/key2.pem  ./keys/app2.pem  "
+    "private:user/2026-11-21/23-19-45-015109  notebook:api/errors#3f9a2b1c  op://prod/db2/password  "
+    "${KEY2}  $KEY2  <your-key-1>  your-key-1"
+).split("  ")
+
+
+@cases(
+    "name",
+    [
+        "password: {}",
+        'password = "{}"',
+        "token: {}",
+        "API_KEY={}",
+        "secret: {}",
+        "private_key: {}",
+        "the signing key is {}",
+        "The password is {}",
+        "pw={}",
+        "key: {}",
+        "--key {}",
+    ],
+)
+def test_a_term_behind_a_name_is_left(name):
+    """A cipher, keys to press, a path, a ref of ours, or what stands for the value elsewhere."""
+    assert [text for text in map(name.format, TERMS) if find(text)] == []
+
+
+HUMAN = "Kestrel" + "4711!"
+SAID = [
+    "The root pw is {} on all boxes",
+    "DB_PASS={}\n",
+    "user ada, pw {} and so on",
+    "sshpass -p '{}' ssh root@example.org",
+    "mysql -u root -p{} shop",
+    "echo '{}' | sudo -S true",
+    "CREATE USER ada WITH PASSWORD '{}';",
+    '<add key="Password" value="{}" />',
+    "| host | password |\n|---|---|\n| db1 | {} |\n",
+    "Das Passwort für den Router ist {} seit heute",
+    "mot de passe : {}",
+]
+
+
+@cases("form", SAID)
+def test_a_password_that_a_person_chose_is_found(form):
+    """In sentences, commands and tables; it goes and nothing else does."""
+    assert left_of(form.format(HUMAN)) == form.format("")

@@ -50,8 +50,8 @@ _PRIVATE = re.compile(
     re.IGNORECASE,
 )
 _SECRET_NAME = re.compile(
-    r"(?i)(?:passwor[dt]|passwd|passphrase|pwd|kennwort|contraseña|mot de passe|secret|token"
-    r"|credential|key|authorization)s?$"
+    r"(?i)(?:pass(?:wor[dt]|wd|phrase|code)?|pwd?|psk|kennwort|contrase[ñn]a|mot de passe|secret"
+    r"|token|cred(?:ential)?|key|auth(?:orization)?|cookie|sess(?:ion)?(?:[_-]?id)?|sid|_pat|_salt)s?$"
 )
 _DIGITS = 4
 _KEY_BYTES = 32

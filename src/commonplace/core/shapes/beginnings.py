@@ -5,9 +5,11 @@ Pure; judges nothing: what has such a beginning is a secret.
 
 from __future__ import annotations
 
+from commonplace.core.shapes.judgement import is_in_address
 from commonplace.core.shapes.shape import Shape
 
 _GITLEAKS = "gitleaks, config/gitleaks.toml"
+_TRUFFLEHOG = "trufflehog, pkg/detectors"
 _GITHUB = "docs.github.com, supported secret scanning patterns"
 
 BEGINNINGS: tuple[Shape, ...] = (
@@ -102,7 +104,14 @@ BEGINNINGS: tuple[Shape, ...] = (
         "Teams webhook",
         "learn.microsoft.com, incoming webhooks",
         (".webhook.office.com/",),
-        r"\.webhook\.office\.com/(?P<s>webhookb2/[0-9a-f@/-]{70,160}/IncomingWebhook/[0-9a-f/-]{60,90})",
+        r"\.webhook\.office\.com/"
+        r"(?P<s>webhookb2/[\w@/-]{70,160}/IncomingWebhook/[\w/-]{60,90})",
+    ),
+    Shape(
+        "webhook",
+        "zapier.com and make.com, webhooks",
+        ("hooks.zapier.com/", "hook."),
+        r"(?:hooks\.zapier\.com/hooks/catch/|hook\.[a-z0-9]{2,8}\.make\.com/)(?P<s>[\w/-]{16,80})",
     ),
     Shape(
         "Telegram bot token",
@@ -110,6 +119,12 @@ BEGINNINGS: tuple[Shape, ...] = (
         (":AA",),
         r"\d{8,10}:AA[\w-]{33}",
         before=10,
+    ),
+    Shape(
+        "Telegram bot token",
+        "core.telegram.org/bots/api, making requests",
+        ("/bot",),
+        r"/bot(?P<s>\d{8,10}:[\w-]{35})",
     ),
     Shape(
         "AWS access key",
@@ -124,6 +139,7 @@ BEGINNINGS: tuple[Shape, ...] = (
         r"aws.{0,20}?(?:secret|access).{0,20}?key.{0,10}?[:= \"']{1,5}"
         r"(?P<s>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
         named=True,
+        beside="key",
     ),
     Shape(
         "Google API key",
@@ -155,20 +171,92 @@ BEGINNINGS: tuple[Shape, ...] = (
         ("sig=",),
         r"(?<=[?&;])sig=(?P<s>[A-Za-z0-9%+/]{40,120}(?:=|%3[Dd]){0,2})",
     ),
-    Shape("Azure client secret", _GITLEAKS, ("8Q~",), r"[\w~.-]{3}8Q~[\w~.-]{31,34}", before=3),
+    Shape("Azure client secret", _GITLEAKS, ("Q~",), r"[\w~.-]{3}\dQ~[\w~.-]{31,34}", before=4),
     Shape(
         "DigitalOcean token",
         "docs.digitalocean.com, tokens",
         ("dop_v1_", "doo_v1_", "dor_v1_"),
         r"do[opr]_v1_[0-9a-f]{20,100}",
     ),
+    Shape("Amazon Bedrock key", _GITLEAKS, ("ABSK",), r"ABSK[A-Za-z0-9+/]{100,300}={0,2}"),
+    Shape("Facebook token", _GITLEAKS, ("EAA",), r"EAA[A-Z][A-Za-z0-9]{90,400}"),
+    Shape("Square token", _GITLEAKS, ("EAAA",), r"EAAA[\w-]{56,64}"),
+    Shape("EasyPost key", _GITLEAKS, ("EZAK", "EZTK"), r"EZ[AT]K[A-Za-z0-9]{54}"),
+    Shape("Octopus Deploy key", _GITLEAKS, ("API-",), r"API-[A-Z0-9]{26}(?![A-Z0-9])"),
+    Shape("ClickHouse key", _GITLEAKS, ("4b1d",), r"4b1d[A-Za-z0-9]{38}(?![A-Za-z0-9])"),
+    Shape(
+        "Artifactory key",
+        _GITLEAKS,
+        ("AKCp", "cmVmd"),
+        r"AKCp[A-Za-z0-9]{69}|cmVmd[A-Za-z0-9]{59}(?![A-Za-z0-9])",
+    ),
+    Shape(
+        "Sourcegraph token",
+        _GITLEAKS,
+        ("sgp_",),
+        r"sgp_(?:[0-9a-fA-F]{16}_|local_)?[0-9a-fA-F]{40}",
+    ),
+    Shape("Zoho token", _TRUFFLEHOG, ("1000.",), r"1000\.[0-9a-f]{32}\.[0-9a-f]{32}"),
+    Shape("NVIDIA key", _TRUFFLEHOG, ("nvapi-",), r"nvapi-[\w-]{60,70}"),
+    Shape("ElevenLabs key", _TRUFFLEHOG, ("sk_",), r"sk_[0-9a-f]{48}(?![0-9a-f])"),
+    Shape(
+        "Cloudflare token", _TRUFFLEHOG, ("cfut_", "cfat_"), r"cf[ua]t_[A-Za-z0-9]{40}[0-9a-f]{8}"
+    ),
+    Shape(
+        "Resend key", "resend.com/docs, api keys", ("re_",), r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}"
+    ),
+    Shape("NuGet key", "learn.microsoft.com/nuget, api keys", ("oy2",), r"oy2[a-z0-9]{43}"),
+    Shape(
+        "crates.io token",
+        "doc.rust-lang.org/cargo, publishing",
+        ("cio",),
+        r"cio[A-Za-z0-9]{32}(?![A-Za-z0-9])",
+    ),
+    Shape("PostHog key", _TRUFFLEHOG, ("phx_",), r"phx_\w{43,48}"),
+    Shape("Apify token", _TRUFFLEHOG, ("apify_api_",), r"apify_api_[A-Za-z0-9-]{36}"),
+    Shape(
+        "Mapbox token",
+        "docs.mapbox.com, access tokens",
+        ("sk.eyJ",),
+        r"sk\.eyJ[\w-]{40,200}\.[\w-]{20,24}",
+    ),
+    Shape("Frame.io token", _GITLEAKS, ("fio-u-",), r"fio-u-[\w=-]{64}"),
+    Shape("Flutterwave key", _GITLEAKS, ("FLWSECK",), r"FLWSECK(?:_TEST)?-[0-9a-h]{12,32}(?:-X)?"),
+    Shape("Infracost key", _GITLEAKS, ("ico-",), r"(?<!\.)ico-[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+    Shape("MaxMind key", _GITLEAKS, ("_mmk",), r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", before=36),
+    Shape(
+        "Plaid token",
+        _GITLEAKS,
+        ("access-",),
+        r"access-(?:sandbox|development|production)-[0-9a-f]{8}-[0-9a-f-]{27}",
+    ),
+    Shape("Scalingo token", _GITLEAKS, ("tk-us-",), r"tk-us-[\w-]{48}"),
+    Shape(
+        "SettleMint token",
+        _GITLEAKS,
+        ("sm_aat_", "sm_pat_", "sm_sat_"),
+        r"sm_[aps]at_[A-Za-z0-9]{16}",
+    ),
+    Shape("Defined Networking token", _GITLEAKS, ("dnkey-",), r"dnkey-[\w=-]{26}-[\w=-]{52}"),
+    Shape(
+        "Harness key",
+        _GITLEAKS,
+        ("pat.", "sat."),
+        r"[ps]at\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}",
+    ),
+    Shape(
+        "Asana token",
+        "developers.asana.com, personal access tokens",
+        ("1/", "2/"),
+        r"[12]/\d{15,17}(?:/\d{15,17})?:[0-9a-f]{32}",
+    ),
     Shape("Alibaba key", _GITLEAKS, ("LTAI",), r"LTAI[A-Za-z0-9]{20,26}"),
     Shape("Heroku key", "devcenter.heroku.com, oauth", ("HRKU-",), r"HRKU-[\w-]{36,80}"),
     Shape(
         "Fly.io token",
         "fly.io/docs/security/tokens",
-        ("fm2_", "fm1r_", "fm1a_"),
-        r"fm(?:2|1r|1a)_[A-Za-z0-9+/=]{60,2000}",
+        ("fm2_", "fm1r_", "fm1a_", "fo1_"),
+        r"fm(?:2|1r|1a)_[A-Za-z0-9+/=]{60,2000}|fo1_[\w-]{43}",
     ),
     Shape("Netlify token", _GITHUB, ("nfp_",), r"nfp_[A-Za-z0-9]{30,60}"),
     Shape(
@@ -313,6 +401,32 @@ BEGINNINGS: tuple[Shape, ...] = (
         r"ops_eyJ[\w+/=-]{100,4000}",
     ),
     Shape(
+        "second factor",
+        "github.com/google/google-authenticator, key URI format",
+        ("otpauth://",),
+        r"otpauth://[^\s?]{1,200}\?(?:[^\s&]{1,100}&){0,5}secret=(?P<s>[A-Za-z2-7]{16,128})",
+    ),
+    Shape("private key", "RFC 8037, RFC 7517", ('"d":"',), r'"d":"(?P<s>[\w-]{40,700})"'),
+    Shape(
+        "1Password key",
+        "support.1password.com, secret key",
+        ("A3-",),
+        r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}",
+    ),
+    Shape("wallet key", "BIP 32", ("xprv",), r"xprv[A-Za-z0-9]{90,120}"),
+    Shape(
+        "calendar address",
+        "support.google.com, secret address of a calendar",
+        ("/private-",),
+        r"/private-(?P<s>[0-9a-f]{32})(?=/)",
+    ),
+    Shape(
+        "password",
+        "postgresql.org, the password file",
+        (":5432:",),
+        r":5432:[^\s:]{1,60}:[^\s:]{1,60}:(?P<s>[^\s:]{3,100})",
+    ),
+    Shape(
         "Commonplace token", "commonplace, docs/http.md", ("cp_",), r"cp_[\w-]{6,40}_[\w-]{32,80}"
     ),
     Shape("web token", "RFC 7519", ("eyJ",), r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{8,2000}"),
@@ -320,7 +434,8 @@ BEGINNINGS: tuple[Shape, ...] = (
         "password in an address",
         "RFC 3986, 3.2.1",
         ("://",),
-        r"://[^\s/:@'\"<>]{0,200}:(?P<s>[^\s/@'\"<>]{1,200})(?=@)",
+        r"://(?:[^\s/:@'\"<>]{0,200}:(?P<s>[^\s/@'\"<>]{1,200})|(?P<t>[\w-]{20,200}))(?=@)",
         is_split=True,
+        judge=is_in_address,
     ),
 )
