@@ -459,6 +459,12 @@ def test_what_only_looks_like_it_is_left(text):
     assert find(text) == []
 
 
+@cases("text", ["x?authorization=&page=20", "zip ?x -p &page20", "?a=1&login x/&page2000"])
+def test_an_empty_parameter_of_an_address_is_no_secret(text):
+    """What follows it is the next parameter."""
+    assert find(text) == []
+
+
 TERMS = (
     "AES-256-GCM  aes-256-gcm  ChaCha20-Poly1305  RS256  argon2id  SHA-512/256  ECDSA-P256  "
     "Alt+Shift+P1  Ctrl+Shift+F12  Cmd+K  ~/.ssh/id_ed25519  /etc/ssl/key2.pem  ./keys/app2.pem  "

@@ -221,6 +221,8 @@ def _judged(shape: Shape, match: re.Match[str], name: str, start: int) -> list[t
     text, (begin, end) = match[group], match.span(group)
     if group == "s":
         text, end = _trimmed(match, start)
+    if not text:  # `?token=&page=2`
+        return []
     if not name and "n" in groups:
         name = match["n"]
     value = Value(text, group in _QUOTED, match, name, start)
@@ -236,6 +238,8 @@ def _trimmed(match: re.Match[str], start: int) -> tuple[str, int]:
     text, begin, whole = match["s"], match.start("s"), match.string
     if regex(_QUERY).search(whole, max(start - _LONGEST_NAME, 0), start):
         text = text.partition("&")[0]
+    if not text:
+        return "", begin
     bare = text.rstrip(".:!?)}") or text
     line = max(whole.rfind("\n", 0, begin) + 1, begin - _LONGEST_LINE)
     is_of_a_command = "more" not in match.re.groupindex and text[-1] not in ")}"
