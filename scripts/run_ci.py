@@ -1,10 +1,11 @@
 """Runs what CI runs, two steps at a time where one of them waits, and says what each cost.
 
-Judges processor seconds alone, never the clock; never changes a file but the budget, when asked.
+Judges processor seconds, never the clock; never changes a file but the budget, when asked.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +28,7 @@ BUDGET = ROOT / ".ci" / "budget.json"
 MOST_OVER = 1.25
 SLOWEST = 20
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+_WITH_BUDGET = {"check", "test", "long", "npm", "browser", *(f"python{x}" for x in VERSIONS)}
 _FLOOR_ROUNDS = 1_000_000
 
 
@@ -183,11 +186,11 @@ def run_all(run: Run) -> str:
             name = f".venv/python{version}/.weights"
             run.make(f"ready{version}", name, *words, is_shown=False)
 
-    beside = threading.Thread(target=download)
-    beside.start()
-    run.make("check", "check")
-    run.make("test", "test")
-    beside.join()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        beside = pool.submit(download)
+        run.make("check", "check")
+        run.make("test", "test")
+        beside.result()
     run.make("extras", "extras")
 
     def at_one_core() -> None:
@@ -197,12 +200,12 @@ def run_all(run: Run) -> str:
             if version != newest:
                 core(version, is_shown=False)
 
-    beside = threading.Thread(target=at_one_core)
-    beside.start()
-    run.make("long", "test-long")
-    if newest:
-        core(newest, is_shown=True)
-    beside.join()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        beside = pool.submit(at_one_core)
+        run.make("long", "test-long")
+        if newest:
+            core(newest, is_shown=True)
+        beside.result()
     names = ", ".join([tested, *others])
     return f"Tested on Python {names}; not on this machine: {', '.join(absent) or 'none'}."
 
@@ -222,7 +225,7 @@ def over_budget(costs: Iterable[Cost], budget: dict[str, float], floor: float) -
             found.append(
                 f"{cost.step} took {cost.processor_s:.0f} processor seconds, and may take "
                 f"{allowed:.0f}: make it cheaper, or record a new budget with "
-                "`python scripts/run_ci.py --record` and say why."
+                "`.ci/run --record` and say why."
             )
     return found
 
@@ -238,17 +241,19 @@ def print_table(costs: Iterable[Cost], budget: dict[str, float]) -> None:
 
 def record(costs: Sequence[Cost]) -> None:
     """Write what the steps took as their budget; downloads have none."""
-    tested = [x for x in costs if x.step == "check" or "test" in x.step or x.step in _TESTED]
+    tested = [x for x in costs if x.step in _WITH_BUDGET]
     steps = {x.step: round(x.processor_s) for x in sorted(tested, key=lambda x: x.step)}
     floor = round(sum(x.floor_s for x in tested) / len(tested), 4)
     BUDGET.write_text(json.dumps({"floor_s": floor, "steps": steps}, indent=2) + "\n", "utf-8")
 
 
-_TESTED = {"long", "npm", "browser", *(f"python{x}" for x in VERSIONS)}
-
-
 def main() -> int:
     """Run CI; 1 where a step failed or took more of the processor than its budget."""
+    parser = argparse.ArgumentParser(prog=".ci/run", description="Run what CI runs.")
+    parser.add_argument(
+        "--record", action="store_true", help="Write what the steps took as their new budget."
+    )
+    is_recording = parser.parse_args().record
     began = time.monotonic()
     recorded = json.loads(BUDGET.read_text("utf-8")) if BUDGET.exists() else {"steps": {}}
     with tempfile.TemporaryDirectory(prefix="commonplace-ci-") as folder:
@@ -263,9 +268,9 @@ def main() -> int:
     say(f"{'all':12} {(time.monotonic() - began) / 60:6.1f}")
     say(tested)
     faults = [f"{x.step} failed." for x in run.costs if not x.is_passed]
-    if "--record" in sys.argv[1:]:
+    if is_recording and not faults:
         record(run.costs)
-    elif recorded["steps"]:
+    elif not is_recording and recorded["steps"]:
         faults += over_budget(run.costs, recorded["steps"], recorded["floor_s"])
     for fault in faults:
         print(fault, file=sys.stderr)
