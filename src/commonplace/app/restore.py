@@ -1,4 +1,4 @@
-"""Gives a backup back on this machine, to where its settings say, with the paths it names as here.
+"""Restores a backup to where the settings say, and changes the paths in it to those of this home.
 
 Says which files of a backup name paths; the rooms that own them read and write them.
 """
@@ -61,7 +61,7 @@ class Restored(Struct, frozen=True, kw_only=True):
 
     Attributes:
         places: Where each part is now.
-        moved: The paths in it that lead elsewhere than they did, each with what it is.
+        moved: The paths in it that were changed, as they are now, each after what it is.
         outside: Those that lay outside of the home it was made in, and stay as they were.
     """
 
@@ -74,10 +74,10 @@ class Restored(Struct, frozen=True, kw_only=True):
 def restore_here(file: Path, *, user_home: Path | None) -> Restored:
     """Restore a backup to where the settings say: this user's, else those that are in it.
 
-    Paths in it that lie below the home it was made in lie below this one then.
+    Paths in it below the home that it was made in are changed to lie below this one.
 
     Raises:
-        As `restore_backup`; Invalid where the settings in it cannot be meant.
+        As `restore_backup`; Invalid where the settings in it cannot be read.
     """
     own = user_file()
     with open_backup(file) as held:
@@ -86,7 +86,7 @@ def restore_here(file: Path, *, user_home: Path | None) -> Restored:
         text = ""
         if entry is not None and not own.exists():
             text = b"".join(held.chunks(entry)).decode("utf-8", "surrogateescape")
-    # A backup of an earlier version does not say: then only what lies in this home leads anywhere.
+    # A backup of an earlier version does not name its home: then only this one is known.
     named = old.user_homes or [str(user_home)]
     homes = [(each, user_home) for each in named if user_home is not None]
     # Our own folder may be named in the settings, and other settings may name what is in it.
@@ -132,7 +132,7 @@ def _settings_here(text: str, relocation: Relocation, user_home: Path | None) ->
 
 
 def _settings_in(text: str, user_home: Path | None) -> Settings:
-    """The settings of this process; those of this text in place of a file that is not there."""
+    """The settings of this process, with this text, if any, in place of the user's own file."""
     environ = dict(os.environ)
     with tempfile.TemporaryDirectory() as folder:
         if text:

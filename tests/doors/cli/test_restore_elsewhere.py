@@ -9,6 +9,8 @@ import subprocess
 import pytest
 from tests.doors.terminal import facts, run
 
+from commonplace.journals.chronicle.last_import import path_in_import
+
 pytestmark = pytest.mark.usefixtures("no_weights")
 
 
@@ -122,3 +124,29 @@ def test_a_path_that_climbs_out_is_no_path_of_the_home(tmp_path, move_home):
     move_home("bob")
     assert facts("restore", tmp_path / "a.zip")["outside"]
     assert run("config", "get", "log").stdout.strip() == str(tmp_path / "elsewhere" / "cp.log")
+
+
+def test_two_names_of_one_place_stay_two_files(tmp_path, move_home):
+    """A home and the link to it lead to one place: no file is given the name of another."""
+    ann = move_home("ann")
+    trusted = ann / ".local" / "share" / "commonplace" / "users" / "me" / "trusted"
+    trusted.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(ann)
+    for number, home in enumerate([ann, tmp_path / "link"]):
+        asked = {"file": f"{home}/p/.chronicle", "content": "", "allowed": True}
+        (trusted / f"{number:032x}").write_text(json.dumps(asked))
+    with pytest.MonkeyPatch.context() as linked:
+        linked.setenv("HOME", str(tmp_path / "link"))
+        facts("backup", tmp_path / "a.zip")
+
+    bob = move_home("bob")
+    facts("restore", tmp_path / "a.zip")
+    found = (bob / trusted.relative_to(ann)).iterdir()
+    files = [json.loads(each.read_bytes())["file"] for each in found]
+    assert len(files) == 2
+    assert f"{bob}/p/.chronicle" in files
+
+
+def test_a_file_that_names_no_path_is_left():
+    """However deep what it holds is nested."""
+    assert path_in_import(b"[" * 1_000_000) == ""

@@ -67,7 +67,7 @@ def restore(file: Path, as_json: bool) -> None:
 
     The whole file is checked first, and nothing that exists is written over. Each part goes to the
     place that your settings name; if you have no settings, those in FILE are restored and used.
-    Paths below the home that was backed up lead below this one; others are named.
+    Paths in FILE below the home that was backed up are changed to this one; others are listed.
     """
     from commonplace.app.restore import restore_here
 
@@ -77,8 +77,8 @@ def restore(file: Path, as_json: bool) -> None:
         [
             f"Restored: {len(made.files)} files of {made.made_at}.",
             *(f"{each.root}: {each.path}" for each in done.places),
-            *(f"Led to this home: {each}" for each in done.moved),
-            *(f"Left as it was, outside of the home backed up: {x}" for x in done.outside),
+            *(f"Changed to this home: {each}" for each in done.moved),
+            *(f"Not changed, outside of the home that was backed up: {x}" for x in done.outside),
             "The index is built by the next search, or by `commonplace reindex`.",
         ]
     )

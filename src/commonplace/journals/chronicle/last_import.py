@@ -138,6 +138,6 @@ class _Writing:
 
 
 def _parsed(line: str) -> object:
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         return json.loads(line)
     return None

@@ -1,4 +1,4 @@
-"""Leads the paths that a backup names to where they lie on this machine.
+"""Changes the paths that a backup names into those of the same files on this machine.
 
 Reads no journal, and follows no path but below the folders that are given. What a backup says is
 hostile: a path with `..` is judged by where it ends.
@@ -53,8 +53,8 @@ class Relocation(Struct, frozen=True, kw_only=True):
 
     Attributes:
         folders: What lies below the old one lies below the new one; of several the longest counts.
-        outside: Sentences on the paths that lie below none, and stay as they are.
-        moved: Sentences on the paths that were led to another place.
+        outside: The paths that lie below none and stay as they are, each after what it is.
+        moved: The paths that were changed, as they are now, each after what it is.
     """
 
     folders: tuple[MovedFolder, ...]
@@ -111,6 +111,7 @@ class Relocation(Struct, frozen=True, kw_only=True):
             name, content = register.write(content, found)
             name = str(PurePath(each.name).with_name(name).as_posix())
             if name == each.name or name not in taken:
+                taken.add(name)  # a home and the link to it may have named the same place
                 contents[each.name] = (name, content)
         manifest = replace(
             backup.manifest,
