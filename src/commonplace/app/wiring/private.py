@@ -52,7 +52,7 @@ class PrivateWiring:
         try:
             self._move_what_was_left()
         except CommonplaceError as exc:  # `doctor` says so, and the next process tries again
-            _log.warning("The entries of a temporary folder stay there: %s", exc)
+            _log.warning("Some entries could not be moved from a temporary folder: %s", exc)
         return PrivateJournal(
             roots=roots,
             zone=settings.timezone,
@@ -84,7 +84,7 @@ class PrivateWiring:
         )
 
     def _move_what_was_left(self) -> None:
-        """Bring home what was written while there was none. Raises: Denied, Unavailable."""
+        """Move what was written without a home into it. Raises: Denied, Unavailable."""
         if self._roots.left is not None and os.path.lexists(self._roots.left):
             from commonplace.journals.private.temporary import move_entries
 
@@ -210,7 +210,7 @@ class PrivateWiring:
         yield from self.journal.problems()
 
     def repair(self) -> Iterator[str]:
-        """Make sidecars again, bring home what was left, and remove what killed writes left."""
+        """Make sidecars again, empty the temporary folder, and remove what killed writes left."""
         self._move_what_was_left()
         yield from self.journal.repair()
         for folder, _ in list(self._leftovers()):
@@ -219,7 +219,7 @@ class PrivateWiring:
                 yield f"Removed {_leftover(removed)} of killed writes from {folder}."
 
     def _left_behind(self) -> Iterator[Finding]:
-        """What lies where no list looks, of this home and of processes that had none."""
+        """The entries in temporary folders, which no list shows."""
         from commonplace.journals.private.temporary import count_entries
 
         for folder in self.temporary:
@@ -227,7 +227,7 @@ class PrivateWiring:
             if not count:
                 continue
             number = "1 entry" if count == 1 else f"{count} entries"
-            what = f"{folder} holds {number} of the time when there was no home"
+            what = f"{folder} holds {number} written while the home could not be used"
             if folder == self._roots.left:
                 hint = f"Repair moves it all into {self._roots.user}."
                 yield Problem(what=f"{what}.", hint=hint, repairable=True)

@@ -1,4 +1,4 @@
-"""Owns the way of entries that were written while there was no home into the user's own root.
+"""Moves entries that were written while the home could not be used into the user's own root.
 
 Never removes one before it is whole and durable there, and never writes over another.
 """
@@ -43,10 +43,11 @@ _MICROS = re.compile(r"(.*-)(\d{6})")
 
 
 def move_entries(source: Path, target: Root) -> None:
-    """Move every entry of a temporary folder into the user's root, under the same ref.
+    """Move every entry of a temporary folder into the user's root.
 
+    It keeps its ref, unless another text has that there: then it gets the next that is free.
     May be killed at any step and called again, by any number of processes: an entry that is there
-    already is only removed here. What is no entry stays, and so does the folder then.
+    already is only removed here. What is no entry stays, and the folder with it.
 
     Args:
         source: The temporary folder; nothing is done where it is not this user's own.
@@ -64,7 +65,7 @@ def move_entries(source: Path, target: Root) -> None:
             try:
                 with contextlib.suppress(NotFound), locked(place.path.parent):
                     _move(place, target)
-            except CommonplaceError as exc:  # which keeps no other from its way
+            except CommonplaceError as exc:  # the others are moved all the same
                 failed = exc
         for folder in (*(source / day for day in _days(root)), source):
             remove_leftovers(folder)
