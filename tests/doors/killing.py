@@ -1,4 +1,4 @@
-"""Commands that are killed before an act of theirs, which a name tells apart from all others."""
+"""Commands that are killed before one of their acts, named by an audit event and its arguments."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ main(words)
 
 
 def killed_before(act, part, *words):
-    """Run a command that is killed before its first act of a kind on what has a part in its name.
+    """Run a command of ours; it is killed before its first such act on such a path or command.
 
     Args:
         act: An audit event of Python: "open", "os.rename", "subprocess.Popen".
-        part: Of the path, or of the command that is called.
-        *words: Of our command.
+        part: A text that is in the path, or in the command that is called.
+        *words: What our command is given.
     """
     command = [sys.executable, "-c", _KILLED, act, part, *map(str, words)]
     done = subprocess.run(command, capture_output=True, check=False)

@@ -17,8 +17,9 @@ class SharedWorld:
 
     There are no weights unless `env` is changed: what is found there is found by words.
 
-    Args:
+    Attributes:
         folder: Where everything lies.
+        env: The variables; what is given here holds unless one of the folders' has its name.
     """
 
     folder: Path

@@ -81,7 +81,7 @@ def listened(monkeypatch: pytest.MonkeyPatch, verb: str) -> Iterator[list[list[s
 
 
 def gone_at(monkeypatch: pytest.MonkeyPatch, verb: str, exc: BaseException, *, after: bool) -> None:
-    """Have no git command run any more from that moment on: each raises, as nobody is there."""
+    """Have each git command raise from that moment on, as in a process that is being ended."""
     seen: list[str] = []
 
     def start(command, *args, **more):
@@ -106,7 +106,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Impatient(subprocess.Popen):
-    """A process for whose end nobody waits longer than a third of a second."""
+    """A process whose end is waited for a third of a second at most."""
 
     def communicate(self, input=None, timeout=None):  # noqa: A002  the name is the library's
         """What it wrote, as ever, if it ends soon enough."""

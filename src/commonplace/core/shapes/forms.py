@@ -142,12 +142,12 @@ def is_term(text: str) -> bool:
 
 
 def is_mail(text: str) -> bool:
-    """Whether it is an address of mail."""
+    """Whether it is an e-mail address."""
     return bool(regex(_MAIL).fullmatch(text))
 
 
 def is_blanked(text: str) -> bool:
-    """Whether somebody has put crosses in its place."""
+    """Whether crosses stand in its place."""
     return len(text) < _LONGEST_BLANKED and bool(regex(_BLANKED).search(text))
 
 

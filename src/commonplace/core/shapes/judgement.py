@@ -1,4 +1,4 @@
-"""Judges what follows the name of a secret: the nearer its name is, the more is one.
+"""Judges whether what follows the name of a secret is one: the closer the two, the less it takes.
 
 Pure; knows no issuer: a value is judged by its form, its name, and what stands between the two.
 """

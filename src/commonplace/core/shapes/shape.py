@@ -42,7 +42,7 @@ class Shape(NamedTuple):
             the secret is its group `s`, or all of it; in quotes `d`, `e`, `q` or `b`.
         named: It goes by the name before it, in any case.
         then: What follows the name, where `pattern` is the name alone: one expression for many.
-        beside: What else a text holds then, if it is a hint too: asked first, and once for all.
+        beside: What a text must hold besides a hint; looked for first, once for all shapes with it.
         before: How far before a hint the secret may begin, where it does not begin with one.
         is_split: It may be short, or have blanks in it.
         judge: Says of what follows a name whether it is a secret; without one, all is.
