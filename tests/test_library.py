@@ -47,11 +47,18 @@ def verbs_of(face: type) -> dict[str, inspect.Signature]:
     return {name: inspect.signature(each) for name, each in functions if name[0] != "_"}
 
 
+@pytest.fixture
+def clock() -> FrozenClock:
+    """The present of both faces."""
+    return FrozenClock(NOON)
+
+
 @pytest.fixture(params=FACES, ids=lambda face: face.__name__.lower())
-def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Library[Any]]:
+def library(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock
+) -> Iterator[Library[Any]]:
     """Either face, on an empty folder, at noon."""
     slot = ReadySlot(HashingEncoder())
-    clock = FrozenClock(NOON)
     with request.param("ann", home=tmp_path, timezone="UTC", clock=clock, encoder=slot) as made:
         yield made
 
@@ -171,10 +178,8 @@ def test_owners_stand_beside_each_other_in_both(library: Library[Any]) -> None:
         library.beside("a\nb")
 
 
-def test_an_entry_expires(tmp_path: Path, library: Library[Any]) -> None:
+def test_an_entry_expires(tmp_path: Path, library: Library[Any], clock: FrozenClock) -> None:
     """From its instant on it is in no answer and in no file; what was taken back stays."""
-    clock = library._shared._clock  # the present of both faces
-    assert isinstance(clock, FrozenClock)
     gone = library.save_message("user", "the blue door behind the bakery")
     kept = library.save_message("user", "a quiet harbour")
     for ref in (gone, kept):
@@ -205,10 +210,8 @@ def test_a_time_to_expire_must_be_in_the_future(library: Library[Any]) -> None:
     assert library.get(ref).ref == ref
 
 
-def test_what_is_saved_may_expire(library: Library[Any]) -> None:
+def test_what_is_saved_may_expire(library: Library[Any], clock: FrozenClock) -> None:
     """In the same call; a time that is past saves nothing."""
-    clock = library._shared._clock
-    assert isinstance(clock, FrozenClock)
     kept = library.save_message("user", "the harbour is quiet")
     end = NOON + timedelta(hours=1)
     gone = library.save_message("user", "the blue door has a code", expires=end)
@@ -220,10 +223,10 @@ def test_what_is_saved_may_expire(library: Library[Any]) -> None:
     assert {entry.ref for entry in library.list() if "rollup" not in entry.ref} == {kept}
 
 
-def test_a_correction_expires_with_what_it_corrects(library: Library[Any]) -> None:
+def test_a_correction_expires_with_what_it_corrects(
+    library: Library[Any], clock: FrozenClock
+) -> None:
     """The new entry has the end of the old one, and the notes say so."""
-    clock = library._shared._clock
-    assert isinstance(clock, FrozenClock)
     end = NOON + timedelta(hours=1)
     old = library.save_message("user", "the blue door has a code", expires=end)
     done = library.supersede(old, "the blue door has another code")

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.conftest import _plain_permissions
 from tests.proof.strangers import CASES, SECRET, THEIRS
 
 from commonplace.app import App
@@ -224,7 +223,7 @@ def stat_is_small_file(name: str) -> bool:
 
 
 @pytest.mark.parametrize("case", [pytest.param(x, id=x.name, marks=x.marks) for x in CASES])
-def test_private_text_stays_private(stranger, case, counted):
+def test_private_text_stays_private(stranger, case, counted, plain_permissions):
     """Written, searched and repaired there: the laws hold, and the answers name what was refused."""
     if case.needs_root and os.geteuid() != 0:
         pytest.skip("Only root can give a file to another user.")
@@ -237,7 +236,7 @@ def test_private_text_stays_private(stranger, case, counted):
         if step == "after":  # what git does not carry: an archive does, or another user
             getattr(stranger, words[0])(*words[1:])
     before = stranger.files()
-    with _plain_permissions():
+    with plain_permissions():
         said = stranger.used()
     assert stranger.named(case.says) in said, said
     assert "Internal error" not in said

@@ -54,10 +54,11 @@ class Fed(World):
         super().__init__(folder, **more)
         self.chronicle = OneSource("chronicle", prefix="chronicle:")
         self.private = OneSource("private", prefix="private:")
+        self.pages = [OnePages(self.chronicle), OnePages(self.private)]
         self.feeding = Feeding(
             self.journal,
             sources=lambda: [self.chronicle, self.private],
-            openers=lambda: {x.name: OnePages(x) for x in (self.chronicle, self.private)},
+            openers=lambda: {x.journal: x for x in self.pages},
         )
         self.rollups = Rollups(self.journal, self.rollups.extractive, feed=self.feeding)
 
@@ -194,8 +195,7 @@ def test_a_period_waits_for_a_journal_that_does_not_answer(world):
         def read_ref(self, ref):
             raise Unavailable("locked")
 
-    openers = world.feeding._openers
-    world.feeding._openers = lambda: {"chronicle": Locked(world.chronicle)}
+    answering, world.pages = world.pages, [Locked(world.chronicle)]
     # The hour, day, week and month of January.
     assert world.roll_up() == 4
     assert {x.level for x in world.rollups.list_due()} == {"hour", "day", "week", "month"}
@@ -205,7 +205,7 @@ def test_a_period_waits_for_a_journal_that_does_not_answer(world):
         ]
         == 1
     )
-    world.feeding._openers = openers
+    world.pages = answering
     assert world.roll_up() == 4
     assert world.read("month", "2025-02-04T00:00").metadata["entries"] == 2
 
