@@ -52,6 +52,12 @@ class PostgresMemoryWorld:
         self._opened.append(made)
         return made
 
+    def beside(self, memory, *users):
+        """These users' memories in the process of another's, closed with the world."""
+        made = [memory.beside(user) for user in users]
+        self._opened += made
+        return made
+
     def _work_before(self, filing):
         """Have the worker at work before a search looks."""
         for name in ("refresh", "catch_up"):

@@ -31,6 +31,12 @@ class SqliteMemoryWorld:
         self._opened.append(made)
         return made
 
+    def beside(self, memory, *users):
+        """These users' memories in the process of another's, closed with the world."""
+        made = [memory.beside(user) for user in users]
+        self._opened += made
+        return made
+
     def use(self, encoder):
         self.slot = ReadySlot(encoder)
 

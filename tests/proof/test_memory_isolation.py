@@ -27,7 +27,6 @@ from tests.proof.pgbouncer import PgBouncer
 
 from commonplace.app import App
 from commonplace.app.wiring.memory import postgres as memory_postgres
-from commonplace.app.wiring.memory.wiring import memories_of
 from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.db.postgres.database import Postgres
 from commonplace.memory import Memory
@@ -48,10 +47,16 @@ def world(database, tmp_path, monkeypatch):
 def crowd(world):
     """A process that serves all of these users, and its connections."""
     first = world.open(NAMES[0])
-    memories = [first, *[first.beside(name) for name in NAMES[1:]]]
-    world._opened += memories[1:]
-    first.service.filing()
-    pool = memories_of(first._shared.app.shared)._database
+    memories = [first, *world.beside(first, *NAMES[1:])]
+    pools, open_pool = [], memory_postgres.Postgres
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            memory_postgres,
+            "Postgres",
+            lambda *given, **named: pools.append(open_pool(*given, **named)) or pools[-1],
+        )
+        first.service.filing()
+    (pool,) = pools
     return [Person(memory, number) for number, memory in enumerate(memories)], pool
 
 
@@ -100,8 +105,7 @@ def test_many_users_at_once_in_files(tmp_path, operations):
     world = SqliteMemoryWorld(tmp_path)
     try:
         first = world.open(NAMES[0])
-        memories = [first, *[first.beside(name) for name in NAMES[1:]]]
-        world._opened += memories[1:]
+        memories = [first, *world.beside(first, *NAMES[1:])]
         people = [Person(memory, number) for number, memory in enumerate(memories)]
         run_crowd(people, None, seed=SEED, threads=4, operations=operations)
         for person in people:

@@ -85,8 +85,7 @@ class Customer(threading.Thread):
 def test_sessions_ended_at_random(world, ends):
     """Four users and a worker, hundreds of ends: what was told is so, what was repeated is once."""
     first = world.open(USERS[0])
-    memories = [first, *[first.beside(user) for user in USERS[1:]]]
-    world._opened += memories[1:]
+    memories = [first, *world.beside(first, *USERS[1:])]
     customers = [Customer(memory) for memory in memories]
     stop = threading.Event()
     working = threading.Thread(target=world.worker.run, args=(stop,))

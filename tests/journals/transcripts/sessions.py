@@ -10,7 +10,7 @@ from commonplace.journals.transcripts.message import Message
 
 _BEFORE = """
 import os, signal, sys
-from commonplace.journals.transcripts import files
+from commonplace.journals.transcripts import catalog, files
 from commonplace.journals.transcripts.store import TranscriptStore
 from tests.journals.transcripts.sessions import said
 store = TranscriptStore(sys.argv[1])
@@ -35,7 +35,7 @@ def texts(messages) -> list[str]:
 def run_killed(script: str, folder) -> None:
     """Run a script over a folder of transcripts until it dies, which it must.
 
-    It finds `store`, `said`, `files` and `die`.
+    It finds `store`, `said`, `catalog`, `files` and `die`.
     """
     run = start(_BEFORE + script, folder)
     _, errors = run.communicate()

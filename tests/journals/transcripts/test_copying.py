@@ -270,14 +270,26 @@ def test_a_name_that_is_not_utf8_is_copied_and_found_again(store, tmp_path):
     assert [copied(store, named), copied(store, named)] == [(1, 0, 0), (0, 0, 0)]
 
 
-def test_lines_end_where_the_next_begins(tmp_path, monkeypatch):
+class Dribbling:
+    """A file that gives at most so many bytes at once, as a read may."""
+
+    def __init__(self, file, most):
+        self.seek = file.seek
+        self._file = file
+        self._most = most
+
+    def read(self, size):
+        return self._file.read(min(size, self._most))
+
+
+def test_lines_end_where_the_next_begins(tmp_path):
     """Whatever the size of the pieces."""
     values = [{"n": n, "text": "x" * (n * 7)} for n in range(30)]
     path = write_lines(tmp_path / "lines", *values)
     ends = []
-    for piece in (1, 2, 7, 64, 1000, 10**6):
-        monkeypatch.setattr(json_lines, "_PIECE", piece)
-        with json_lines.open_regular(path) as file:
+    for most in (1, 2, 7, 64, 1000, 10**6):
+        with json_lines.open_regular(path) as whole:
+            file = Dribbling(whole, most)
             found = [*json_lines.json_lines(file)]
             assert [value for value, _ in found] == values
             ends.append([at for _, at in found])

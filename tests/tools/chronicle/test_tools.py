@@ -334,10 +334,8 @@ def test_what_is_planned_for_later_is_not_what_was_just_done(world):
 
 def test_told_by_two_at_once_is_one_entry(open_world):
     """Eight callers on connections of their own, one entry, one that made it."""
-    worlds = [open_world() for _ in range(8)]
+    worlds = [open_world(patience_s=30.0) for _ in range(8)]
     worlds[0].chronicle.add_event("before")
-    for each in worlds:
-        each.chronicle._store._file.patience_ms = 30_000
     start, answers = threading.Barrier(8), []
 
     def tell(world):
