@@ -75,6 +75,8 @@ _ASSIGNED = (
     r"[^\s\"'`]{3,400}[ \t]*(?:\n|$)"
 )
 _LONGEST_NAME, _LONGEST_LINE = 60, 99
+_READ_ONCE = 256
+"""A longer value without a blank that is no secret is not read again from each name in it."""
 
 _DISGUISES = re.compile(
     "[\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff\uff01-\uff5e\U0001d400-\U0001d7ff]"
@@ -191,7 +193,7 @@ def _places(shape: Shape, text: str, hay: str) -> Iterator[tuple[int, int]]:
             for start in range(max(done, at - shape.before), at + 1):
                 match = pattern.match(text, start)
                 end, places = _secrets(shape, match) if match else (0, [])
-                if places or (match and shape.inner):
+                if places or (match and shape.inner) or end - at > _READ_ONCE:
                     done = end
                     yield from places
                     break
@@ -199,34 +201,39 @@ def _places(shape: Shape, text: str, hay: str) -> Iterator[tuple[int, int]]:
 
 
 def _secrets(shape: Shape, match: re.Match[str]) -> tuple[int, list[tuple[int, int]]]:
-    """Where a match ends, and where secrets stand in it: mostly one; none if a word follows."""
+    """Where the reading ends, and where secrets stand in it: mostly one; none if a word follows."""
     name, start = match[0], match.start()
     if shape.then:
         follows = regex(shape.then).match(match.string, match.end())
-        return (follows.end(), _judged(shape, follows, name, start)) if follows else (0, [])
+        return _judged(shape, follows, name, start) if follows else (0, [])
     if not shape.inner:
-        return match.end(), _judged(shape, match, "", start)
+        return _judged(shape, match, "", start)
     found = regex(shape.inner).finditer(match.string, *match.span())
-    places = [place for each in found for place in _judged(shape, each, "", each.start())]
+    places = [place for each in found for place in _judged(shape, each, "", each.start())[1]]
     return match.end(), places
 
 
-def _judged(shape: Shape, match: re.Match[str], name: str, start: int) -> list[tuple[int, int]]:
+def _judged(
+    shape: Shape, match: re.Match[str], name: str, start: int
+) -> tuple[int, list[tuple[int, int]]]:
+    """Where a match, or a value that is no secret, ends; and the place of one that is a secret."""
     groups = match.re.groupindex
     group = next((x for x in "sdqebt" if x in groups and match[x] is not None), "")
     if is_blanked(match[group or 0]):
-        return []
+        return match.end(), []
     if shape.judge is None:
-        return [match.span(group or 0)]
+        return match.end(), [match.span(group or 0)]
     text, (begin, end) = match[group], match.span(group)
     if group == "s":
         text, end = _trimmed(match, start)
     if not text:  # `?token=&page=2`
-        return []
+        return begin, []
     if not name and "n" in groups:
         name = match["n"]
     value = Value(text, group in _QUOTED, match, name, start)
-    return [(begin, end)] if shape.judge(value) else []
+    if shape.judge(value):
+        return match.end(), [(begin, end)]
+    return (begin + len(text) if group == "s" else begin), []
 
 
 def _trimmed(match: re.Match[str], start: int) -> tuple[str, int]:
