@@ -169,6 +169,8 @@ def run_all(run: Run) -> str:
     the clients and the browser, which use one core, beside the long part.
     """
     run.make("ready", ".venv/.weights")
+    if not run.costs[0].is_passed:
+        return "Nothing was tested: there is no environment to test in."
     tested = version_of(str(ROOT / ".venv/bin/python"))
     others = {x: python for x in VERSIONS if x != tested and (python := find_python(x))}
     absent = [x for x in VERSIONS if x != tested and x not in others]

@@ -10,6 +10,8 @@ import inspect
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -48,7 +50,7 @@ def cases(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[..., C
                         given["tmp_path"].mkdir()
                     try:
                         test(**given)
-                    except Exception:
+                    except (Exception, pytest.fail.Exception):
                         shown = {name: str(value)[:_SHORT] for name, value in case.items()}
                         with subtests.test(**shown):
                             raise
