@@ -233,9 +233,10 @@ def test_no_more_are_open_than_a_process_can_bear(world):
 
 
 class MeetingLock:
-    """A lock after whose first release each of the threads that met waits for the other."""
+    """A lock after whose first release each of two threads waits for the other, while they meet."""
 
     def __init__(self) -> None:
+        self.do_meet = False
         self._lock = threading.Lock()
         self._all_met = threading.Barrier(2)
         self._met = threading.local()
@@ -245,7 +246,7 @@ class MeetingLock:
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
-        if not hasattr(self._met, "once"):
+        if self.do_meet and not hasattr(self._met, "once"):
             self._met.once = True
             self._all_met.wait(PATIENCE_S)
 
@@ -256,13 +257,18 @@ def test_owners_who_come_together_each_need_a_place(world, monkeypatch):
     closed = []
     close = App.close
     monkeypatch.setattr(App, "close", lambda app: (closed.append(app), close(app)))
-    apps = world.apps()
+    lock = MeetingLock()
+    settings = world.settings()
+    shared = world.shared(settings, serves_owners=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading, "Lock", lambda: lock)
+        apps = Apps(settings, user_home=world.home, shared=shared, monotonic=lambda: world.now)
     longest_unused = []
     for owner in ("first", "second"):
         with apps.using(owner) as app:
             longest_unused.append(app)
             world.now += 1
-    monkeypatch.setattr(apps, "_lock", MeetingLock())
+    lock.do_meet = True
     opened = []
 
     def come(owner: str) -> None:
@@ -276,7 +282,7 @@ def test_owners_who_come_together_each_need_a_place(world, monkeypatch):
         thread.join(PATIENCE_S)
     assert len(opened) == 2
     assert closed == longest_unused[:1]
-    monkeypatch.setattr(apps, "_lock", threading.Lock())
+    lock.do_meet = False
     with apps.using("second") as second, apps.using("third") as third:
         assert second is longest_unused[1]
         assert third not in opened

@@ -23,7 +23,9 @@ from tests.inference.encoder.small_models import (
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Invalid
-from commonplace.inference.encoder.encoder import batches, load_encoder
+from commonplace.inference.encoder.encoder import OnnxEncoder, batches, load_encoder
+from commonplace.inference.encoder.onnx import open_graph
+from commonplace.inference.encoder.tokens import Tokens
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,25 @@ def minilm(tmp_path_factory):
 def small(tmp_path):
     """An encoder of the published layout with prefixes and 8 dimensions."""
     return load_encoder(small_weights(write_published(tmp_path / "w"), tmp_path))
+
+
+class Gated:
+    """A graph that does first what a test says to do."""
+
+    def __init__(self, graph, first):
+        self.first = first
+        self.break_off = graph.break_off
+        self._graph = graph
+
+    def vectors(self, rows):
+        self.first(rows)
+        return self._graph.vectors(rows)
+
+
+def over(graph, weights):
+    """An encoder of these weights over a graph of a test."""
+    tokens = Tokens(weights.tokenizer, max_tokens=weights.profile.max_tokens)
+    return OnnxEncoder(weights, graph, tokens)
 
 
 def by_hand(words: str) -> np.ndarray:
@@ -167,16 +188,14 @@ def test_threads_encode_at_once(small):
 def test_a_passage_waits_for_none_that_are_encoded_aside(tmp_path):
     """All threads of the background are busy: a write's passage and a query have their vectors."""
     weights = small_weights(write_published(tmp_path / "w"), tmp_path)
-    encoder, open_gate, busy = load_encoder(weights), threading.Event(), threading.Event()
-    real = encoder._graph.vectors
+    open_gate, busy = threading.Event(), threading.Event()
 
-    def gated(rows):
+    def wait(rows):
         if len(rows[0]) > 10:
             busy.set()
             assert open_gate.wait(PATIENCE_S)
-        return real(rows)
 
-    encoder._graph.vectors = gated
+    encoder = over(Gated(open_graph(weights), wait), weights)
     made = []
     texts = ["sea " * 200] * 20
     aside = threading.Thread(target=lambda: made.append(encoder.encode_in_background(texts)))
@@ -193,24 +212,26 @@ def test_a_passage_waits_for_none_that_are_encoded_aside(tmp_path):
 
 def test_an_encoder_that_is_no_longer_used_gives_its_memory_back(tmp_path):
     """Nothing that waits for the end of the process keeps the 90 MB of a model until then."""
-    encoder = load_encoder(small_weights(write_published(tmp_path / "w"), tmp_path))
+    weights = small_weights(write_published(tmp_path / "w"), tmp_path)
+    graph = open_graph(weights)
+    encoder = over(graph, weights)
     encoder.encode_in_background(["sea"])
-    graph = weakref.ref(encoder._graph)
+    held = weakref.ref(graph)
 
-    del encoder
+    del encoder, graph
     gc.collect()
 
-    assert graph() is None
+    assert held() is None
 
 
 def test_what_breaks_aside_is_raised(tmp_path):
     """In the thread that waits, once, and the next texts have their vectors."""
-    encoder = load_encoder(small_weights(write_published(tmp_path / "w"), tmp_path))
-    real = encoder._graph.vectors
-    encoder._graph.vectors = lambda _rows: 1 / 0
+    weights = small_weights(write_published(tmp_path / "w"), tmp_path)
+    graph = Gated(open_graph(weights), lambda _rows: 1 / 0)
+    encoder = over(graph, weights)
     with pytest.raises(ZeroDivisionError):
         encoder.encode_in_background(["sea", "sea " * 400] * 5)
-    encoder._graph.vectors = real
+    graph.first = len
     assert encoder.encode_in_background(["sea"] * 3).shape == (3, 8)
 
 

@@ -11,6 +11,7 @@ from tests.cases import cases
 from tests.memory_world import SqliteMemoryWorld
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
+from commonplace.index.sqlite.index import SqliteOwnerIndex
 from commonplace.search import policy
 from commonplace.services.memory.budget import within_budget
 from commonplace.tools.memory.tools import MemoryTools
@@ -189,7 +190,7 @@ def test_a_broken_index_and_a_broken_file_are_told_apart(world, monkeypatch):
         raise Unavailable("The disk of {place} is gone.", hint="Check the disk.", place="/srv/a")
 
     with monkeypatch.context() as patch:
-        patch.setattr(mine.service.finder()._index, "candidates", fail)
+        patch.setattr(SqliteOwnerIndex, "candidates", fail)
         with pytest.raises(Unavailable) as caught:
             mine.search("harbour")
         assert caught.value.error_code == "VECTOR_SEARCH_FAILED"
