@@ -1,6 +1,7 @@
 """What is forgotten leaves no byte behind."""
 
 import contextlib
+import sqlite3
 
 import pytest
 
@@ -52,11 +53,13 @@ def test_what_was_dropped_or_replaced_before_goes_too(opened, folder, law):
 
 def test_a_reader_in_the_way_is_reported(opened, folder, law, monkeypatch):
     """While another process holds an old state open, forgetting says that bytes remain."""
+    open_file = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *given, **named: open_file(*given, **{**named, "timeout": 0.1})
+    )
     mine = law.filled(opened(), [_secret_doc()])
     with contextlib.closing(connect(folder / "index.db")) as reader, snapshot(reader):
         reader.execute("SELECT count(*) FROM docs").fetchone()
-        with mine._file.using() as (conn, _):
-            conn.execute("PRAGMA busy_timeout = 100")
         with pytest.raises(Unavailable, match="remain"):
             mine.forget(["n:secret"])
         assert law.find(mine, SECRET) == {}

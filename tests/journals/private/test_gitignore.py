@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from tests.repositories import git
 
 from commonplace.core.errors import Denied
-from commonplace.journals.git import run as git_run
 from commonplace.journals.private.source import sources_of
 
 NOTE = {"project_notes": "nobody but me"}
@@ -173,17 +175,27 @@ def test_where_git_cannot_say_the_day_is_hidden(world, repository):
     assert staged(world.project) == []
 
 
-def test_without_git_nothing_is_asked_and_the_day_is_hidden(world, repository, monkeypatch):
+_WRITE = f"""
+import sys
+from pathlib import Path
+from tests.journals.conftest import World
+print(*World(Path(sys.argv[1])).open().write({NOTE}).notes)
+"""
+
+
+def test_without_git_nothing_is_asked_and_the_day_is_hidden(world, repository):
     """Another machine's git may look at the folder."""
     repository(".private-journal/.gitignore", "!*\n")
-    path = os.environ["PATH"]
-    monkeypatch.setenv("PATH", str(world.temp))
-    git_run._git.cache_clear()
-    try:
-        assert world.open().write(NOTE).notes == ()
-    finally:
-        monkeypatch.setenv("PATH", path)
-        git_run._git.cache_clear()
+    # A process looks for git once.
+    written = subprocess.run(
+        [sys.executable, "-c", _WRITE, world.project.parent],
+        env={**os.environ, "PATH": str(world.temp)},
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+    )
+    assert (written.stdout, written.stderr) == ("\n", "")
+    assert list((world.project_root / TODAY).glob("*.md"))
     assert staged(world.project) == []
 
 
