@@ -11,10 +11,11 @@ import pytest
 from tests.index.listed_vectors import ListedVectors, open_listed
 
 from commonplace.core.errors import Unavailable
-from commonplace.core.values import Drop, Filter, Put
+from commonplace.core.values import Drop, Encoded, Filter, Put
 from commonplace.index.sqlite import stored
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.meaning import Meaning
+from commonplace.index.sqlite.stored import StoredMeaning
 from commonplace.testing import a_doc, encode_all, look
 
 _HAS_CHROMA = importlib.util.find_spec("chromadb") is not None
@@ -305,9 +306,8 @@ def test_an_index_is_filled_again_either_way(opened, law, stores, folder):
 
 
 def test_a_store_far_behind_is_not_waited_for(opened, law, stores, monkeypatch):
-    """The tables answer, exactly; the next write gives the store what it lacks, in parts."""
+    """The tables answer, exactly; the next write gives the store what it lacks."""
     monkeypatch.setattr(stored, "LAG_MOST", 10)
-    monkeypatch.setattr(stored, "_AT_ONCE", 20)
     mine = law.filled(opened(Meaning), _docs(50))
     wanted = _similarities(mine, "harbour 7", law)
     mine = opened().of_owner("me")
@@ -319,6 +319,53 @@ def test_a_store_far_behind_is_not_waited_for(opened, law, stores, monkeypatch):
     assert _files(stores)
     found = _similarities(mine, "wood 2", law)
     assert max(found, key=found.get) == "w:2"
+
+
+class PartsStore:
+    """A store that keeps what it is given as it came."""
+
+    def __init__(self):
+        self.parts = []
+        self._mark = ""
+
+    def mark(self):
+        return self._mark
+
+    def put(self, ids, vectors, *, mark):
+        self.parts.append(ids.tolist())
+        self._mark = mark
+
+    def clear(self):
+        self.parts.clear()
+
+    def close(self):
+        """Nothing is open."""
+
+
+def test_a_store_takes_what_it_lacks_in_parts(opened, law, monkeypatch):
+    """A write gives it 5,000 vectors at most, the next one the rest, and each vector once."""
+    monkeypatch.setattr(stored, "LAG_MOST", 10)
+    mine = law.filled(opened(Meaning), [])
+    mine.apply([Put(a_doc("n:long", "harbours"))])
+    (waiting,) = mine.unencoded(law.encoder.identity, 2)
+    chunks = Encoded(
+        ref=waiting.ref,
+        text_hash=waiting.text_hash,
+        spans=((0, 8),) * 5_050,
+        vectors=np.tile(law.encoder.encode_passages(["harbours"]), (5_050, 1)),
+    )
+    mine.put_vectors(law.encoder.identity, [chunks])
+    store = PartsStore()
+
+    def over_parts(folder, sql):
+        return StoredMeaning(folder, sql, name="parts", open_store=lambda _: store)
+
+    mine = opened(over_parts).of_owner("me")
+    for number in range(2):
+        mine.apply([Put(a_doc(f"w:{number}", f"wood {number}"))])
+        encode_all(mine, law.encoder)
+    assert [len(part) for part in store.parts] == [5_000, 51]
+    assert len({each for part in store.parts for each in part}) == 5_051
 
 
 def test_a_store_that_fails_a_question_is_stood_in_for(opened, law, monkeypatch, warned):
