@@ -218,7 +218,7 @@ def test_what_was_logged_after_an_import_goes_first(moved):
     assert sorted(messages(world("list_entries"))) == ["far 0", "far 2", "mine, before"]
 
 
-def test_an_import_that_broke_off_and_went_on_is_one(moved):
+def test_an_import_that_broke_off_and_went_on_is_one(moved, tmp_path):
     """What both added goes together; an import after a whole one stands alone."""
     _, keeper, export = moved
     whole = json.loads(export)
@@ -232,7 +232,7 @@ def test_an_import_that_broke_off_and_went_on_is_one(moved):
         )
     keeper.import_export(export)
     assert keeper.undo().facts["removed"] == 3
-    (keeper._service().home / "imported").write_text('{"storage": "elsewhere"}\n{"half')
+    (tmp_path / "home" / "imported").write_text('{"storage": "elsewhere"}\n{"half')
     for count in (1, 3):
         keeper.import_export(json.dumps({**whole, "entries": whole["entries"][:count]}))
     assert keeper.undo().facts["removed"] == 2
