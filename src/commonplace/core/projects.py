@@ -194,9 +194,9 @@ def is_system_folder(path: str, environ: Mapping[str, str], paths: ModuleType = 
     if path == paths.dirname(path):
         return True
     if paths.sep == "/":
-        if path in _SHARED_FOLDERS or path.startswith(_IN_MEMORY):
-            return path in _SHARED_FOLDERS
-        return any(_is_in(path, x) for x in _SYSTEM_FOLDERS)
+        if path in _SHARED_FOLDERS:
+            return True
+        return not path.startswith(_IN_MEMORY) and any(_is_in(path, x) for x in _SYSTEM_FOLDERS)
     drive = paths.splitdrive(path)[0]
     folders = [environ[name] for name in _WINDOWS_VARIABLES if environ.get(name)]
     folders += [f"{drive}\\Windows", f"{drive}\\Program Files"]
