@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import os
 import shutil
 import signal
@@ -181,11 +180,6 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.proof)
         if room == "contracts":
             item.add_marker(pytest.mark.law)
-
-
-def pytest_collection_finish():
-    # What was collected stays until the end; a fifth of the collector's time went into looking.
-    gc.freeze()
 
 
 def pytest_unconfigure(config):
