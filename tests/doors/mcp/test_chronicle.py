@@ -10,32 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from mcp import Client
 from mcp.shared.exceptions import MCPError
 from msgspec import Struct, field
 from tests.doors.raw_server import RawServer, call_of
 from tests.doors.terminal import opened_app
 from tests.patience import PATIENCE_S
 from tests.proof.faults import Faults
-from tests.tools.recall_world import RecallWorld
-
-from commonplace.doors.mcp.server import make_server
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcp import Client
 
     from commonplace.testing import FrozenClock
 
 NOTHING = "No entries found matching criteria."
 PAGES = ["recent-activity", "tags", "today-summary", "project-context"]
 PROMPTS = ["chronicle-getting-started", "daily-standup", "weekly-review"]
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -57,12 +48,6 @@ def start(tmp_path, words_only):
         yield start_
 
 
-def client(world: RecallWorld, mode: str = "auto", toolsets: str = "chronicle,recall") -> Client:
-    """The SDK's client over a server of its own, in this process."""
-    app = world.open(COMMONPLACE_TOOLSETS=toolsets)
-    return Client(make_server(app.toolsets(), structured=True), mode=mode)
-
-
 def messages(result) -> list[str]:
     """The messages of a raw answer, of which the text holds each."""
     entries = result["structuredContent"]["entries"]
@@ -77,11 +62,11 @@ def rows(database: Path, sql: str) -> list[tuple]:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_sdks_client_uses_tools_pages_and_prompts(world, mode):
+def test_the_sdks_client_uses_tools_pages_and_prompts(client, mode):
     """Six tools, four pages and three prompts, through the official client."""
 
     async def scenario():
-        async with client(world, mode) as session:
+        async with client("chronicle,recall", mode=mode) as session:
             added = await session.call_tool(
                 "add_entry", {"message": "deployed v2.1.0", "tags": ["release"]}
             )
@@ -125,11 +110,11 @@ def test_the_sdks_client_uses_tools_pages_and_prompts(world, mode):
     anyio.run(scenario)
 
 
-def test_the_next_step_stands_outside_of_the_fence(world):
+def test_the_next_step_stands_outside_of_the_fence(client):
     """What is inside is data to a model: there are the entries, and no note of ours."""
 
     async def scenario():
-        async with client(world) as session:
+        async with client("chronicle,recall") as session:
             return await session.call_tool("find_when_i", {"what": "when did I restart the router"})
 
     fence, note = anyio.run(scenario).content[0].text.split("\n```\n")
@@ -139,11 +124,11 @@ def test_the_next_step_stands_outside_of_the_fence(world):
     )
 
 
-def test_each_tool_begins_with_its_journal_and_carries_its_effects(world):
+def test_each_tool_begins_with_its_journal_and_carries_its_effects(client):
     """The first word of a description is the journal; hosts see which tools write."""
 
     async def scenario():
-        async with client(world, toolsets="chronicle") as session:
+        async with client("chronicle") as session:
             return (await session.list_tools()).tools
 
     tools = anyio.run(scenario)
@@ -157,14 +142,14 @@ def test_each_tool_begins_with_its_journal_and_carries_its_effects(world):
     assert all(effects[name].destructive_hint is None for name in effects.keys() - writing)
 
 
-def test_a_foreign_file_is_named_and_the_other_journal_goes_on(world):
+def test_a_foreign_file_is_named_and_the_other_journal_goes_on(client, world):
     """Every chronicle tool and page tells the path; private entries are written and found."""
     database = world.chronicle_path
     database.parent.mkdir(parents=True)
     database.write_text("somebody else's notes")
 
     async def scenario():
-        async with client(world, toolsets="private,chronicle,recall") as session:
+        async with client("private,chronicle,recall") as session:
             for tool, arguments in [("add_entry", {"message": "x"}), ("list_entries", {})]:
                 answer = await session.call_tool(tool, arguments)
                 assert answer.is_error is True
@@ -385,11 +370,11 @@ CONVERSATIONS = [
 
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS, ids=lambda each: each.__name__)
-def test_an_everyday_conversation_runs_end_to_end(world, conversation):
+def test_an_everyday_conversation_runs_end_to_end(client, world, conversation):
     """Every step finds its tool among those listed, and its answer leads to the next."""
 
     async def scenario():
-        async with client(world) as session:
+        async with client("chronicle,recall") as session:
             model = ScriptedModel(session, world.clock)
             await model.join()
             await conversation(model)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from mcp import Client
-from tests.tools.recall_world import RecallWorld
 
-from commonplace.doors.mcp.server import make_server
 from commonplace.journals.table import DEFAULT, PARTS, TOOLSETS
 
 TOOLS = [
@@ -20,19 +17,6 @@ TOOLS = [
 ]
 
 
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
-
-
-def client(world: RecallWorld, *, mode: str = "auto", **environ: str) -> Client:
-    """The SDK's client over a server of its own, in this process."""
-    app = world.open(model=False, COMMONPLACE_TOOLSETS="notebook", **environ)
-    return Client(make_server(app.toolsets(), structured=True), mode=mode)
-
-
 def test_the_toolset_is_offered_when_it_is_asked_for():
     """Not by default, so that a client is not handed six tools more."""
     assert "notebook" in TOOLSETS
@@ -40,11 +24,11 @@ def test_the_toolset_is_offered_when_it_is_asked_for():
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_sdks_client_uses_the_six_tools(world, mode):
+def test_the_sdks_client_uses_the_six_tools(client, mode):
     """Written, read, listed, found and merged; errors are told as errors."""
 
     async def scenario():
-        async with client(world, mode=mode) as session:
+        async with client("notebook", model=False, mode=mode) as session:
             assert [tool.name for tool in (await session.list_tools()).tools] == TOOLS
 
             async def call(tool, **arguments):
@@ -73,11 +57,11 @@ def test_the_sdks_client_uses_the_six_tools(world, mode):
     anyio.run(scenario)
 
 
-def test_an_overview_that_another_client_changed(world):
+def test_an_overview_that_another_client_changed(client):
     """The second client is told both texts and the version; its entry alone goes through."""
 
     async def scenario():
-        async with client(world) as one, client(world) as two:
+        async with client("notebook", model=False) as one, client("notebook", model=False) as two:
             write = {"path": "api", "entry": "x"}
             await one.call_tool("journal_write", {**write, "overview": "First."})
             unread = await two.call_tool("journal_write", {**write, "overview": "Mine."})
@@ -98,11 +82,11 @@ def test_an_overview_that_another_client_changed(world):
     anyio.run(scenario)
 
 
-def test_a_read_only_server_offers_no_write(world):
+def test_a_read_only_server_offers_no_write(client):
     """The other five stay."""
 
     async def scenario():
-        async with client(world, COMMONPLACE_READ_ONLY="1") as session:
+        async with client("notebook", model=False, COMMONPLACE_READ_ONLY="1") as session:
             names = [tool.name for tool in (await session.list_tools()).tools]
             assert names == [x for x in TOOLS if x != "journal_write"]
 

@@ -12,16 +12,8 @@ import pytest
 from mcp import Client
 from tests.doors.raw_server import RawServer
 from tests.doors.terminal import opened_app
-from tests.tools.recall_world import RecallWorld
 
 from commonplace.doors.mcp.server import make_server
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])

@@ -9,11 +9,8 @@ import threading
 
 import anyio
 import pytest
-from mcp import Client
 from tests.doors.raw_server import RawServer
-from tests.tools.recall_world import RecallWorld
 
-from commonplace.doors.mcp.server import make_server
 from commonplace.journals.table import DEFAULT, PARTS, TOOLSETS
 
 TOOLS = [
@@ -27,19 +24,6 @@ TOOLS = [
 WRITING = {"timeline_add", "timeline_profile"}
 
 
-@pytest.fixture
-def world(tmp_path):
-    made = RecallWorld(tmp_path)
-    yield made
-    made.close()
-
-
-def client(world: RecallWorld, *, mode: str = "auto", **environ: str) -> Client:
-    """The SDK's client over a server of its own, in this process."""
-    app = world.open(model=False, COMMONPLACE_TOOLSETS="timeline,recall", **environ)
-    return Client(make_server(app.toolsets(), structured=True), mode=mode)
-
-
 def test_the_toolset_is_offered_when_it_is_asked_for():
     """Not by default, so that a client is not handed six tools more."""
     assert "timeline" in TOOLSETS
@@ -47,11 +31,11 @@ def test_the_toolset_is_offered_when_it_is_asked_for():
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_sdks_client_uses_the_six_tools(world, mode):
+def test_the_sdks_client_uses_the_six_tools(client, mode):
     """Recorded, searched, listed, read by period, opened down to the entry; errors are errors."""
 
     async def scenario():
-        async with client(world, mode=mode) as session:
+        async with client("timeline,recall", model=False, mode=mode) as session:
             tools = {tool.name: tool for tool in (await session.list_tools()).tools}
             assert list(tools)[:6] == TOOLS
             for name in TOOLS:
@@ -89,11 +73,11 @@ def test_the_sdks_client_uses_the_six_tools(world, mode):
     anyio.run(scenario)
 
 
-def test_a_read_only_server_offers_no_write(world):
+def test_a_read_only_server_offers_no_write(client):
     """The other four stay, and recall's."""
 
     async def scenario():
-        async with client(world, COMMONPLACE_READ_ONLY="1") as session:
+        async with client("timeline,recall", model=False, COMMONPLACE_READ_ONLY="1") as session:
             names = [tool.name for tool in (await session.list_tools()).tools]
             assert names == [
                 *(x for x in TOOLS if x not in WRITING),

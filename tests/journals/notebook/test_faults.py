@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.journals.notebook.moments import at, dies, git_that
 from tests.patience import PATIENCE_S
+from tests.sampled import sampled
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.notebook.journal import Notebook, OverviewConflict
@@ -141,19 +141,9 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=4, suppress_health_check=list(HealthCheck))
-@given(steps)
+@sampled(4, 20, plan=steps)
 def test_any_interleaving_keeps_every_entry_once(plan):
     """Two writers, hand commits, rebases, amendments, merges, moves, gc, a lost ledger."""
-    with tempfile.TemporaryDirectory() as folder:
-        Play(Path(folder)).run(plan)
-
-
-@pytest.mark.long
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
-@given(steps)
-def test_many_more_interleavings_keep_every_entry_once(plan):
-    """The same, of plans that are tried where there is time for them."""
     with tempfile.TemporaryDirectory() as folder:
         Play(Path(folder)).run(plan)
 

@@ -13,12 +13,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.journals.notebook.moments import Impatient, at, dies, gone_at
 from tests.journals.notebook.team import Team, having
 from tests.journals.notebook.team import both as sync_both
 from tests.patience import PATIENCE_S
+from tests.sampled import sampled
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Unavailable
 from commonplace.journals.notebook import sync as notebook_sync
@@ -512,19 +512,9 @@ steps = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=3, suppress_health_check=list(HealthCheck))
-@given(steps)
+@sampled(3, 12, plan=steps)
 def test_any_interleaving_keeps_every_entry_once(plan):
     """Writers, hand commits, syncs, broken-off syncs, rebases, merges, moves, lost ledgers."""
-    with tempfile.TemporaryDirectory() as folder:
-        Play(Path(folder)).run(plan)
-
-
-@pytest.mark.long
-@settings(max_examples=12, suppress_health_check=list(HealthCheck))
-@given(steps)
-def test_many_more_interleavings_keep_every_entry_once(plan):
-    """The same, of plans that are tried where there is time for them."""
     with tempfile.TemporaryDirectory() as folder:
         Play(Path(folder)).run(plan)
 
