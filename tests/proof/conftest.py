@@ -123,9 +123,8 @@ def shared_faults(tmp_path_factory):
 @pytest.fixture(scope="module")
 def shared_commands(shared_faults, tmp_path_factory):
     """Runs commands that `shared_faults` may kill; no model takes their time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COMMONPLACE_ENCODER_FOLDER", str(tmp_path_factory.mktemp("no weights")))
-        started = Commands(shared_faults.env)
+    weights = str(tmp_path_factory.mktemp("no weights"))
+    started = Commands({**shared_faults.env, "COMMONPLACE_ENCODER_FOLDER": weights})
     yield started
     started.close()
 

@@ -40,9 +40,8 @@ def disk(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def commands(disk, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COMMONPLACE_ENCODER_FOLDER", str(tmp_path_factory.mktemp("no weights")))
-        started = Commands(disk.env)
+    weights = str(tmp_path_factory.mktemp("no weights"))
+    started = Commands({**disk.env, "COMMONPLACE_ENCODER_FOLDER": weights})
     yield started
     started.close()
 
