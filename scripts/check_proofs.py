@@ -1,6 +1,7 @@
 """Holds that each promise in `CONTRIBUTING.md` is proved: its file is there and has that test.
 
-Prints what is missing and ends with 1; never changes a file and runs no test.
+Every promise that `SECURITY.md` makes in its table stands there too, word by word. Prints what is
+missing and ends with 1; never changes a file and runs no test.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SECTION = re.compile(r"^## What is proved, and where\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 PLACE = re.compile(r"`([^`]+)`")
+PROTECTED = re.compile(r"^\| who \| what holds \|\n\|-.*\n((?:\|.*\n)+)", re.MULTILINE)
+LINK = re.compile(r" \(\[[^\]]*\]\([^)]*\)\)")
 
 
 def main() -> int:
@@ -30,6 +33,12 @@ def main() -> int:
             for place in places
             if not is_there(place)
         )
+    proved = {promise for promise, _ in rows}
+    missing.extend(
+        f"SECURITY.md: nothing in CONTRIBUTING.md says where this is proved: {promise}"
+        for promise in protections((ROOT / "SECURITY.md").read_text("utf-8"))
+        if promise not in proved
+    )
     for line in missing:
         print(line)
     return 1 if missing else 0
@@ -43,6 +52,15 @@ def promises(section: str) -> list[tuple[str, list[str]]]:
             promise, _, places = line.strip("| ").partition(" | ")
             rows.append((promise, PLACE.findall(places)))
     return rows
+
+
+def protections(page: str) -> list[str]:
+    """What `SECURITY.md` says that holds, a promise for each part of a cell between semicolons."""
+    found = PROTECTED.search(page)
+    if found is None:
+        return ["a table of who is protected from, and what holds"]
+    cells = (line.strip("| ").partition(" | ")[2] for line in found[1].splitlines())
+    return [LINK.sub("", promise) for cell in cells for promise in cell.split("; ")]
 
 
 def is_there(place: str) -> bool:

@@ -1,0 +1,128 @@
+"""The programs that judge this repository: what they let through, and what they refuse."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TARGETS = (
+    ".venv/.weights check test downloads extras test-npm test-browser test-long "
+    "test-core test-version"
+)
+PROMISES = """
+## What is proved, and where
+
+| writing | proved in |
+|---|---|
+| Nothing is lost. | `tests/test_it.py::test_it` |
+| its log is read by nobody | `tests/test_it.py::test_log` |
+"""
+SECURITY = """
+| who | what holds |
+|---|---|
+| a stranger | its log is read by nobody ([more](docs/more.md)) |
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Runs a copy of a script over a repository that has what a test wrote into it.
+
+    It finds make and git, and hardly another Python: to ask each costs a second.
+    """
+    needed = [shutil.which(name) for name in ("make", "git")]
+    path = os.pathsep.join(os.path.dirname(found) for found in needed if found)
+    environment = {"PATH": path, "HOME": str(tmp_path)}
+
+    def run(name: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "scripts").mkdir(exist_ok=True)
+        copy = shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts" / name)
+        return subprocess.run(
+            [sys.executable, copy], env=environment, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a file of the repository that is judged."""
+
+    def into(name: str, text: str) -> None:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    return into
+
+
+@pytest.fixture
+def repository(tmp_path, write):
+    """A repository of one commit in which every step of CI does nothing, and ends well."""
+    write("Makefile", f".PHONY: {TARGETS}\n{TARGETS}:\n\t@:\n.venv/python%:\n\t@:\n")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "begin")):
+        who = ("-c", "user.name=a", "-c", "user.email=a@b.example")
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.fixture
+def promised(write):
+    """A repository whose promises are all proved."""
+    write("CONTRIBUTING.md", PROMISES)
+    write("SECURITY.md", SECURITY)
+    write("tests/test_it.py", "def test_it(): ...\n\ndef test_log(): ...\n")
+
+
+def test_promises_that_are_proved_are_let_through(promised, script):
+    """Each row names a test that is there, and each promise of the page has a row."""
+    done = script("check_proofs.py")
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_promise_whose_test_is_gone_is_named(promised, write, script):
+    """With the place that is not there any more."""
+    write("tests/test_it.py", "def test_it(): ...\n")
+    done = script("check_proofs.py")
+    assert done.returncode == 1
+    assert "tests/test_it.py::test_log: there is no such test" in done.stdout
+
+
+def test_a_promise_of_the_security_page_without_a_row_is_named(promised, write, script):
+    """A word that was changed in it makes it another promise."""
+    write("SECURITY.md", SECURITY.replace("nobody", "no one"))
+    done = script("check_proofs.py")
+    assert done.returncode == 1
+    assert "says where this is proved: its log is read by no one" in done.stdout
+
+
+def test_ci_ends_well_where_each_step_does(repository, script):
+    """Every step is in its table, with what it cost."""
+    done = script("run_ci.py")
+    assert done.returncode == 0, done.stderr
+    assert {"check", "test", "long", "npm", "browser"} <= {
+        line.split()[0] for line in done.stdout.splitlines() if line
+    }
+
+
+def test_ci_fails_where_a_step_fails(repository, write, script):
+    """And names the step."""
+    write("Makefile", f"{(repository / 'Makefile').read_text()}test-npm: fails\nfails:\n\t@false\n")
+    done = script("run_ci.py")
+    assert done.returncode == 1
+    assert done.stderr.strip() == "npm failed."
+
+
+def test_ci_fails_where_a_step_takes_more_of_the_processor_than_its_budget(
+    repository, write, script
+):
+    """And says what it may take, and how to record another."""
+    write(".ci/budget.json", json.dumps({"floor_s": 1.0, "steps": {"check": 1000.0, "test": 0.0}}))
+    done = script("run_ci.py")
+    assert done.returncode == 1
+    assert done.stderr.startswith("test took ")
+    assert "`.ci/run --record`" in done.stderr
