@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from commonplace.app import App
+from commonplace.app.wiring.text_places import PLACES
 from commonplace.config.settings import read_settings
 from commonplace.config.table import SETTINGS
 from commonplace.doors.cli import main as cli
@@ -84,6 +85,7 @@ def render(kind: str, words: list[str]) -> str:
         "help": lambda: help_text(words),
         "hooks": hooks_table,
         "journals": journals_table,
+        "places": places_table,
         "settings": settings_table,
         "toolsets": toolsets_table,
         "tools": lambda: "".join(tool_text(tool) for tool in app().toolset(words[0]).tools),
@@ -117,6 +119,19 @@ def journals_table() -> str:
         for row in JOURNALS
     )
     return f"| journal | what it keeps | command |\n|---|---|---|\n{rows}"
+
+
+def places_table() -> str:
+    """A row for each place where a text is written."""
+    rows = "".join(
+        f"| {row.name} | {row.where} | {row.holds} | {row.erased} |"
+        f" {'yes' if row.backup else ''} | {'yes' if row.export else ''} |\n"
+        for row in PLACES
+    )
+    head = (
+        "| place | where | what it holds | what erases a text there | in a backup | in an export |"
+    )
+    return f"{head}\n|---|---|---|---|---|---|\n{rows}"
 
 
 def plugins() -> dict[Path, str]:

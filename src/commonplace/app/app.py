@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.memory.wiring import MemoryWiring
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
+    from commonplace.app.wiring.text_places import TextPlaces
     from commonplace.app.wiring.timeline import TimelineWiring
     from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.config.table import Settings
@@ -152,9 +153,23 @@ class App(OwnerContext):
             chronicle=self.chronicle,
             notebook=self.notebook,
             transcripts=self.transcripts,
-            copies=self.copies(),
+            places=self.text_places(),
             book=self.expiry_book,
         ).service()
+
+    def text_places(self) -> TextPlaces:
+        """Every place where a text of this owner's is written."""
+        from commonplace.app.wiring.text_places import TextOwner, TextPlaces
+
+        return TextPlaces(
+            owner=TextOwner(
+                context=self,
+                private=self.private,
+                chronicle=self.chronicle,
+                notebook=self.notebook,
+                copies=self.copies(),
+            )
+        )
 
     def exporting(self) -> ExportService:
         """The service that exports this owner's journals, and imports an export into them."""

@@ -118,7 +118,8 @@ def test_a_draft_goes(no_weights):
     draft = Path(opened_home()) / "drafts" / "a.md"
     draft.parent.mkdir(parents=True)
     draft.write_text(f"{SECRET}\n", "utf-8")
-    assert facts("forget", ref, "--yes")["drafts"] == [str(draft)]
+    copies = facts("forget", ref, "--yes")["copies"]
+    assert copies == [{"what": "the draft", "path": str(draft), "left": ""}]
     assert not draft.exists()
 
 

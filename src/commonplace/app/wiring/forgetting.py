@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
@@ -24,12 +23,12 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.chronicle import ChronicleWiring
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
+    from commonplace.app.wiring.text_places import TextPlaces
     from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.core.ports import Source
     from commonplace.core.time_book import TimeBook
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
-    from commonplace.services.backup.copies import Copies
 
 _COPIES = 20
 """How many copies are named at most, the newest first."""
@@ -44,7 +43,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
     chronicle: ChronicleWiring
     notebook: NotebookWiring
     transcripts: TranscriptWiring
-    copies: Copies
+    places: TextPlaces
     book: TimeBook
 
     def service(self) -> ForgettingService:
@@ -63,7 +62,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             book=self.book,
             raw=self.context.raw_files,
             skip=home / "models",
-            drafts=home / "drafts",
+            copies=self.places.find,
             unreached=lambda: list(self._unreached()),
             replaced=self.context.replaced,
             pending=self.context.folder.joinpath(*PENDING),
@@ -99,25 +98,16 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         return {each.name: cache(each.pages().place_of) for each in wirings if each.is_there()}
 
     def _places(self) -> Iterator[tuple[Path, str]]:
-        """Of our home what is this owner's or everybody's, and the journals that lie elsewhere.
+        """Every place of the table, and whatever else lies in our home for this owner or for all.
 
         Beside each the journal that alone is in it: timeline and index quote others.
         """
+        yield from self.places.each()
         home = self.context.settings.home
         with suppress(OSError):
             shared = (x for x in sorted(home.iterdir()) if x.name not in {"users", "models"})
             yield from ((x, "") for x in shared)
         yield self.context.folder, ""
-        yield self.context.folder / "transcripts", "transcripts"
-        journal = self.private.journal
-        roots = (*journal.roots, *journal.project_roots.each())
-        yield from ((root.path, self.private.name) for root in roots)
-        yield from ((folder, self.private.name) for folder in self.private.temporary)
-        with suppress(CommonplaceError):
-            path = self.chronicle.journal.path
-            beside = sorted(path.parent.glob(f"{glob.escape(path.name)}*"))  # its log, and copies
-            yield from ((x, self.chronicle.name) for x in beside)
-        yield self.notebook.journal.folder, self.notebook.name
 
     def _repository(self) -> GitRepository | None:
         if not self.notebook.is_there() or not self.notebook.journal.exists:
@@ -128,7 +118,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         """The newest copies, a sentence each; none for an owner who may not see paths."""
         if not self.context.shows_paths:
             return
-        newest = {made.path or str(made.at): made for made in self.copies.each()}
+        newest = {made.path or str(made.at): made for made in self.places.owner.copies.each()}
         # What was made under one name took the place of what was there before.
         for made in sorted(newest.values(), key=lambda each: each.at, reverse=True)[:_COPIES]:
             where = made.path or "downloaded from the page"

@@ -22,6 +22,7 @@ from commonplace.doors.cli.frame import (
     yes_option,
 )
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, remember
+from commonplace.services.forgetting.copies import DRAFT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -226,13 +227,14 @@ def _plan_lines(plan: ForgettingPlan, done: str, *, but: Sequence[Doc] = ()) -> 
         lines.insert(0, f"{done} {len(plan.entries) - len(entries)} of these.")
     if len(entries) > _SHOWN:
         lines.append(f"{done} {len(entries) - _SHOWN} more.")
-    lines += [f"{done} the draft {path}." for path in plan.drafts]
+    lines += [f"{done} {each.what} {each.path}." for each in plan.copies if not each.left]
     if plan.remade:
         lines.append(f"Made again without it: {_named(plan.remade)}.")
     if plan.same_words:
         lines.append(f"Says the same words, and stays: {_named(plan.same_words)}.")
     lines += plan.stays
-    return [*lines, *(f"Not reached: {each}" for each in plan.unreached)]
+    left = [f"{each.what} {each.path}: {each.left}" for each in plan.copies if each.left]
+    return [*lines, *(f"Not reached: {each}" for each in (*left, *plan.unreached))]
 
 
 def _named(refs: tuple[str, ...]) -> str:
@@ -262,7 +264,10 @@ def _plan_facts(plan: ForgettingPlan) -> dict[str, Any]:
             {"ref": each.ref, "journal": each.ref.partition(":")[0], "because": each.because}
             for each in plan.entries
         ],
-        "drafts": [str(path) for path in plan.drafts],
+        "drafts": [str(each.path) for each in plan.copies if each.what == DRAFT],
+        "copies": [
+            {"what": each.what, "path": str(each.path), "left": each.left} for each in plan.copies
+        ],
         "made_again": list(plan.remade),
         "same_words": list(plan.same_words),
         "stays": list(plan.stays),

@@ -54,6 +54,7 @@ class Doctor:
             ("settings", self._check_settings),
             ("folders", self._check_folders),
             *((each.name, partial(_check_journal, each)) for each in self._app.journals),
+            ("leftovers", self._check_leftovers),
             ("expiring", self._check_expiring),
             ("index", self._check_index),
             ("language", self._check_language),
@@ -77,6 +78,7 @@ class Doctor:
         index = self._app.index
         steps: list[tuple[str, Callable[[], Iterable[str]]]] = [
             ("folders", self._restrict_folders),
+            ("leftovers", self._clear_leftovers),
             ("weights", self._weights.repair),
             *((each.name, each.repair) for each in self._app.journals),
             ("index", index.repair if isinstance(index, Repairable) else list),
@@ -159,6 +161,15 @@ class Doctor:
         seen = "may see" if client.sees_private else "never sees"
         yield f"{client.name} {answers}, and {seen} private text."
         yield f"Today it has taken {spent:,} of {most:,} tokens."
+
+    def _check_leftovers(self) -> Iterator[Finding]:
+        for _, each in self._app.text_places().leftovers():
+            yield Problem(what=each.what, hint="--repair removes it.", repairable=True)
+
+    def _clear_leftovers(self) -> Iterator[str]:
+        for _, each in list(self._app.text_places().leftovers()):
+            each.clear()
+            yield f"Removed: {each.what}"
 
     def _check_expiring(self) -> Iterator[Finding]:
         try:

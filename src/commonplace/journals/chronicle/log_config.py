@@ -61,13 +61,14 @@ def find_log_config(folder: Path, home: Path | None) -> LogConfig | None:
     for each in (here, *here.parents):
         file = each / CONFIG_NAME
         if os.path.isfile(file):
-            return _read_config(file)
+            return read_log_config(file)
         if each == top:
             break
     return None
 
 
-def _read_config(file: Path) -> LogConfig:
+def read_log_config(file: Path) -> LogConfig:
+    """What a `.chronicle` says; of one that is broken, why. Never raises."""
     try:
         with translated(file), open(file, "rb") as opened:
             raw = opened.read(CONFIG_LIMIT + 1)

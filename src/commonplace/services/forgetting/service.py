@@ -27,7 +27,7 @@ from commonplace.services.forgetting.byte_scan import ByteScan, history_of
 from commonplace.services.forgetting.pieces import Piece, cutter, pieces_in, pieces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from commonplace.db.raw_files import RawFiles
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
+    from commonplace.services.forgetting.copies import TextCopy
     from commonplace.services.forgetting.selection import EntrySelection
 
 _TRANSCRIPTS = "transcripts"
@@ -92,7 +93,7 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
 
     Attributes:
         entries: What goes: what was named, and what was said in sessions that quotes it.
-        drafts: Texts from an editor that go, since they hold it.
+        copies: Of the text, in places that no journal keeps: drafts, project logs.
         remade: Refs of summaries that quote it, and are made again without it.
         same_words: Refs of other entries that say the same words; they stay.
         stays: What will hold the text all the same, each as a sentence.
@@ -103,7 +104,7 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
     """
 
     entries: tuple[PlannedDeletion, ...]
-    drafts: tuple[Path, ...]
+    copies: tuple[TextCopy, ...]
     remade: tuple[str, ...]
     same_words: tuple[str, ...]
     stays: tuple[str, ...]
@@ -173,7 +174,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         book: Says when the notebook's former history goes.
         raw: What opens files whose bytes are read.
         skip: A folder of weights, which is not looked through.
-        drafts: The folder of texts that could not be written.
+        copies: The copies of a text that no journal erases, by the refs and pieces of the text.
         unreached: What cannot be reached from here, each as a sentence.
         replaced: Notes which entries were replaced by one that goes.
         pending: The file that says what is being forgotten: refs and versions, never a text. It
@@ -192,7 +193,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     book: TimeBook
     raw: RawFiles
     skip: Path
-    drafts: Path
+    copies: Callable[[Sequence[str], Sequence[Piece]], Iterable[TextCopy]]
     unreached: Callable[[], Sequence[str]]
     replaced: TimeBook
     pending: Path
@@ -257,9 +258,10 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 )
             else:
                 same.append(doc.ref)
+        gone = [each.ref for each in entries]
         return ForgettingPlan(
             entries=tuple(entries),
-            drafts=tuple(self._drafts(tuple(known))),
+            copies=tuple(self.copies(gone, tuple(known))) if gone else (),
             remade=tuple(remade),
             same_words=tuple(same),
             stays=tuple(stays),
@@ -298,8 +300,6 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 self._keep_replaced(plan.entries)
                 replace_file(self.pending, json.dumps(wanted).encode())
                 notes += self._delete_noted(wanted)
-        for path in plan.drafts:
-            remove_file(path)
         return tuple(notes)
 
     def _refuse_changed(self, plan: ForgettingPlan) -> None:
@@ -346,7 +346,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         return (f"An earlier forgetting of {count} was finished.", *notes)
 
     def _delete_noted(self, wanted: Sequence[tuple[str, str, int | None]]) -> list[str]:
-        notes: list[str] = []
+        # First: what a killed process leaves undone can be read as long as the entries are there.
+        notes = self._erase_copies([ref for ref, _, _ in wanted])
         try:
             notes += self._rewrite(
                 [(ref, days) for ref, _, days in wanted if ref.startswith(_NOTEBOOK)]
@@ -367,6 +368,24 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             remove_file(self.pending)
             raise
         remove_file(self.pending)
+        return notes
+
+    def _erase_copies(self, refs: Sequence[str]) -> list[str]:
+        """Erase the copies of a text that no journal keeps; a note on each that stays."""
+        pieces: dict[Piece, None] = {}
+        for ref in refs:
+            with suppress(NotFound):
+                pieces |= dict.fromkeys(pieces_of(self.amend.read_kept_text(ref).text))
+        notes = []
+        for each in self.copies(refs, tuple(pieces)):
+            left = each.left
+            if each.erase is not None:
+                try:
+                    left = each.erase()
+                except CommonplaceError as exc:
+                    left = f"{exc.located} {exc.located_hint}".rstrip()
+            if left:
+                notes.append(f"{each.what} {each.path} still holds it: {left}")
         return notes
 
     def _rewrite(self, wanted: Sequence[tuple[str, int | None]]) -> list[str]:
@@ -441,12 +460,6 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             for change in source.scan(known):
                 if isinstance(change, Put):
                     yield change.doc
-
-    def _drafts(self, pieces: tuple[Piece, ...]) -> Iterator[Path]:
-        telling = [each for each in pieces if not each.is_short]
-        scan = ByteScan(raw=self.raw)
-        scan.read_files([self.drafts], telling, self.skip)
-        yield from (type(self.drafts)(place) for place in sorted(scan.found))
 
 
 def _newest_first(named: Sequence[EditableText]) -> list[EditableText]:

@@ -57,7 +57,8 @@ def _texts(visit: Visit, made: ForgettingPlan) -> dict[str, object]:
             for each in made.entries
         ],
         "remade": [link_to_summary(visit, each) for each in made.remade],
-        "drafts": [_named(visit, str(each)) for each in made.drafts],
+        "copies": [f"{x.what} {_named(visit, str(x.path))}" for x in made.copies if not x.left],
+        "left": [f"{x.what} {_named(visit, str(x.path))}: {x.left}" for x in made.copies if x.left],
     }
 
 

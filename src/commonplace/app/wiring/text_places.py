@@ -1,0 +1,329 @@
+"""THE TABLE of every place where a text is written: what it holds, and how that is erased.
+
+A module that writes a text anywhere else adds a row. Forgetting erases by it and searches it,
+`doctor` clears by it, `docs/where-is-my-data.md` shows it. Opens no journal.
+"""
+
+from __future__ import annotations
+
+import glob
+import tempfile
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import remove_file
+from commonplace.services.forgetting.byte_scan import ByteScan
+from commonplace.services.forgetting.copies import DRAFT, TextCopy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from commonplace.app.context import OwnerContext
+    from commonplace.app.wiring.chronicle import ChronicleWiring
+    from commonplace.app.wiring.notebook import NotebookWiring
+    from commonplace.app.wiring.private import PrivateWiring
+    from commonplace.services.backup.copies import Copies
+    from commonplace.services.forgetting.copies import TextLeftover
+    from commonplace.services.forgetting.pieces import Piece
+
+BY_ITS_JOURNAL = "deleting the entry"
+BY_FILING = "filing, once the entry is gone"
+
+
+class TextOwner(Struct, frozen=True, kw_only=True):
+    """Whose texts the table is about: what its rows find their places with."""
+
+    context: OwnerContext
+    private: PrivateWiring
+    chronicle: ChronicleWiring
+    notebook: NotebookWiring
+    copies: Copies
+
+    @property
+    def home(self) -> Path:
+        """Our folder, of all owners."""
+        return self.context.settings.home
+
+
+class ForgottenText(Struct, frozen=True, kw_only=True):
+    """What is erased.
+
+    Attributes:
+        refs: Of the entries.
+        pieces: By which their text is known; none that may stand anywhere by chance.
+    """
+
+    refs: Sequence[str]
+    pieces: Sequence[Piece]
+
+
+class TextPlace(Struct, frozen=True, kw_only=True):
+    """A place where a text is written.
+
+    Attributes:
+        name: As `doctor` and the page call it.
+        where: As the page says it.
+        holds: What it holds.
+        paths: The folders and files of an owner, there or not.
+        erased: What erases a text there, in words.
+        writers: The modules that write there.
+        journal: Whose entries alone it may hold; empty where that may be any.
+        find: The copies of a text there that no journal and no filing erases.
+        leftovers: What killed processes left there.
+        backup: Whether a backup holds it.
+        export: Whether an export holds what is in it.
+    """
+
+    name: str
+    where: str
+    holds: str
+    paths: Callable[[TextOwner], Iterable[Path]]
+    erased: str
+    writers: tuple[str, ...]
+    journal: str = ""
+    find: Callable[[TextOwner, ForgottenText], Iterable[TextCopy]] = lambda _owner, _text: ()
+    leftovers: Callable[[TextOwner], Iterable[TextLeftover]] = lambda _owner: ()
+    backup: bool = False
+    export: bool = False
+
+
+def _of_project(owner: TextOwner) -> Iterator[Path]:
+    user = owner.private.journal.roots[0].path
+    roots = (*owner.private.journal.roots[1:], *owner.private.journal.project_roots.each())
+    yield from (root.path for root in roots if root.path != user)
+
+
+def _of_chronicle(owner: TextOwner) -> Iterator[Path]:
+    """The database and whatever lies beside it under its name, copies of it as well."""
+    with suppress(CommonplaceError):
+        path = owner.chronicle.journal.path
+        yield path
+        yield from sorted(path.parent.glob(f"{glob.escape(path.name)}?*"))
+
+
+def _staged(owner: TextOwner) -> Iterator[Path]:
+    for folder in (owner.home, owner.context.folder):
+        yield from sorted(folder.glob("download-*.zip"))
+        yield from sorted(folder.glob(".commonplace-export-*"))
+    yield from sorted(Path(tempfile.gettempdir()).glob("commonplace-import-*"))
+
+
+def _logs(owner: TextOwner) -> Iterator[Path]:
+    yield owner.home / "hooks.log"
+    if (log := owner.context.settings.log) is not None:
+        yield log
+        yield from sorted(log.parent.glob(f"{glob.escape(log.name)}.?*"))
+
+
+def _drafts_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
+    scan = ByteScan(raw=owner.context.raw_files)
+    scan.read_files([owner.home / "drafts"], text.pieces, owner.home / "models")
+    for name in sorted(scan.found):
+        path = Path(name)
+        yield TextCopy(what=DRAFT, path=path, erase=partial(_removed, path))
+
+
+def _removed(path: Path) -> str:
+    remove_file(path)
+    return ""
+
+
+PLACES: tuple[TextPlace, ...] = (
+    TextPlace(
+        name="private journal",
+        where="`~/.private-journal`",
+        holds="your private entries, and a file of vectors beside each, with its text",
+        paths=lambda owner: (owner.private.journal.roots[0].path,),
+        journal="private",
+        erased=BY_ITS_JOURNAL,
+        backup=True,
+        export=True,
+        writers=(
+            "journals.private.journal",
+            "journals.private.repair",
+            "journals.private.source",
+            "journals.private.temporary",
+            "journals.private.write",
+        ),
+    ),
+    TextPlace(
+        name="private journals of projects",
+        where="`.private-journal` in each project",
+        holds="private entries about the project, and a file of vectors beside each",
+        paths=_of_project,
+        journal="private",
+        erased=BY_ITS_JOURNAL,
+        writers=("journals.private.write",),
+    ),
+    TextPlace(
+        name="private entries without a home",
+        where="`private-journal-…` in the folder for temporary files",
+        holds="private entries that were written while the home could not be used",
+        paths=lambda owner: owner.private.temporary,
+        journal="private",
+        erased=BY_ITS_JOURNAL,
+        writers=("journals.private.write",),
+    ),
+    TextPlace(
+        name="chronicle",
+        where="`chronicle.db`, and what lies beside it under its name; or a folder of Markdown",
+        holds="entries of the log, and the database as it was before an upgrade",
+        paths=_of_chronicle,
+        journal="chronicle",
+        erased=BY_ITS_JOURNAL,
+        backup=True,
+        export=True,
+        writers=(
+            "journals.chronicle.database",
+            "journals.chronicle.file",
+            "journals.chronicle.markdown_tree",
+            "journals.chronicle.upgrade",
+        ),
+    ),
+    TextPlace(
+        name="project logs",
+        where="`logs` in a project whose `.chronicle` you trust",
+        holds="a line for each entry that was logged there",
+        paths=lambda owner: owner.chronicle.log_folders(),
+        journal="chronicle",
+        erased="you: `forget` names the file",
+        writers=("journals.chronicle.logs",),
+    ),
+    TextPlace(
+        name="notebook",
+        where="`users/me/notebook`, or the folder that you named",
+        holds="its sections, and in its `.git` every commit and what a sync left aside",
+        paths=lambda owner: (owner.notebook.journal.folder,),
+        journal="notebook",
+        erased="`forget --rewrite-history`",
+        backup=True,
+        export=True,
+        writers=(
+            "journals.git.index",
+            "journals.notebook.sync",
+            "journals.notebook.work_tree",
+        ),
+    ),
+    TextPlace(
+        name="timeline",
+        where="`users/me/journal`",
+        holds="entries of the timeline, and summaries that quote every journal",
+        paths=lambda owner: (owner.context.folder / "journal",),
+        erased="deleting the entry; summaries are made again without it",
+        backup=True,
+        export=True,
+        writers=("journals.timeline.database", "journals.timeline.original"),
+    ),
+    TextPlace(
+        name="memory",
+        where="`users/me/memory`",
+        holds="records of memory",
+        paths=lambda owner: (owner.context.folder / "memory",),
+        journal="memory",
+        erased=BY_ITS_JOURNAL,
+        backup=True,
+        export=True,
+        writers=("db.owned", "db.sqlite"),
+    ),
+    TextPlace(
+        name="transcripts",
+        where="`users/me/transcripts`",
+        holds="messages of sessions, and their catalog",
+        paths=lambda owner: (owner.context.folder / "transcripts",),
+        journal="transcripts",
+        erased=BY_ITS_JOURNAL,
+        backup=True,
+        export=True,
+        writers=(
+            "journals.transcripts.catalog",
+            "journals.transcripts.files",
+            "journals.transcripts.portable",
+        ),
+    ),
+    TextPlace(
+        name="index",
+        where="`users/me/index`",
+        holds="the words of every entry, and its vectors",
+        paths=lambda owner: (owner.context.folder / "index", owner.context.reach / "index"),
+        erased=BY_FILING,
+        writers=("index.chroma", "index.sqlite.file", "index.sqlite.matrix"),
+    ),
+    TextPlace(
+        name="ledgers",
+        where="`users/me/ledgers`",
+        holds="the entries of the notebook's history, as they were read from git",
+        paths=lambda owner: (owner.context.folder / "ledgers",),
+        journal="notebook",
+        erased="`forget --rewrite-history`",
+        writers=("db.sqlite", "journals.notebook.repair", "journals.notebook.sync"),
+    ),
+    TextPlace(
+        name="drafts",
+        where="`drafts`",
+        holds="what you wrote in an editor and could not be written",
+        paths=lambda owner: (owner.home / "drafts",),
+        erased="`forget`, which removes a draft with words of the text",
+        find=_drafts_with,
+        backup=True,
+        writers=("doors.cli.editor",),
+    ),
+    TextPlace(
+        name="copies being made",
+        where="`download-….zip`; `commonplace-import-…` in the folder for temporary files",
+        holds="a backup or an export that a browser downloads, a database that is imported",
+        paths=_staged,
+        erased="the end of the download or the import",
+        writers=(
+            "services.backup.making",
+            "services.backup.restoring",
+            "services.export.writing",
+            "services.imports.sqlite_copy",
+        ),
+    ),
+    TextPlace(
+        name="logs",
+        where="`hooks.log`, and the file that `log` names",
+        holds="what failed; never the text of an entry, though a client's error may quote one",
+        paths=_logs,
+        erased="you: delete the file",
+        writers=("doors.hooks.hook", "doors.logs"),
+    ),
+    TextPlace(
+        name="backups and exports",
+        where="where you had them written",
+        holds="all journals, as they were then",
+        paths=lambda _owner: (),
+        erased="you: `forget` names the last 20",
+        writers=("services.backup.making", "services.export.writing", "doors.cli.chronicle"),
+    ),
+)
+
+
+class TextPlaces(Struct, frozen=True, kw_only=True):
+    """The table, for one owner."""
+
+    owner: TextOwner
+
+    def each(self) -> Iterator[tuple[Path, str]]:
+        """Every place, with the journal whose entries alone it holds; empty where any may be."""
+        for row in PLACES:
+            for path in row.paths(self.owner):
+                yield path, row.journal
+
+    def find(self, refs: Sequence[str], pieces: Sequence[Piece]) -> Iterator[TextCopy]:
+        """The copies of a text that no journal and no filing erases."""
+        telling = [each for each in pieces if not each.is_short]
+        text = ForgottenText(refs=refs, pieces=telling)
+        for row in PLACES:
+            yield from row.find(self.owner, text)
+
+    def leftovers(self) -> Iterator[tuple[str, TextLeftover]]:
+        """What killed processes left, each with the name of its place."""
+        for row in PLACES:
+            for each in row.leftovers(self.owner):
+                yield row.name, each

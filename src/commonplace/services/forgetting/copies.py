@@ -1,0 +1,47 @@
+"""What forgetting and `doctor` are told of a text in a place that no journal keeps.
+
+Never reads a file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+DRAFT = "the draft"
+"""What a copy is that lies in the folder of texts that an editor left."""
+
+
+class TextCopy(Struct, frozen=True, kw_only=True):
+    """A copy of what is forgotten, beside the journals.
+
+    Attributes:
+        what: What it is, such as `the draft`.
+        path: The file.
+        erase: Takes the text out of it, or removes it; returns a sentence on what is left, empty
+            where nothing is. None for a file that is not touched.
+        left: Why it is not touched, and the next step; empty where it is erased.
+    """
+
+    what: str
+    path: Path
+    erase: Callable[[], str] | None = None
+    left: str = ""
+
+
+class TextLeftover(Struct, frozen=True, kw_only=True):
+    """Something that a process which was killed left, and that holds a text.
+
+    Attributes:
+        what: A sentence.
+        clear: Removes it.
+    """
+
+    what: str
+    clear: Callable[[], object]

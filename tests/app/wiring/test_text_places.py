@@ -1,0 +1,187 @@
+"""The table of places: what anybody writes lies in one of them, and every writer is named."""
+
+from __future__ import annotations
+
+import ast
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from tests.doors.hooks.hook_process import run_hook
+from tests.doors.hooks.transcripts import write_transcript
+from tests.doors.terminal import on_terminal, opened_app, run
+
+import commonplace
+from commonplace.app.wiring.text_places import PLACES
+
+PLANTED = "ochre zebrafinch counts eleven velvet umbrellas"
+SOURCE = Path(commonplace.__file__).parent
+
+NO_TEXT = {
+    "app.restore": "the settings of a backup, to be read as this user's",
+    "app.wiring.memory.nearest": "a connection to Postgres",
+    "config.settings": "settings",
+    "core.files": "what all others write files with",
+    "core.owner_folders": "the name of an owner",
+    "core.redact": "the key of the marks of secrets",
+    "core.time_book": "refs and times",
+    "db.glance": "reads only",
+    "db.postgres.database": "a connection to Postgres",
+    "db.postgres.migrate": "a connection to Postgres",
+    "doors.cli.short_refs": "refs of the last list",
+    "doors.demos.journals": "entries of the demo, in a home of its own",
+    "doors.demos.memory": "entries of the demo, in a home of its own",
+    "doors.demos.postgres": "the server of the demo",
+    "doors.demos.timeline": "entries of the demo, in a home of its own",
+    "doors.hooks.prompt": "refs that a session was told",
+    "doors.last_examination": "what doctor found: paths and refs",
+    "doors.setup.changes": "settings of clients",
+    "doors.stdio.prompt_listener": "a socket",
+    "doors.stdio.snapshot_recorder": "the tools that a session is offered",
+    "doors.tokens": "hashes of tokens, and their names",
+    "index.scoring.stems": "in memory alone",
+    "index.sqlite.damage": "in memory alone",
+    "inference.encoder.download": "weights",
+    "inference.encoder.hashes": "hashes of weights",
+    "inference.language.budget": "tokens spent",
+    "journals.chronicle.last_import": "ids, and hashes of entries",
+    "journals.chronicle.trust": "paths and hashes of files of settings",
+    "journals.chronicle.words": "in memory alone",
+    "journals.git.repo": "an id of a clone",
+    "journals.notebook.forget": "names of commits",
+    "journals.private.gitignore": "a .gitignore",
+    "journals.private.keys": "refs, by hashes of keys",
+    "journals.private.project_roots": "paths of projects",
+    "journals.transcripts.clients.opencode": "reads only",
+    "journals.transcripts.spool": "paths of sessions",
+    "services.backup.copies": "paths of copies",
+    "services.export.service": "the hash of an export that is being imported",
+    "services.forgetting.service": "refs and versions",
+    "services.imports.tally": "numbers",
+    "services.projects": "paths of projects",
+}
+"""Modules that write files, none of them with a text of an entry, and what they write."""
+
+CALLS = frozenset(
+    "LogFile NamedTemporaryFile TemporaryDirectory connect connect_erasing copy2 copyfile mkdtemp mkstemp"
+    " publish_new replace_file staged temp_beside write_bytes write_derived write_new write_text".split()
+)
+
+
+def _is_written_with(call):
+    name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    if name in CALLS:
+        return True
+    if name not in {"open", "fdopen"}:
+        return False
+    modes = [*call.args[:2], *(each.value for each in call.keywords if each.arg == "mode")]
+    texts = [x.value for mode in modes for x in ast.walk(mode) if isinstance(x, ast.Constant)]
+    return any(
+        set(x) & set("wax+") and set(x) <= set("rwxabt+") for x in texts if isinstance(x, str)
+    )
+
+
+def writers():
+    """The modules that open a file for writing, or a database."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
+        if any(
+            (isinstance(each, ast.Attribute) and each.attr == "O_CREAT")
+            or (isinstance(each, ast.Call) and _is_written_with(each))
+            for each in nodes
+        ):
+            yield ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+def test_every_writer_is_named():
+    """A module that opens files for writing is one of a row, or holds no text for a reason."""
+    named = {each for row in PLACES for each in row.writers}
+    found = {x for x in writers() if not x.startswith("testing")}
+    assert sorted(found - named - NO_TEXT.keys()) == []
+    assert sorted(NO_TEXT.keys() - found) == []
+    assert sorted(named & NO_TEXT.keys()) == []
+    assert [x for x in sorted(named) if not (SOURCE / f"{x.replace('.', '/')}.py").is_file()] == []
+
+
+def holders(*folders):
+    """The files in these folders whose bytes hold the planted text."""
+    for folder in folders:
+        for path in Path(folder).rglob("*"):
+            if path.is_file() and not path.is_symlink() and PLANTED.encode() in path.read_bytes():
+                yield path
+
+
+def rows_of(path):
+    """The names of the rows that a file lies in."""
+    app = opened_app()
+    try:
+        owner = app.text_places().owner
+        return {row.name for row in PLACES if any(map(path.is_relative_to, row.paths(owner)))}
+    finally:
+        app.close()
+
+
+@pytest.fixture
+def stranger(tmp_path):
+    """A folder of files that are not ours: what is imported, and where the user has copies."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    diary = {"type": "entity", "name": "Ada", "entityType": "x", "observations": [PLANTED]}
+    (folder / "memory.jsonl").write_text(json.dumps(diary) + "\n")
+    editor = folder / "editor"
+    editor.write_text(f'#!/bin/sh\necho "{PLANTED}" > "$1"; exit 1\n')
+    editor.chmod(0o700)
+    return folder
+
+
+def _everything(folder):
+    """Every verb that writes, each with the planted text."""
+    yield "log", PLANTED, "--tag", "one"
+    yield "log", "--supersedes", "-1", f"{PLANTED} again"
+    yield "private", "write", PLANTED
+    yield "private", "write", "--project-notes", PLANTED
+    yield "notebook", "write", "boats", PLANTED
+    yield "notebook", "write", "boats", "They float.", "--overview", PLANTED
+    yield "timeline", "add", PLANTED, "--at", "2026-03-02 09:30"
+    yield "memory", "save", "todo", PLANTED
+    yield "import", "server-memory", str(folder / "memory.jsonl")
+    yield "rollup", "--due"
+    yield "recall", "zebrafinch"
+    yield ("list",)
+    yield ("status",)
+    yield ("doctor",)
+    yield "expire", "-1", "2100-01-01"
+    yield "export", str(folder / "export")
+    yield "export", str(folder / "export.zip")
+    yield "chronicle", "export", "--output", str(folder / "chronicle.md")
+    yield "backup", str(folder / "backup.zip")
+
+
+def test_whatever_is_written_lies_in_a_row(no_weights, stranger):
+    """After every verb, and one whose editor failed, no file elsewhere holds the text."""
+    Path(".chronicle").write_text("local_logging = true\n")
+    assert run("trust").exit_code == 0
+    run_hook("stop", transcript_path=str(write_transcript("s-1", 3, text=PLANTED)))
+    for words in _everything(stranger):
+        done = run(*words)
+        assert done.exit_code == 0 or words == ("doctor",), (words, done.output)
+    failing = {"EDITOR": str(stranger / "editor"), "VISUAL": ""}
+    assert on_terminal("private", "write", env=failing)[0] != 0
+    clients = Path.home() / ".claude"
+    places = [*holders(Path.home(), Path.cwd(), tempfile.gettempdir())]
+    found = {path: rows_of(path) for path in places if not path.is_relative_to(clients)}
+    assert [str(path) for path, rows in found.items() if not rows] == []
+    assert {name for rows in found.values() for name in rows} == {
+        "chronicle",
+        "drafts",
+        "index",
+        "ledgers",
+        "memory",
+        "notebook",
+        "private journal",
+        "private journals of projects",
+        "project logs",
+        "timeline",
+        "transcripts",
+    }
