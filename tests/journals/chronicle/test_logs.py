@@ -239,7 +239,9 @@ def test_a_changed_config_is_asked_about_again(project):
     assert _log(folder) == ""
     allowed = _found(folder)
     assert _trusted(folder).each() == [
-        TrustRequest(file=str(folder / ".chronicle"), content=allowed.content, allowed=True)
+        TrustRequest(
+            file=str(folder / ".chronicle"), content=allowed.content, allowed=True, logs=("logs",)
+        )
     ]
     (folder / ".chronicle").write_text('local_logging = true\nlog_dir = "other"\n')
     assert "asks for a project log" in write_log(_found(folder), Entry(), UTC, _trusted(folder))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.app.cached import locked_cached_property
-from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
 
 if TYPE_CHECKING:
@@ -99,15 +97,6 @@ class ChronicleWiring:
             trusted=TrustedLogs(context.reach / "trusted"),
             replaced=context.replaced.read,
         )
-
-    def log_folders(self) -> Iterator[Path]:
-        """The folders of project logs that the user allows; one that leads elsewhere is none."""
-        from commonplace.journals.chronicle.log_config import read_log_config
-        from commonplace.journals.chronicle.logs import log_folder
-
-        for asked in self.service().trusted.each():
-            with suppress(CommonplaceError):
-                yield log_folder(read_log_config(Path(asked.file)))
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file
 from commonplace.services.forgetting.byte_scan import ByteScan
 from commonplace.services.forgetting.copies import DRAFT, TextCopy
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.chronicle import ChronicleWiring
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
+    from commonplace.journals.chronicle.journal import Event
+    from commonplace.journals.chronicle.log_lines import ProjectLogs
     from commonplace.services.backup.copies import Copies
     from commonplace.services.forgetting.copies import TextLeftover
     from commonplace.services.forgetting.pieces import Piece
@@ -128,6 +130,28 @@ def _drafts_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
         yield TextCopy(what=DRAFT, path=path, erase=partial(_removed, path))
 
 
+def _lines_in_logs(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
+    service = owner.chronicle.service()
+    for ref in text.refs:
+        if not ref.startswith("chronicle:"):
+            continue
+        with suppress(NotFound):
+            event = service.chronicle.read_event(ref)
+            for line in service.logs.find(event):
+                erase = partial(_taken_out, service.logs, event, line.log)
+                yield TextCopy(
+                    what="its line in the project log",
+                    path=line.log,
+                    erase=None if line.left else erase,
+                    left=line.left,
+                )
+
+
+def _taken_out(logs: ProjectLogs, event: Event, log: Path) -> str:
+    logs.take_out(event, log)
+    return ""
+
+
 def _removed(path: Path) -> str:
     remove_file(path)
     return ""
@@ -189,10 +213,11 @@ PLACES: tuple[TextPlace, ...] = (
         name="project logs",
         where="`logs` in a project whose `.chronicle` you trust",
         holds="a line for each entry that was logged there",
-        paths=lambda owner: owner.chronicle.log_folders(),
+        paths=lambda owner: owner.chronicle.service().logs.files(),
         journal="chronicle",
-        erased="you: `forget` names the file",
-        writers=("journals.chronicle.logs",),
+        erased="deleting or editing the entry; where git tracks the file, you: it is named",
+        find=_lines_in_logs,
+        writers=("journals.chronicle.log_lines", "journals.chronicle.logs"),
     ),
     TextPlace(
         name="notebook",

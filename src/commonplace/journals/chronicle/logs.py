@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,12 @@ from commonplace.journals.chronicle.spelling import (
 from commonplace.journals.chronicle.times import local_of
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
+    from datetime import date, tzinfo
 
     from commonplace.journals.chronicle.spelling import Logged
     from commonplace.journals.chronicle.trust import TrustedLogs
+
+_LOCK_STEP_S = 0.005
 
 # Tabs and line ends may stay; what else steers a terminal does not belong into a file to `cat`.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -46,11 +49,11 @@ def write_log(config: LogConfig | None, event: Logged, zone: tzinfo, trusted: Tr
         folder = log_folder(config)
         if not trusted.is_allowed(config):
             return asking_for(folder) if trusted.ask_once(config) else ""
-        path = folder / f"{local_of(event.instant, zone).date().isoformat()}.log"
+        path = folder / log_name(local_of(event.instant, zone).date())
         make_folder(folder, 0o755)
         _refuse_foreign(folder)
         with translated(path):
-            whole = _append(path, render_log(event, config.log_format, zone).encode())
+            whole = append_to_log(path, render_log(event, config.log_format, zone).encode())
     except CommonplaceError as exc:
         return f"{NOT_WRITTEN}: {exc.message}"
     return config.warning if whole else f"The project log {path} took only part of the entry."
@@ -70,19 +73,29 @@ def log_folder(config: LogConfig) -> Path:
     Raises: Denied where it is another user's, leads out of its folder, through a link, or to git.
     """
     _refuse_foreign(config.file)
-    root, hint = config.root, f"Change log_dir in {config.file}."
-    folder = Path(os.path.normpath(os.path.join(root, config.log_dir)))
+    return folder_of_logs(config.file, config.log_dir)
+
+
+def folder_of_logs(file: Path, log_dir: str) -> Path:
+    """The folder that a `.chronicle` means by a log_dir. Raises: Denied, as `log_folder`."""
+    root, hint = file.parent, f"Change log_dir in {file}."
+    folder = Path(os.path.normpath(os.path.join(root, log_dir)))
     # `~` means the home, not a folder of that name; TOML can write a NUL, and no path can hold it.
-    if config.log_dir[:1] == "~" or "\0" in config.log_dir or not folder.is_relative_to(root):
-        raise Denied(f"log_dir in {config.file} leads out of its folder.", hint=hint)
+    if log_dir[:1] == "~" or "\0" in log_dir or not folder.is_relative_to(root):
+        raise Denied(f"log_dir in {file} leads out of its folder.", hint=hint)
     if any(part.casefold() == ".git" for part in folder.parts):
-        raise Denied(f"log_dir in {config.file} leads into git's own folder.", hint=hint)
+        raise Denied(f"log_dir in {file} leads into git's own folder.", hint=hint)
     for each in (folder, *folder.parents):
         if each == root:
             break
         if os.path.islink(each):
             raise Denied(f"{each} is a symbolic link.", hint=hint)
     return folder
+
+
+def log_name(day: date) -> str:
+    """The name of the log of a day."""
+    return f"{day.isoformat()}.log"
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -92,22 +105,73 @@ def _refuse_foreign(path: Path) -> None:
         raise Denied(f"{path} belongs to another user.", hint="Use a folder of your own.")
 
 
-def _append(path: Path, content: bytes) -> bool:
-    """Add to the end of a plain file in one write; whether all was taken. Raises OSError."""
+def append_to_log(path: Path, content: bytes) -> bool:
+    """Add to the end of a plain file in one write; whether all was taken. Raises OSError, Invalid.
+
+    A file that another process of ours is changing is waited for, and its new content added to.
+    """
+    while True:
+        descriptor = _opened(path)
+        try:
+            # It waits half a second at most: any program may hold such a lock, and for ever.
+            held(descriptor, "LOCK_SH", waits_s=0.5)
+            if _is_at(path, descriptor):
+                return os.write(descriptor, content) == len(content)
+        finally:
+            os.close(descriptor)
+
+
+def held(descriptor: int, kind: str, *, waits_s: float) -> bool:
+    """Take a lock of a file until it is closed; False where another process keeps it so long.
+
+    Args:
+        descriptor: The file's.
+        kind: `LOCK_SH`, or `LOCK_EX`.
+        waits_s: How long it is waited for.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    flags = getattr(fcntl, kind) | fcntl.LOCK_NB
+    until = time.monotonic() + waits_s
+    while True:
+        try:
+            fcntl.flock(descriptor, flags)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(_LOCK_STEP_S)
+        except OSError:  # a share that knows no locks
+            return True
+        else:
+            return True
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Whether an open file has its name still."""
+    try:
+        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _opened(path: Path) -> int:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     # A link would lead elsewhere, and a pipe would wait for its reader.
     for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
         flags |= getattr(os, name, 0)
     descriptor = os.open(path, flags, 0o644)
+    found = os.fstat(descriptor)
     try:
-        found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise Invalid(f"{path} is not a plain file.", hint="Move it away.")
         if os.name != "nt" and found.st_uid != os.geteuid():
             raise Denied(f"{path} belongs to another user.", hint="Move it away.")
-        return os.write(descriptor, content) == len(content)
-    finally:
+    except CommonplaceError:
         os.close(descriptor)
+        raise
+    return descriptor
 
 
 def render_log(event: Logged, log_format: str, zone: tzinfo) -> str:
@@ -120,10 +184,10 @@ def render_log(event: Logged, log_format: str, zone: tzinfo) -> str:
     if log_format == "json":
         return _render_json_line(event, zone)
     at = f"{local_of(event.instant, zone):%H:%M:%S}"
-    message = _harmless(continued(event.message))
-    tags = _harmless(one_line(", ".join(event.tags)))
-    user = _harmless(one_line(f"{event.username}@{event.hostname}"))
-    directory = _harmless(one_line(event.directory))
+    message = harmless(continued(event.message))
+    tags = harmless(one_line(", ".join(event.tags)))
+    user = harmless(one_line(f"{event.username}@{event.hostname}"))
+    directory = harmless(one_line(event.directory))
     if log_format == "text":
         bracketed = f" [{tags}]" if tags else ""
         return f"{at} {user} {directory}{bracketed} {message}\n"
@@ -144,5 +208,6 @@ def _render_json_line(event: Logged, zone: tzinfo) -> str:
     return render_go_json(fields) + "\n"
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
+    """The text as a log holds it, its control characters shown as U+FFFD."""
     return _CONTROL.sub("\ufffd", text)

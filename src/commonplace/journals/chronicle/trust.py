@@ -31,11 +31,13 @@ class TrustRequest(Struct, frozen=True, kw_only=True):
     Attributes:
         content: The sha256 of its bytes.
         allowed: By the user.
+        logs: Every log_dir that the user allowed, also those before the last change.
     """
 
     file: str
     content: str
     allowed: bool = False
+    logs: tuple[str, ...] = ()
 
 
 class TrustedLogs:
@@ -51,7 +53,13 @@ class TrustedLogs:
 
     def allow(self, config: LogConfig) -> None:
         """Remember that the user allows it. Raises: Denied, Unavailable."""
-        self._put(TrustRequest(file=str(config.file), content=config.content, allowed=True))
+        asked = self._find(config.file)
+        logs = dict.fromkeys((*(asked.logs if asked else ()), config.log_dir))
+        self._put(
+            TrustRequest(
+                file=str(config.file), content=config.content, allowed=True, logs=tuple(logs)
+            )
+        )
 
     def ask_once(self, config: LogConfig) -> bool:
         """Whether it is asked about for the first time with this content; remembers it."""
@@ -59,7 +67,8 @@ class TrustedLogs:
         if asked is not None and asked.content == config.content:
             return False
         with contextlib.suppress(CommonplaceError):  # a home that cannot be written: asked again
-            self._put(TrustRequest(file=str(config.file), content=config.content))
+            logs = asked.logs if asked else ()
+            self._put(TrustRequest(file=str(config.file), content=config.content, logs=logs))
         return True
 
     def revoke(self, file: Path) -> bool:
@@ -72,12 +81,16 @@ class TrustedLogs:
 
     def each(self) -> list[TrustRequest]:
         """What the user has allowed, by path, with the content it had then."""
+        return [x for x in self.every() if x.allowed]
+
+    def every(self) -> list[TrustRequest]:
+        """Every `.chronicle` that was seen, by path, allowed or not."""
         try:
             names = os.listdir(self._folder)
         except OSError:
             return []
         found = (self._read(self._folder / name) for name in names)
-        return sorted((x for x in found if x is not None and x.allowed), key=lambda x: x.file)
+        return sorted((x for x in found if x is not None), key=lambda x: x.file)
 
     def _find(self, file: Path) -> TrustRequest | None:
         asked = self._read(self._path_of(str(file)))
@@ -122,6 +135,7 @@ def _parsed(content: bytes) -> TrustRequest | None:
             file=str(found["file"]),
             content=str(found["content"]),
             allowed=found["allowed"] is True,
+            logs=tuple(map(str, found.get("logs", ()))),
         )
-    except (ValueError, RecursionError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None

@@ -34,17 +34,21 @@ class ChronicleAmender(Struct, frozen=True):
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change the message; what was there is not kept. See the port."""
-        event, filed = self.service.edit(
+        event, filed, notes = self.service.edit(
             ref, message=text, tags=None, at="", expected=expected or None
         )
         return Amendment(
-            act="edited", ref=event.ref, text=event.message, at=event.at, notes=filed.notes
+            act="edited",
+            ref=event.ref,
+            text=event.message,
+            at=event.at,
+            notes=(*filed.notes, *notes),
         )
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Remove an entry; see the port."""
-        event, filed = self.service.delete(ref, expected=expected or None)
-        return Amendment(act="deleted", ref=event.ref, notes=left_notes(filed))
+        event, filed, notes = self.service.delete(ref, expected=expected or None)
+        return Amendment(act="deleted", ref=event.ref, notes=(*left_notes(filed), *notes))
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Log an entry of the same time in the place of another; see the port."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.journals.chronicle.journal import Addition, Chronicle, Event, EventAdded
     from commonplace.journals.chronicle.log_config import LogConfig
+    from commonplace.journals.chronicle.log_lines import ProjectLogs
     from commonplace.journals.chronicle.spelling import Logged
     from commonplace.journals.chronicle.trust import TrustedLogs
     from commonplace.search.filing.filing import Filed, Filing, Pending
@@ -288,7 +289,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         tags: Sequence[str] | None,
         at: str,
         expected: str | None,
-    ) -> tuple[Event, Filed | Pending]:
+    ) -> tuple[Event, Filed | Pending, tuple[str, ...]]:
         """Change an entry's message, tags or time, and file it again; what is None stays.
 
         Args:
@@ -298,6 +299,9 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
                 one leaves none.
             at: A phrase; blank leaves the time.
             expected: The stamp that was read.
+
+        Returns:
+            The entry, how it was filed, and a note on each project log that still has its line.
 
         Raises:
             Invalid, NotFound, Conflict, Denied, Unavailable.
@@ -313,7 +317,8 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
             # Tags that are added or taken away stand on what was read just now.
             expected=before.stamp if expected is None else expected,
         )
-        return event, self.filing.refile([Put(doc_of(event, self.zone))])
+        notes = self.logs.correct(before, event)
+        return event, self.filing.refile([Put(doc_of(event, self.zone))]), notes
 
     def supersede(self, ref: str, message: str) -> EventLogged:
         """Log an entry in the place of another, and file it; see `Chronicle.supersede_event`.
@@ -322,21 +327,38 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         """
         return self._logged(self.chronicle.supersede_event(ref, message))
 
-    def delete(self, ref: str, *, expected: str | None) -> tuple[Event, Filed | Pending]:
+    def delete(
+        self, ref: str, *, expected: str | None
+    ) -> tuple[Event, Filed | Pending, tuple[str, ...]]:
         """Remove an entry and every trace of its text in the index; answers what it was.
 
-        Raises: as `edit`.
+        Its line leaves the project logs first: of a process that is killed in between the entry is
+        left, which can be deleted again. Returns: as `edit`. Raises: as `edit`.
         """
-        event = self.chronicle.delete_event(ref, expected=expected)
-        return event, self.filing.forget([event.ref])
+        before = self.chronicle.read_event(ref)
+        notes = self.logs.correct(before) if expected in {None, before.stamp} else ()
+        event = self.chronicle.delete_event(before.id, expected=expected)
+        return event, self.filing.forget([event.ref]), notes
 
-    def undo(self, act: Addition | None = None) -> tuple[Addition, Filed | Pending]:
+    def undo(
+        self, act: Addition | None = None
+    ) -> tuple[Addition, Filed | Pending, tuple[str, ...]]:
         """Take back what this user added last on this machine: an entry, or a whole import.
 
-        act: what the journal's `last_addition` gave. Raises: NotFound, Conflict, Unavailable.
+        act: what the journal's `last_addition` gave. Returns: as `edit`, of all that is gone.
+        Raises: NotFound, Conflict, Unavailable.
         """
         done = self.chronicle.undo(act)
-        return done, self.filing.forget([event.ref for event in done.events])
+        # An import logs nothing.
+        notes = () if done.is_import else self.logs.correct(done.events[0])
+        return done, self.filing.forget([event.ref for event in done.events]), notes
+
+    @property
+    def logs(self) -> ProjectLogs:
+        """The project logs that entries may have lines in."""
+        from commonplace.journals.chronicle.log_lines import ProjectLogs
+
+        return ProjectLogs(trusted=self.trusted, zone=self.zone)
 
     def list_all(self, *, since: str, until: str, tags: Sequence[str]) -> list[Event]:
         """Every entry of a time with these tags, newest first. Raises: Invalid, Unavailable."""

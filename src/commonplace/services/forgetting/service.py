@@ -385,7 +385,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 except CommonplaceError as exc:
                     left = f"{exc.located} {exc.located_hint}".rstrip()
             if left:
-                notes.append(f"{each.what} {each.path} still holds it: {left}")
+                notes.append(f"{each.what[:1].upper()}{each.what[1:]} {each.path} stays: {left}")
         return notes
 
     def _rewrite(self, wanted: Sequence[tuple[str, int | None]]) -> list[str]:

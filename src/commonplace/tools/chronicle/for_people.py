@@ -55,18 +55,18 @@ class ChronicleKeeping:
         expected: str | None = None,
     ) -> Answer:
         """Change an entry's message, tags or time; see the service's `edit`."""
-        event, filed = self._service().edit(
+        event, filed, notes = self._service().edit(
             ref, message=message, tags=tags, at=at or "", expected=expected
         )
-        return self._changed("Edited:", event, filed.notes)
+        return self._changed("Edited:", event, (*filed.notes, *notes))
 
     def delete_entry(self, *, ref: str, expected: str | None = None) -> Answer:
         """Remove an entry and every trace of its text in the index; answers what it was.
 
         Raises: as the service's `edit`.
         """
-        event, filed = self._service().delete(ref, expected=expected)
-        return self._changed("Deleted:", event, _left_in_index(filed))
+        event, filed, notes = self._service().delete(ref, expected=expected)
+        return self._changed("Deleted:", event, (*_left_in_index(filed), *notes))
 
     def last_addition(self) -> Addition:
         """What an undo would take back: an entry, or an import. Raises: NotFound, Unavailable."""
@@ -83,8 +83,8 @@ class ChronicleKeeping:
         Raises:
             NotFound, Conflict, Unavailable.
         """
-        done, filed = self._service().undo(act)
-        notes = _left_in_index(filed)
+        done, filed, left = self._service().undo(act)
+        notes = (*_left_in_index(filed), *left)
         if not done.is_import:
             return self._changed("Removed:", done.events[0], notes)
         lines = [f"Removed {entries(len(done.events))} that the last import had added."]
