@@ -50,6 +50,7 @@ NO_TEXT = {
     "journals.chronicle.words": "in memory alone",
     "journals.git.repo": "an id of a clone",
     "journals.notebook.forget": "names of commits",
+    "journals.private.copy_record": "paths, times and numbers of folders",
     "journals.private.gitignore": "a .gitignore",
     "journals.private.keys": "refs, by hashes of keys",
     "journals.private.project_roots": "paths of projects",
@@ -174,6 +175,7 @@ def test_whatever_is_written_lies_in_a_row(no_weights, stranger):
     assert [str(path) for path, rows in found.items() if not rows] == []
     assert {name for rows in found.values() for name in rows} == {
         "chronicle",
+        "copies of the notes of projects",
         "drafts",
         "index",
         "ledgers",

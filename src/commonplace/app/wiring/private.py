@@ -20,16 +20,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
+    from commonplace.core.clock import Clock
     from commonplace.core.ports import AmendsRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.pages import PrivatePages
+    from commonplace.journals.private.project_copies import GoneNotes
+    from commonplace.journals.private.recovery import NotesRecovery
     from commonplace.journals.private.roots import Roots
     from commonplace.services.private.service import PrivateService
     from commonplace.tools.private.tools import PrivateTools
     from commonplace.tools.toolset import Toolset
 
 _log = logging.getLogger(__name__)
+
+NOTES = "notes"
+"""The folder of an owner that holds the copies of the notes of projects."""
+_PROJECTS = "projects"
 
 
 class PrivateWiring:
@@ -59,7 +66,8 @@ class PrivateWiring:
             clock=context.clock,
             keys=context.reach / "keys" / "private",
             random_micros=lambda: random.randrange(1000),  # noqa: S311  a file name, no secret
-            known=context.reach / "projects",
+            known=context.reach / _PROJECTS,
+            copies=context.reach / NOTES,
             screen=context.shared.screen,
             former=None
             if settings.work_folder is None
@@ -117,6 +125,7 @@ class PrivateWiring:
         from commonplace.services.private.service import PrivateService
 
         self.journal.record_project_root()
+        self.gone()
         return PrivateService(
             journal=self.journal,
             filing=self._context.service_filing,
@@ -125,6 +134,10 @@ class PrivateWiring:
             zone=self._context.settings.timezone,
             shows_paths=self._context.shows_paths,
         )
+
+    def gone(self) -> GoneNotes | None:
+        """What is gone of this project's notes; what was restored of them is put back by this."""
+        return self.journal.recovery.gone()
 
     def brief_headings(self, reach: str) -> Mapping[str, frozenset[str] | None]:
         """The headings that a model may be given unasked, by scope.
@@ -175,7 +188,7 @@ class PrivateWiring:
         """What exports and imports the journal."""
         from commonplace.journals.private.portable import PortablePrivate
 
-        return PortablePrivate(self.journal)
+        return PortablePrivate(self.journal, self._context.user_home)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows."""
@@ -245,6 +258,23 @@ class PrivateWiring:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def recoveries_in(home: Path, clock: Clock) -> Iterator[tuple[Path, NotesRecovery]]:
+    """Each owner's folder in our home, with what follows and brings back the notes of projects."""
+    from commonplace.journals.private.gitignore import IgnoredDays
+    from commonplace.journals.private.project_copies import ProjectCopies
+    from commonplace.journals.private.project_roots import ProjectRoots
+    from commonplace.journals.private.recovery import NotesRecovery
+
+    for folder in _list_folder(home / "users"):
+        recovery = NotesRecovery(
+            copies=ProjectCopies(folder / NOTES, clock),
+            roots=(),
+            known=ProjectRoots(folder / _PROJECTS),
+            ignored=IgnoredDays(),
+        )
+        yield folder, recovery
 
 
 def _temp_folder() -> Path:

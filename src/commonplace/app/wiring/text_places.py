@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.app.wiring.private import NOTES
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file
 from commonplace.services.forgetting.byte_scan import ByteScan
@@ -152,6 +153,20 @@ def _taken_out(logs: ProjectLogs, event: Event, log: Path) -> str:
     return ""
 
 
+def _gone_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
+    """The copies of notes that their project lost: the user's to bring back or to remove."""
+    scan = ByteScan(raw=owner.context.raw_files)
+    scan.read_files([owner.context.reach / NOTES], text.pieces, owner.home / "models")
+    for root, copy in owner.private.journal.copies.each() if scan.found else ():
+        for path in sorted(x for x in map(Path, scan.found) if x.is_relative_to(copy.path)):
+            if not (root.path / path.relative_to(copy.path)).exists():
+                left = (
+                    f"the note is gone from {root.path}; `commonplace recover` in that project"
+                    " brings it back, so that it can be forgotten, `recover --forget` removes it"
+                )
+                yield TextCopy(what="the copy of a note", path=path, left=left)
+
+
 def _removed(path: Path) -> str:
     remove_file(path)
     return ""
@@ -182,7 +197,21 @@ PLACES: tuple[TextPlace, ...] = (
         paths=_of_project,
         journal="private",
         erased=BY_ITS_JOURNAL,
+        backup=True,
+        export=True,
         writers=("journals.private.write",),
+    ),
+    TextPlace(
+        name="copies of the notes of projects",
+        where="`users/me/notes`",
+        holds="a copy of each private entry about a project, less what its git repository holds",
+        paths=lambda owner: (owner.context.reach / NOTES,),
+        journal="private",
+        erased="deleting the entry; `recover --forget` where the project lost it",
+        find=_gone_with,
+        backup=True,
+        export=True,
+        writers=("journals.private.project_copies",),
     ),
     TextPlace(
         name="private entries without a home",

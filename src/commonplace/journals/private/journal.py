@@ -55,6 +55,7 @@ from commonplace.journals.private.places import (
     read_bytes,
     read_entry,
 )
+from commonplace.journals.private.project_copies import ProjectCopies
 from commonplace.journals.private.project_roots import ProjectRoots
 from commonplace.journals.private.write import (
     ThoughtsWritten,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Problem
     from commonplace.journals.private.copied import Copy
+    from commonplace.journals.private.recovery import NotesRecovery
     from commonplace.journals.private.roots import Kind, Root, Roots
 
 __all__ = ["PrivateEntry", "PrivateJournal", "ThoughtsWritten"]
@@ -103,6 +105,7 @@ class PrivateJournal:
         former: The roots of the project that are only read: of subfolders, work trees and clones.
         notices: What is passed over, logged once.
         ignored: Which days git ignores: no file is put into any other.
+        copies: Those of the notes of projects, which follow every write, edit and deletion.
     """
 
     def __init__(
@@ -114,6 +117,7 @@ class PrivateJournal:
         keys: Path,
         random_micros: Callable[[], int],
         known: Path | None = None,
+        copies: Path | None = None,
         former: Callable[[ProjectRoots], tuple[Root, ...]] | None = None,
         screen: Screen | None = None,
     ) -> None:
@@ -126,6 +130,7 @@ class PrivateJournal:
             keys: Our folder for idempotency keys.
             random_micros: 0..999, the last digits of a file name.
             known: Our folder where the roots of all projects are kept; None to keep none.
+            copies: Our folder where the notes of all projects are copied; None to copy none.
             former: Finds the roots that are read as well and never written to.
             screen: What every text goes through that is written.
         """
@@ -139,7 +144,10 @@ class PrivateJournal:
         self._keys = keys
         self.notices = Notices()
         self.ignored = IgnoredDays()
-        self._writer = ThoughtWriter(roots.each(), zone, keys, self.ignored, random_micros)
+        self.copies = ProjectCopies(copies, clock)
+        self._writer = ThoughtWriter(
+            roots.each(), zone, keys, self.ignored, random_micros, copies=self.copies
+        )
 
     @property
     def note(self) -> str:
@@ -169,6 +177,18 @@ class PrivateJournal:
         """
         for root in self._roots:
             self.project_roots.record(root)
+
+    @property
+    def recovery(self) -> NotesRecovery:
+        """What brings back notes of projects that only their copies have."""
+        from commonplace.journals.private.recovery import NotesRecovery
+
+        return NotesRecovery(
+            copies=self.copies,
+            roots=[root for root in self._roots if root.scope != "user"],
+            known=self.project_roots,
+            ignored=self.ignored,
+        )
 
     def path_of(self, ref: str) -> Path:
         """The absolute path of a ref, there or not. Raises: Invalid, Denied, NotFound."""
@@ -348,9 +368,10 @@ class PrivateJournal:
             if frontmatter and not split_frontmatter(text)[0]:
                 text = frontmatter.rstrip("\r\n") + "\n" + ("" if text[0] == "\n" else "\n") + text
             # Before and after: another process may be filing the old text's vector at this moment.
-            remove_file(place.sidecar)
-            replace_file(place.path, text.encode())
-            remove_file(place.sidecar)
+            with self.copies.changing(place):
+                remove_file(place.sidecar)
+                replace_file(place.path, text.encode())
+                remove_file(place.sidecar)
         return read_entry(place, self.zone)
 
     def supersede_by(
@@ -414,7 +435,8 @@ class PrivateJournal:
             marked = mark_superseded(raw, successor)
             if marked != raw:
                 # Its `.embedding` stays: what is searched of it is as it was.
-                replace_file(place.path, marked.encode())
+                with self.copies.changing(place):
+                    replace_file(place.path, marked.encode())
         return read_entry(place, self.zone), written
 
     def delete(self, ref: str, *, expected: str | None = None) -> None:
@@ -431,9 +453,10 @@ class PrivateJournal:
         self._close_chain(gone, place.root)
         with locked(folder):
             _current(place, expected)
-            remove_file(place.sidecar)
-            remove_file(place.path)
-            remove_file(place.sidecar)
+            with self.copies.changing(place):
+                remove_file(place.sidecar)
+                remove_file(place.path)
+                remove_file(place.sidecar)
             remove_leftovers(folder)
         if folder != place.root.path:
             with contextlib.suppress(OSError):  # others lie in it, or came since
@@ -465,7 +488,8 @@ class PrivateJournal:
         with locked(place.path.parent):
             raw = decode(_current(place, None))
             if (marked := mark(raw)) != raw:
-                replace_file(place.path, marked.encode())
+                with self.copies.changing(place):
+                    replace_file(place.path, marked.encode())
 
     def problems(self) -> list[Problem]:
         """What is wrong in the folders now; reads every file, changes nothing."""
@@ -478,7 +502,7 @@ class PrivateJournal:
         remove_leftovers(self._keys)
         from commonplace.journals.private.repair import repair_root
 
-        return [x for root in self._roots for x in repair_root(root, self.ignored)]
+        return [x for root in self._roots for x in repair_root(root, self.ignored, self.copies)]
 
 
 def _current(place: EntryPlace, expected: str | None) -> bytes:

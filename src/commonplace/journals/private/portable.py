@@ -1,20 +1,29 @@
-"""Converts the files of the user's private journal into items of an export, and items into files.
+"""Converts the files of the private journals into items of an export, and items into files.
 
-Never reads or writes a file of an export, nor any project's journal.
+Never reads or writes a file of an export, nor a project's folder: it keeps to the copies in our
+home of the notes of all projects.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping  # noqa: TC003  a struct reads it at run time
 from datetime import datetime  # noqa: TC003  a struct reads it at run time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.files import translated
 from commonplace.core.portable import PortableItem
+from commonplace.journals.private.copy_difference import copied_places
 from commonplace.journals.private.format import parse_day
 from commonplace.journals.private.markdown import split_frontmatter
 from commonplace.journals.private.places import (
     LARGEST_FILE,
+    SCHEME,
     EntryPlace,
     lexical_place,
     list_day,
@@ -24,6 +33,8 @@ from commonplace.journals.private.places import (
     read_changed,
     read_entry,
 )
+from commonplace.journals.private.project_roots import digest_in
+from commonplace.journals.private.roots import Root, project_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +42,7 @@ if TYPE_CHECKING:
     from commonplace.journals.private.journal import PrivateJournal
 
 JOURNAL = "private"
+_HOME = "~/"
 
 
 class PortableThoughts(PortableItem, frozen=True, kw_only=True):
@@ -39,10 +51,16 @@ class PortableThoughts(PortableItem, frozen=True, kw_only=True):
     Attributes:
         text: The whole file, with its frontmatter.
         changed: When the file was last changed, if that alone gives the entry its time.
+        project: The root that it lies in, `~/` for the home; empty for the user's own.
     """
 
     text: str
     changed: datetime | None = None
+    project: str = ""
+
+    def page_facts(self) -> Mapping[str, str]:
+        """Whose note it is."""
+        return {"Project": self.project}
 
     def page_text(self) -> str:
         """The file without its frontmatter."""
@@ -50,13 +68,21 @@ class PortableThoughts(PortableItem, frozen=True, kw_only=True):
 
 
 class PortablePrivate:
-    """Exports the user's journal, and imports into an empty one. See `core.ports.Portable`."""
+    """Exports the user's journal and the notes of all projects, and imports them.
+
+    See `core.ports.Portable`, and `LocatesItems`.
+
+    Args:
+        private: The journal.
+        home: The user's home folder; None where there is none.
+    """
 
     journal = JOURNAL
     item_type: Any = PortableThoughts
 
-    def __init__(self, private: PrivateJournal) -> None:
+    def __init__(self, private: PrivateJournal, home: Path | None) -> None:
         self._private = private
+        self._home = home
         self._root = private.roots[0]
 
     def is_empty(self) -> bool:
@@ -65,24 +91,50 @@ class PortablePrivate:
 
     def export_items(self, since: datetime | None) -> Iterator[PortableThoughts]:
         """See `Portable.export_items`."""
+        self._private.recovery.copy_all()  # the caller names what that leaves out
+        projects = {copy.scope: (root, copy) for root, copy in self._private.copies.each()}
+        places = [*self._places()]
+        for _, copy in projects.values():
+            places += copied_places(copy)
         times = sorted(
-            ((at, place) for place in self._places() if (at := self._time_of(place))),
+            ((at, place) for place in places if (at := self._time_of(place))),
             key=lambda each: (each[0], each[1].ref),
         )
         for at, place in times:
             if since is None or at >= since:
-                yield from self._items_of(place)
+                root = projects[place.root.scope][0].path if place.root is not self._root else None
+                yield from self._items_of(place, self._shown(root) if root else "")
 
     def check_item(self, item: PortableThoughts) -> None:
         """See `Portable.check_item`."""
         self._content_of(item)
+
+    def located(self, item: PortableThoughts) -> PortableThoughts:
+        """A project's note as it would be, had it been exported here; see `LocatesItems`."""
+        old = item.ref.removeprefix(SCHEME).partition("/")[0]
+        new = f"project@{project_digest(self._path_of(item))}" if item.project else old
+        if not digest_in(old) or new == old:
+            return item
+        return replace(
+            item,
+            ref=_led(item.ref, old, new),
+            supersedes=_led(item.supersedes, old, new),
+            superseded_by=_led(item.superseded_by, old, new),
+            text=led_text(item.text, old, new),
+        )
 
     def import_items(self, items: Iterator[PortableThoughts]) -> int:
         """See `Portable.import_items`."""
         added = 0
         for item in items:
             place, content = self._content_of(item)
-            added += self._private.write_file(place, content, at=item.at, changed=item.changed)
+            if item.project:
+                at_ns = micros(item.changed or item.at) * 1000
+                is_there = os.path.lexists(place.path)
+                added += not is_there and self._private.copies.add(place, content, at_ns)
+            else:
+                added += self._private.write_file(place, content, at=item.at, changed=item.changed)
+        self._private.recovery.place_restored(self._home)
         return added
 
     def _content_of(self, item: PortableThoughts) -> tuple[EntryPlace, bytes]:
@@ -120,7 +172,26 @@ class PortablePrivate:
             self._private.notices.log(place.path, exc.message)
             return None
 
-    def _items_of(self, place: EntryPlace) -> Iterator[PortableThoughts]:
+    def _shown(self, root: Path) -> str:
+        """A root as an export names it, so that it is found below another home as well."""
+        for home in (self._home, self._home and Path(os.path.realpath(self._home))):
+            if home and root.is_relative_to(home) and root != home:
+                return f"{_HOME}{root.relative_to(home).as_posix()}"
+        return str(root)
+
+    def _path_of(self, item: PortableThoughts) -> Path:
+        """The root that a project's note lies in here. Raises: Invalid."""
+        named = item.project
+        below = named.removeprefix(_HOME)
+        path = self._home / below if self._home and below != named else Path(named)
+        if "\0" in named or not path.is_absolute() or os.path.normpath(path) != str(path):
+            raise Invalid(
+                f"Invalid project of {item.ref[:200]!a}: {named[:200]!a}.",
+                hint="Use an export that was not changed by hand.",
+            )
+        return Path(os.path.realpath(path))
+
+    def _items_of(self, place: EntryPlace, project: str) -> Iterator[PortableThoughts]:
         try:
             entry = read_entry(place, self._private.zone)
             changed = read_changed(place, self._private.zone)
@@ -134,11 +205,17 @@ class PortablePrivate:
             superseded_by=entry.superseded_by,
             text=entry.raw,
             changed=changed,
+            project=project,
         )
 
     def _place_of(self, item: PortableThoughts) -> EntryPlace:
         """The place of an item's file, in the folder of a day. Raises: Invalid, Denied."""
-        place = lexical_place(item.ref, (self._root,))
+        root = self._root
+        if item.project:
+            path = self._path_of(item)
+            scope = f"project@{project_digest(path)}"
+            root = Root(path=path, scope=scope, kinds=frozenset({"project"}), base=path.parent)
+        place = lexical_place(item.ref, (root,))
         day, _, name = place.relative.partition("/")
         if parse_day(day) is None or "/" in name or name.startswith("."):
             raise Invalid(
@@ -146,3 +223,13 @@ class PortablePrivate:
                 hint="Use an export that was not changed by hand.",
             )
         return place
+
+
+def led_text(text: str, old: str, new: str) -> str:
+    """A note whose frontmatter names its project's others by the scope that they have here."""
+    frontmatter = split_frontmatter(text)[0]
+    return _led(frontmatter, old, new) + text[len(frontmatter) :] if frontmatter else text
+
+
+def _led(text: str, old: str, new: str) -> str:
+    return text.replace(f"{SCHEME}{old}/", f"{SCHEME}{new}/")

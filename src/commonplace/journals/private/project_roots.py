@@ -33,7 +33,7 @@ class ProjectRoots:
 
     def record(self, root: Root) -> None:
         """Record where a root lies, there or not, if it is a project's; never raises."""
-        digest = _digest_in(root.scope)
+        digest = digest_in(root.scope)
         if digest and digest not in self._recorded and root.link() is None:
             with contextlib.suppress(CommonplaceError, OSError):
                 path = os.fsencode(root.real())
@@ -46,7 +46,7 @@ class ProjectRoots:
 
     def find(self, scope: str) -> Root | None:
         """The root of a scope such as `project@1f2e3d4c`; None where nobody kept it."""
-        digest = _digest_in(scope)
+        digest = digest_in(scope)
         content = self._path_in(digest) if digest else b""
         if not content or b"\0" in content:
             return None
@@ -86,6 +86,7 @@ def record_of_path(_content: bytes, path: str) -> tuple[str, bytes]:
     return project_digest(Path(real)), os.fsencode(real)
 
 
-def _digest_in(scope: str) -> str:
+def digest_in(scope: str) -> str:
+    """The digest in a scope such as `project@1f2e3d4c`; empty for any other."""
     found = _SCOPE.fullmatch(scope)
     return found[1] if found else ""

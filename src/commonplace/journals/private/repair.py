@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from commonplace.journals.private.gitignore import IgnoredDays
+    from commonplace.journals.private.project_copies import ProjectCopies
     from commonplace.journals.private.roots import Root
 
 _OTHERS = 0o077
@@ -127,7 +128,7 @@ def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
         )
 
 
-def repair_root(root: Root, ignored: IgnoredDays) -> Iterator[str]:
+def repair_root(root: Root, ignored: IgnoredDays, copies: ProjectCopies) -> Iterator[str]:
     """Remove corrupt `.embedding` files and leftovers, close the root to users and to git.
 
     Says each thing that was done.
@@ -149,7 +150,7 @@ def repair_root(root: Root, ignored: IgnoredDays) -> Iterator[str]:
         removed = remove_leftovers(folder)
         if removed:
             yield f"Removed {removed} leftovers of interrupted writes from {folder}."
-    yield from _link_superseded(root, [day.name for day in days])
+    yield from _link_superseded(root, [day.name for day in days], copies)
     for day in days:
         try:
             listing = list_day(root, day.name)
@@ -160,12 +161,13 @@ def repair_root(root: Root, ignored: IgnoredDays) -> Iterator[str]:
             yield f"Removed {place.sidecar}: it {reason}."
 
 
-def _link_superseded(root: Root, days: Sequence[str]) -> Iterator[str]:
+def _link_superseded(root: Root, days: Sequence[str], copies: ProjectCopies) -> Iterator[str]:
     """Have entries name the one that took their place; says each."""
     for place, successor in list(_half_superseded(root, days)):
         with locked(place.path.parent):
             marked = mark_superseded(decode(read_bytes(place)[0]), successor)
-            replace_file(place.path, marked.encode())
+            with copies.changing(place):
+                replace_file(place.path, marked.encode())
         yield f"Had {place.path} name {successor}, which took its place."
 
 

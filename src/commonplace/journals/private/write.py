@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.journals.private.gitignore import IgnoredDays
+    from commonplace.journals.private.project_copies import ProjectCopies
     from commonplace.journals.private.roots import Root
 
 
@@ -124,6 +125,7 @@ class ThoughtWriter:
         keys: Our folder for idempotency keys.
         ignored: What keeps git away.
         random_micros: 0..999, the last digits of a file name.
+        copies: Of the notes of projects.
     """
 
     def __init__(
@@ -133,12 +135,15 @@ class ThoughtWriter:
         keys: Path,
         ignored: IgnoredDays,
         random_micros: Callable[[], int],
+        *,
+        copies: ProjectCopies,
     ) -> None:
         self._roots = roots
         self._zone = zone
         self._keys = keys
         self._ignored = ignored
         self._random_micros = random_micros
+        self._copies = copies
 
     def write(
         self, thoughts: Mapping[str, str], at: datetime | None, key: str | None, *, now: datetime
@@ -278,16 +283,8 @@ class ThoughtWriter:
         )
 
     def _write_file(self, place: EntryPlace, content: bytes, notes: list[str]) -> None:
-        """Write a new file in its day folder, which a deletion may take away until it is there."""
-        for _ in range(3):
-            _make_day(place)
-            if note := self._ignored.ensure(place.root, place.path.parent.name):
-                notes.append(note)
-            remove_leftovers(place.path.parent)
-            with contextlib.suppress(NotFound):
-                write_new(place.path, content, mode=0o600)
-                return
-        write_new(place.path, content, mode=0o600)
+        notes += put_file(place, content, self._ignored)
+        self._copies.mirror(place)
 
     def _write_once(
         self, parts: Mapping[Root, _Render], times: _Times, path: Path
@@ -330,6 +327,28 @@ class ThoughtWriter:
         except FileExistsError:
             return read_bytes(place)[0] == content
         return True
+
+
+def put_file(place: EntryPlace, content: bytes, ignored: IgnoredDays) -> list[str]:
+    """Write a new file in its day folder, which a deletion may take away until it is there.
+
+    Returns:
+        Notes on what was done so that git ignores it.
+
+    Raises:
+        FileExistsError, Denied, Unavailable.
+    """
+    notes = []
+    for _ in range(3):
+        _make_day(place)
+        if note := ignored.ensure(place.root, place.path.parent.name):
+            notes.append(note)
+        remove_leftovers(place.path.parent)
+        with contextlib.suppress(NotFound):
+            write_new(place.path, content, mode=0o600)
+            return notes
+    write_new(place.path, content, mode=0o600)
+    return notes
 
 
 def _times(at: datetime | None, now: datetime) -> _Times:

@@ -1,0 +1,426 @@
+"""Keeps a copy of each project's own notes in our home: `git clean -fdx` takes the only other one.
+
+Never copies what the repository itself holds, and never writes into a project's folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import (
+    locked,
+    make_folder,
+    remove_file,
+    remove_leftovers,
+    replace_file,
+)
+from commonplace.core.folder_identity import FolderIdentity, identity_of
+from commonplace.journals.private.copy_difference import (
+    Difference,
+    content_of,
+    copied_places,
+    days_of,
+    difference_of,
+    is_same_folder,
+    keep_days,
+    note_in,
+)
+from commonplace.journals.private.copy_record import (
+    RECORD,
+    CopyRecord,
+    KnownDay,
+    new_record,
+    read_record,
+    write_record,
+)
+from commonplace.journals.private.places import (
+    LARGEST_FILE,
+    SCHEME,
+    SUFFIX,
+    EntryPlace,
+    read_bytes,
+)
+from commonplace.journals.private.project_roots import digest_in
+from commonplace.journals.private.roots import Root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_log = logging.getLogger(__name__)
+
+_NOT_SAID = "git does not say which of them the repository holds"
+
+
+class GoneNotes(Struct, frozen=True, kw_only=True):
+    """Notes of a project that are gone though nobody was seen to delete them.
+
+    Attributes:
+        count: How many.
+        since: When that was noticed first.
+    """
+
+    count: int
+    since: datetime
+
+
+class WaitingNote(NamedTuple):
+    """A note that only the copy has. changed_ns: its time of change."""
+
+    place: EntryPlace
+    content: bytes
+    changed_ns: int
+
+
+class LookedAt(NamedTuple):
+    """What a look at a root came to.
+
+    Attributes:
+        tracked: How many of its notes the repository holds, so that no copy is kept.
+        trouble: Why it could not be looked at; empty where it could.
+    """
+
+    tracked: int = 0
+    trouble: str = ""
+
+
+class ProjectCopies:
+    """A folder of ours with a folder for each project's root, named by its digest.
+
+    Thread-safe, and safe among processes: one lock for all, which no other is waited for under.
+
+    Args:
+        folder: None for nowhere; then nothing is copied.
+        clock: The present.
+    """
+
+    def __init__(self, folder: Path | None, clock: Callable[[], datetime]) -> None:
+        self._folder = folder
+        self._clock = clock
+
+    def mirror(self, place: EntryPlace) -> None:
+        """Copy one note as it is now, or remove the copy where it is not there.
+
+        Never raises: what was written stays written, and the next look copies what is missing.
+        """
+        if not self._covers(place.root):
+            return
+        with _logged(), self._locked(place.root) as copy:
+            self._mirror(copy, place)
+
+    @contextlib.contextmanager
+    def changing(self, place: EntryPlace) -> Iterator[None]:
+        """Remove the copy of a note, let the note be changed or deleted, then copy what it is.
+
+        A process that is killed in between leaves no copy of a text that was to go. What has no
+        copy gets none: the repository may hold it, which a look asks.
+
+        Raises:
+            Denied, Unavailable: The copy cannot be removed, so nothing may be changed.
+        """
+        copy = self._copy_of(place.root)
+        if copy is None or not os.path.isdir(copy.path.parent):
+            yield
+            return
+        with locked(copy.path.parent):
+            had = os.path.lexists(copy.path / place.relative)
+            self._forget(place.relative, copy, place)
+            try:
+                yield
+            finally:
+                if had:
+                    with _logged():
+                        self._mirror(copy, place)
+
+    def forget(self, refs: Sequence[str]) -> None:
+        """Remove the copies of notes, wherever their project is. Raises: Denied, Unavailable."""
+        for ref in refs:
+            scope, _, stem = ref.removeprefix(SCHEME).partition("/")
+            copy = self._copy_of_scope(scope) if ref.startswith(SCHEME) else None
+            relative = f"{stem}{SUFFIX}"
+            if copy is None or not os.path.lexists(copy.path / relative):
+                continue
+            with locked(copy.path.parent):
+                self._forget(relative, copy, EntryPlace(root=copy, relative=relative))
+
+    def look(self, root: Root, *, thorough: bool = False) -> LookedAt:
+        """Bring the copy of a root up to date, and note what is gone; cheap where nothing changed.
+
+        One note that is missing while its folder is the one it was counts as deleted by hand, and
+        its copy goes. Where more is missing, or the folder too, all that is missing counts as gone.
+
+        Args:
+            root: Of a project; any other is passed over.
+            thorough: Whether to list every day, for what was edited in place.
+        """
+        if not self._covers(root):
+            return LookedAt()
+        copy = self._copy_of(root)
+        assert copy is not None
+        try:
+            seen = difference_of(copy, root, thorough=thorough)
+            if seen is None or not (seen.fresh or seen.missing or seen.back or thorough):
+                if seen is not None and seen.days != seen.record.days:
+                    self._settle(root, frozenset(), frozenset(), thorough=False)
+                return LookedAt()
+            return self._settle(root, *_tracked(root, seen), thorough=thorough)
+        except (CommonplaceError, OSError) as exc:
+            _log.warning("The notes of a project could not be copied into the home: %s", exc)
+            return LookedAt(trouble=str(exc))
+
+    def gone(self, roots: Sequence[Root]) -> GoneNotes | None:
+        """What is gone of these roots and waits for the user; None for nothing. Looks at them."""
+        found: list[str] = []
+        for root in roots:
+            self.look(root)
+            if (copy := self._copy_of(root)) is not None:
+                found += read_record(copy.path).gone.values()
+        if not found:
+            return None
+        return GoneNotes(count=len(found), since=min(datetime.fromisoformat(x) for x in found))
+
+    def is_restored(self, root: Root) -> bool:
+        """Whether a restore or an import put the copy of a root here, which may lack all of it."""
+        copy = self._copy_of(root)
+        return copy is not None and read_record(copy.path).restored
+
+    def waiting(self, root: Root) -> list[WaitingNote]:
+        """What is gone of a root; of a restored one, whatever it lacks."""
+        copy = self._copy_of(root)
+        if copy is None or not os.path.isdir(copy.path):
+            return []
+        record = read_record(copy.path)
+        names = [x.relative for x in copied_places(copy)] if record.restored else [*record.gone]
+        found = []
+        for name in sorted(names):
+            place = EntryPlace(root=root, relative=name)
+            if not os.path.lexists(place.path):
+                with contextlib.suppress(CommonplaceError):
+                    content, status = read_bytes(EntryPlace(root=copy, relative=name))
+                    found.append(WaitingNote(place, content, status.st_mtime_ns))
+        return found
+
+    def forget_gone(self, root: Root) -> int:
+        """Remove the copies of what is gone of a root; how many. Raises: Denied, Unavailable."""
+        copy = self._copy_of(root)
+        if copy is None or not os.path.isdir(copy.path):
+            return 0
+        with locked(copy.path.parent):
+            record = read_record(copy.path)
+            for name in record.gone:
+                self._remove(copy, name)
+        return len(record.gone)
+
+    def accept(self, root: Root) -> None:
+        """Take a root for the one that its restored copy belongs to from now on."""
+        copy = self._copy_of(root)
+        if copy is not None and os.path.isdir(copy.path):
+            with locked(copy.path.parent):
+                record = read_record(copy.path)
+                record.restored, record.gone = False, {}
+                record.days, record.folder = {}, FolderIdentity()
+                write_record(copy.path, record)
+
+    def add(self, place: EntryPlace, content: bytes, changed_ns: int) -> bool:
+        """Keep a note until its project is opened; False where the copy has one of its name.
+
+        Raises: Denied, Unavailable.
+        """
+        with self._locked(place.root) as copy:
+            target = copy.path / place.relative
+            if os.path.lexists(target):
+                return False
+            record = read_record(copy.path)
+            record.restored = True
+            write_record(copy.path, record)
+            _put(target, content, changed_ns)
+        return True
+
+    def each(self) -> list[tuple[Root, Root]]:
+        """Every root that has a copy, and the copy as a root; by its digest."""
+        try:
+            names = sorted(os.listdir(self._folder)) if self._folder else []
+        except OSError:
+            return []
+        found = []
+        for name in names:
+            copy = self._copy_of_scope(f"project@{name}")
+            path = Path(read_record(copy.path).path) if copy else None
+            if copy and path and path.is_absolute():
+                found.append(
+                    (Root(path=path, scope=copy.scope, kinds=copy.kinds, base=path.parent), copy)
+                )
+        return found
+
+    def _covers(self, root: Root) -> bool:
+        return self._copy_of(root) is not None and root.link() is None
+
+    def _copy_of(self, root: Root) -> Root | None:
+        return self._copy_of_scope(root.scope)
+
+    def _copy_of_scope(self, scope: str) -> Root | None:
+        """The copy of a project's root, as a root of its own; None of any other."""
+        digest = digest_in(scope)
+        if not digest or self._folder is None:
+            return None
+        return Root(path=self._folder / digest, scope=scope, kinds=frozenset({"project"}))
+
+    @contextlib.contextmanager
+    def _locked(self, root: Root) -> Iterator[Root]:
+        """The copy of a root, which is made where it is missing, while nobody else changes any."""
+        copy = self._copy_of(root)
+        assert copy is not None
+        make_folder(copy.path.parent)
+        with locked(copy.path.parent):
+            if make_folder(copy.path) or not read_record(copy.path).path:
+                write_record(copy.path, new_record(root))
+            yield copy
+
+    def _settle(
+        self,
+        root: Root,
+        tracked: frozenset[str] | None,
+        in_history: frozenset[str],
+        *,
+        thorough: bool,
+    ) -> LookedAt:
+        """Have the copy follow the root. tracked: None where git could not be asked."""
+        held = tracked or frozenset()
+        undone: dict[str, str] = {}
+        with self._locked(root) as copy:
+            seen = difference_of(copy, root, thorough=thorough)
+            if seen is None:
+                return LookedAt()
+            record = seen.record
+            for name in seen.back:
+                record.gone.pop(name, None)
+            for name in (x for x in seen.fresh if x not in held):
+                is_known = tracked is not None or os.path.lexists(copy.path / name)
+                if why := self._copy_fresh(copy, root, name) if is_known else _NOT_SAID:
+                    undone[name] = why
+            ours = [x.relative for x in copied_places(copy)] if thorough else seen.fresh
+            for name in {*ours, *seen.missing} & (held | in_history):
+                if name in held or name in seen.missing:
+                    self._remove(copy, name)
+            missing = [x for x in seen.missing if x not in held | in_history]
+            if not os.path.isdir(copy.path):  # nothing of a root that is not there is left
+                return LookedAt()
+            if not record.restored:
+                self._note_missing(copy, root, record, missing, held)
+            keep_days(root, record, seen, {x.partition("/")[0] for x in undone})
+            write_record(copy.path, record)
+        there = sum(os.path.lexists(root.path / x) for x in held)
+        return LookedAt(tracked=there, trouble=next(iter(undone.values()), ""))
+
+    def _copy_fresh(self, copy: Root, root: Root, name: str) -> str:
+        """Copy a note; why that could not be done, empty where it was."""
+        try:
+            self._mirror(copy, note_in(root, name))
+            self._drop_moved(copy, name)
+        except (CommonplaceError, OSError) as exc:
+            return str(exc)
+        return ""
+
+    def _note_missing(
+        self,
+        copy: Root,
+        root: Root,
+        record: CopyRecord,
+        missing: Sequence[str],
+        held: frozenset[str],
+    ) -> None:
+        """Note what is missing as gone, but one note that a hand deleted: its copy goes."""
+        if len(missing) == 1:
+            day = missing[0].partition("/")[0]
+            known = record.days.get(day)
+            # Of a folder that holds a note of the repository a clean leaves just that.
+            is_mixed = any(x.startswith(f"{day}/") for x in held)
+            if known and not is_mixed and is_same_folder(root.path / day, known):
+                self._remove(copy, missing[0])
+                return
+        now = self._clock().astimezone(UTC).isoformat()
+        record.gone |= dict.fromkeys(missing, now)
+
+    def _mirror(self, copy: Root, place: EntryPlace) -> None:
+        """Copy one note as it is, and note its folder. Raises: OSError, CommonplaceError."""
+        target = copy.path / place.relative
+        if not os.path.lexists(place.path):
+            self._remove(copy, place.relative)
+            return
+        content, status = read_bytes(place)
+        is_ours = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+        if len(content) > LARGEST_FILE or not is_ours:
+            return
+        _put(target, content, status.st_mtime_ns)
+        record, day = read_record(copy.path), place.path.parent.name
+        if day not in record.days:
+            found = identity_of(place.path.parent)
+            record.days[day] = KnownDay(found.number, found.born_ns, 0)
+            write_record(copy.path, record)
+
+    def _forget(self, relative: str, copy: Root, place: EntryPlace) -> None:
+        """Remove a copy, and those of the same note that a project had before it was moved.
+
+        place: Where the note is, or its copy.
+        """
+        content = content_of(place)
+        self._remove(copy, relative)
+        for _, other in self.each() if content else ():
+            if other.scope != copy.scope and content_of(note_in(other, relative)) == content:
+                self._remove(other, relative)
+
+    def _drop_moved(self, copy: Root, relative: str) -> None:
+        """Remove what another root's copy has of a note that lies there no more, but here."""
+        content = content_of(note_in(copy, relative))
+        for root, other in self.each():
+            if other.scope == copy.scope or os.path.lexists(root.path / relative):
+                continue
+            if content and content_of(note_in(other, relative)) == content:
+                self._remove(other, relative)
+
+    def _remove(self, copy: Root, relative: str) -> None:
+        """Remove a copy; with the last one of a root that is not there, all that is kept of it."""
+        path = copy.path / relative
+        remove_file(path)
+        remove_leftovers(path.parent)
+        record = read_record(copy.path)
+        if record.gone.pop(relative, None):
+            write_record(copy.path, record)
+        with contextlib.suppress(OSError):  # others lie in it
+            os.rmdir(path.parent)
+            if not days_of(copy) and not os.path.lexists(record.path):
+                remove_file(copy.path / RECORD)
+                os.rmdir(copy.path)
+
+
+def _put(target: Path, content: bytes, at_ns: int) -> None:
+    make_folder(target.parent)
+    replace_file(target, content, mode=0o600)
+    # The time of change may be all that gives an entry its time.
+    with contextlib.suppress(OSError, OverflowError):
+        os.utime(target, ns=(at_ns, at_ns))
+
+
+def _tracked(root: Root, seen: Difference) -> tuple[frozenset[str] | None, frozenset[str]]:
+    """What git holds now of a root, and of what is missing in any commit."""
+    from commonplace.journals.private.tracked import tracked_notes
+
+    tracked = tracked_notes(root)
+    others = tracked_notes(root, in_history=True) if seen.missing else None
+    return tracked, others or frozenset()
+
+
+@contextlib.contextmanager
+def _logged() -> Iterator[None]:
+    """Log what stops a copy: what was written stays written, and the next look copies it."""
+    try:
+        yield
+    except (CommonplaceError, OSError) as exc:
+        _log.warning("A note could not be copied into the home: %s", exc)

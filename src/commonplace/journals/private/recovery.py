@@ -1,0 +1,136 @@
+"""Brings back notes of projects that only their copies have, and says which are gone.
+
+Never writes over a note, and never brings one back unasked but into a restored home.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import translated
+from commonplace.core.projects import find_project
+from commonplace.journals.private.roots import FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.journals.private.gitignore import IgnoredDays
+    from commonplace.journals.private.project_copies import GoneNotes, ProjectCopies
+    from commonplace.journals.private.project_roots import ProjectRoots
+    from commonplace.journals.private.roots import Root
+
+
+class NotesRecovery(Struct, frozen=True, kw_only=True):
+    """What is gone of the notes of a project, and brings it back.
+
+    Attributes:
+        copies: Of the notes of all projects.
+        roots: Those of this project.
+        known: Where the roots of all projects lie.
+        ignored: Which days git ignores.
+    """
+
+    copies: ProjectCopies
+    roots: Sequence[Root]
+    known: ProjectRoots
+    ignored: IgnoredDays
+
+    def gone(self) -> GoneNotes | None:
+        """What is gone of this project's notes; what was restored is brought back first."""
+        for root in self.roots:
+            if self.copies.is_restored(root):
+                with contextlib.suppress(CommonplaceError):  # `doctor` names what the disk refuses
+                    self._bring_back(root)
+                    self.copies.accept(root)
+        return self.copies.gone(self.roots)
+
+    def bring_back(self) -> list[str]:
+        """Write what is gone of this project's notes where it was; their refs.
+
+        Raises: Denied, Unavailable; those before it are back.
+        """
+        self.gone()
+        done = [ref for root in self.roots for ref in self._bring_back(root)]
+        self.gone()
+        return done
+
+    def forget(self) -> int:
+        """Remove the copies of what is gone of this project's notes; how many.
+
+        Raises: Denied, Unavailable.
+        """
+        self.gone()
+        return sum(self.copies.forget_gone(root) for root in self.roots)
+
+    def place_restored(self, home: Path | None) -> list[Path]:
+        """Write what was restored into every project that is there; the roots that got notes.
+
+        The rest is kept until its project is opened, which looks at it once more.
+
+        Args:
+            home: The user's home folder; None where there is none.
+        """
+        done = []
+        for root, _ in self.copies.each():
+            if self.copies.is_restored(root) and _is_project(root, home):
+                with contextlib.suppress(CommonplaceError):
+                    if self._bring_back(root):
+                        done.append(root.path)
+        return done
+
+    def copy_all(self) -> list[str]:
+        """Have the copies of all known projects follow them; what they leave out, as sentences."""
+        left_out = []
+        self.gone()
+        roots = {x.scope: x for x in (*self.known.each(), *self.roots)}
+        for root in roots.values():
+            found = self.copies.look(root, thorough=True)
+            if found.tracked:
+                count = "1 note" if found.tracked == 1 else f"{found.tracked} notes"
+                left_out.append(f"{root.path}: {count} that its git repository holds itself.")
+            if found.trouble:
+                left_out.append(f"{root.path}: some notes could not be read. {found.trouble}")
+        return left_out
+
+    def _bring_back(self, root: Root) -> list[str]:
+        from commonplace.journals.private.write import put_file
+
+        done = []
+        for place, content, changed_ns in self.copies.waiting(root):
+            with contextlib.suppress(FileExistsError):  # another process was first
+                put_file(place, content, self.ignored)
+                with translated(place.path), contextlib.suppress(OverflowError):
+                    os.utime(place.path, ns=(changed_ns, changed_ns))
+                done.append(place.ref)
+        return done
+
+
+def _is_project(root: Root, home: Path | None) -> bool:
+    """Whether what a backup names as a project's root may be written to unasked: all of it may lie.
+
+    The folder above it is there, is a project by itself, and no link leads on.
+    """
+    above = Path(os.path.realpath(root.path.parent))
+    is_usual = root.path.name == FOLDER or os.path.isdir(root.path)
+    if not is_usual or root.link() is not None or not os.path.isdir(above):
+        return False
+    return find_project(above, home) == str(above)
+
+
+def sentence(gone: GoneNotes, since: str) -> str:
+    """What every first answer says of what is gone. since: its time, rendered."""
+    if gone.count == 1:
+        return (
+            f"1 note of this project is gone since {since}; `commonplace recover` brings it back,"
+            " `--forget` does not."
+        )
+    return (
+        f"{gone.count} notes of this project are gone since {since}; `commonplace recover` brings"
+        " them back, `--forget` does not."
+    )
