@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.app.wiring.private import recoveries_in
 from commonplace.config.settings import user_file
 from commonplace.core.errors import Invalid
 from commonplace.core.owner_folders import folder_owner
@@ -37,8 +38,15 @@ def backup_places(app: App) -> tuple[BackupPlace, ...]:
 
 
 def left_out_of_backups(app: App) -> list[str]:
-    """What a backup does not hold, a sentence each, with how to keep it."""
-    left_out = _journals_of_projects(app)
+    """What a backup does not hold, a sentence each, with how to keep it.
+
+    To be called before it is made: the notes of projects are copied into our home by this, since a
+    backup takes them from there.
+    """
+    left_out = app.private.journal.recovery.copy_all()
+    for folder, recovery in recoveries_in(app.settings.home, app.clock):
+        if folder != app.folder:
+            left_out += recovery.copy_all()
     if app.settings.database.url:
         left_out.append("Memories in Postgres: back the database up with pg_dump.")
     return left_out
@@ -46,7 +54,7 @@ def left_out_of_backups(app: App) -> list[str]:
 
 def left_out_of_exports(app: App) -> list[str]:
     """What an export does not hold, a sentence each, with how to keep it."""
-    left_out = _journals_of_projects(app)
+    left_out = app.private.journal.recovery.copy_all()
     users = app.settings.home / "users"
     others = []
     for folder in sorted(users.iterdir()) if users.is_dir() else ():
@@ -56,11 +64,3 @@ def left_out_of_exports(app: App) -> list[str]:
     if others:
         left_out.append(f"The journals of {', '.join(others)}: export them with --owner.")
     return left_out
-
-
-def _journals_of_projects(app: App) -> list[str]:
-    folders = [root.path for root in app.private.journal.project_roots.each()]
-    return [
-        f"{folder}: a project's private journal lies in the project; copy it yourself."
-        for folder in folders
-    ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +16,14 @@ from msgspec.structs import replace
 
 from commonplace.app.app import App
 from commonplace.app.backup import backup_places
+from commonplace.app.restored_notes import COPIES, OF_OWNER, lead_notes
+from commonplace.app.wiring.private import recoveries_in
 from commonplace.config.relocated import relocated_settings
 from commonplace.config.settings import read_settings, user_file
+from commonplace.core.clock import utc_now
 from commonplace.journals.chronicle.last_import import FILE, import_of_path, path_in_import
 from commonplace.journals.chronicle.trust import path_in_request, request_of_path
+from commonplace.journals.private.copy_record import copy_of_path, path_in_copy
 from commonplace.journals.private.project_roots import path_in_record, record_of_path
 from commonplace.services.backup.manifest import BackupPlace
 from commonplace.services.backup.reading import open_backup
@@ -31,24 +34,28 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.services.backup.manifest import Manifest
 
-_OF_OWNER = r"home/users/[^/]+/(?:served/)?"
-
 REGISTERS = (
     Register(
         what="the private journal of a project",
-        names=re.compile(_OF_OWNER + r"projects/[0-9a-f]{8}"),
+        names=re.compile(OF_OWNER + r"projects/[0-9a-f]{8}"),
         read=path_in_record,
         write=record_of_path,
     ),
     Register(
+        what="the private journal of a project",
+        names=COPIES,
+        read=path_in_copy,
+        write=copy_of_path,
+    ),
+    Register(
         what="a .chronicle that you trust",
-        names=re.compile(_OF_OWNER + r"trusted/[0-9a-f]{32}"),
+        names=re.compile(OF_OWNER + r"trusted/[0-9a-f]{32}"),
         read=path_in_request,
         write=request_of_path,
     ),
     Register(
         what="the database of the last import into chronicle",
-        names=re.compile(_OF_OWNER + re.escape(FILE)),
+        names=re.compile(OF_OWNER + re.escape(FILE)),
         read=path_in_import,
         write=import_of_path,
     ),
@@ -63,12 +70,14 @@ class Restored(Struct, frozen=True, kw_only=True):
         places: Where each part is now.
         moved: The paths in it that were changed, as they are now, each after what it is.
         outside: Those that lay outside of the home it was made in, and stay as they were.
+        projects: The private journals of projects that notes were put back into.
     """
 
     manifest: Manifest
     places: tuple[BackupPlace, ...]
     moved: list[str]
     outside: list[str]
+    projects: list[Path]
 
 
 def restore_here(file: Path, *, user_home: Path | None) -> Restored:
@@ -110,7 +119,9 @@ def restore_here(file: Path, *, user_home: Path | None) -> Restored:
         file,
         places,
         kept=kept,
-        relocated=partial(relocation.apply, registers=REGISTERS, settings=content),
+        relocated=lambda held: lead_notes(
+            relocation.apply(held, registers=REGISTERS, settings=content)
+        ),
     )
     names = [each.name for each in manifest.files] + [git.name for git in manifest.repositories]
     is_same = bool(old.user_homes) and all(each.old == each.new for each in relocation.folders)
@@ -120,6 +131,11 @@ def restore_here(file: Path, *, user_home: Path | None) -> Restored:
         places=tuple(each for each in places if each.root in held_roots),
         moved=relocation.moved,
         outside=[] if is_same else relocation.outside,
+        projects=[
+            path
+            for _, recovery in recoveries_in(new["home"], utc_now)
+            for path in recovery.place_restored(user_home)
+        ],
     )
 
 

@@ -264,6 +264,15 @@ class Portable(Protocol):
 
 
 @runtime_checkable
+class LocatesItems(Protocol):
+    """A journal whose refs depend on where on a machine its entries lie."""
+
+    def located(self, item: Any) -> Any:
+        """An item as it would be, had it been exported here. Raises: Invalid."""
+        ...
+
+
+@runtime_checkable
 class ExportsSummaries(Protocol):
     """A journal that makes summaries of its entries, which an export shows."""
 

@@ -26,9 +26,10 @@ from commonplace.doors.cli.frame import home_folder, json_option, show
 def backup(file: Path, with_tokens: bool, as_json: bool) -> None:
     """Copy all journals into one new FILE, while other programs write.
 
-    FILE is a zip. It holds everything that cannot be made again: every journal, your settings, and
-    the key that the marks of secrets are made with. Index and model are left out. It is read back
-    before it gets its name; a file that exists is never written over.
+    FILE is a zip. It holds everything that cannot be made again: every journal, the private notes
+    of every project that is known, your settings, and the key that the marks of secrets are made
+    with. Index and model are left out, and notes that a project's git repository holds itself. It
+    is read back before it gets its name; a file that exists is never written over.
     """
     from commonplace.app.backup import backup_places, left_out_of_backups
     from commonplace.core.clock import utc_now
@@ -68,6 +69,7 @@ def restore(file: Path, as_json: bool) -> None:
     The whole file is checked first, and nothing that exists is written over. Each part goes to the
     place that your settings name; if you have no settings, those in FILE are restored and used.
     Paths in FILE below the home that was backed up are changed to this one; others are listed.
+    Private notes go into their project's folder if it is there, else once the project is opened.
     """
     from commonplace.app.restore import restore_here
 
@@ -77,6 +79,7 @@ def restore(file: Path, as_json: bool) -> None:
         [
             f"Restored: {len(made.files)} files of {made.made_at}.",
             *(f"{each.root}: {each.path}" for each in done.places),
+            *(f"Notes of a project put back: {each}" for each in done.projects),
             *(f"Changed to this home: {each}" for each in done.moved),
             *(f"Not changed, outside of the home that was backed up: {x}" for x in done.outside),
             "The index is built by the next search, or by `commonplace reindex`.",
@@ -88,5 +91,6 @@ def restore(file: Path, as_json: bool) -> None:
         "places": {each.root: str(each.path) for each in done.places},
         "moved": done.moved,
         "outside": done.outside,
+        "projects": [str(each) for each in done.projects],
     }
     show(Answer(text=text, facts=facts), as_json)

@@ -39,15 +39,36 @@ class Backup:
         archive: zipfile.ZipFile,
         manifest: Manifest,
         contents: Mapping[str, bytes] | None = None,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         self.path = path
         self.manifest = manifest
         self._zip = archive
         self._contents = contents or {}
+        self._names = names or {}
 
-    def altered(self, manifest: Manifest, contents: Mapping[str, bytes]) -> Backup:
-        """The same, but for these files; the manifest is that with them."""
-        return Backup(self.path, self._zip, manifest, {**self._contents, **contents})
+    def altered(
+        self,
+        manifest: Manifest,
+        contents: Mapping[str, bytes],
+        names: Mapping[str, str] | None = None,
+    ) -> Backup:
+        """The same, but for these files.
+
+        Args:
+            manifest: That with them.
+            contents: Their bytes, by the names in it.
+            names: What was under another name, by the name in it.
+        """
+        given, before = names or {}, self._contents
+        moved = {new: before[old] for new, old in given.items() if old in before}
+        return Backup(
+            self.path,
+            self._zip,
+            manifest,
+            {**before, **moved, **contents},
+            {**self._names, **{new: self._names.get(old, old) for new, old in given.items()}},
+        )
 
     def check(self) -> None:
         """Read every file, and compare sizes and hashes. Raises: Invalid."""
@@ -68,7 +89,10 @@ class Backup:
             hint="Use another backup.",
             place=self.path,
         )
-        with _BACKUP.sound(self.path), self._zip.open(each.name) as file:
+        with (
+            _BACKUP.sound(self.path),
+            self._zip.open(self._names.get(each.name, each.name)) as file,
+        ):
             yield from checked_pieces(lambda: file.read(_CHUNK), each.size, each.sha256, damaged)
 
 

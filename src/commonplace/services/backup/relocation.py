@@ -74,12 +74,13 @@ class Relocation(Struct, frozen=True, kw_only=True):
         given = os.path.normpath(path)
         above = [x for x in self.folders if _is_below(given, x.old)]
         if not above:
-            if not any(_is_below(given, x.new) for x in self.folders):
+            is_new = f"{what}: {path}" not in self.outside
+            if is_new and not any(_is_below(given, x.new) for x in self.folders):
                 self.outside.append(f"{what}: {path}")
             return path
         nearest = max(above, key=lambda each: len(each.old))
         found = os.path.normpath(os.path.join(nearest.new, os.path.relpath(given, nearest.old)))
-        if found != given:
+        if found != given and f"{what}: {found}" not in self.moved:
             self.moved.append(f"{what}: {found}")
         return found
 

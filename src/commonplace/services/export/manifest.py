@@ -16,7 +16,7 @@ from commonplace.core.errors import Invalid
 from commonplace.journals.table import JOURNAL_NAMES
 from commonplace.services.backup.archive import EXPORT_FORMAT
 
-VERSION = 1
+VERSION = 2
 """The version of the schema; exports of a newer one are refused, those of an older one are read."""
 
 ENTRIES = "entries.jsonl"

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from commonplace.core.clock import micros
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.files import locked, make_folder, remove_file, replace_file
+from commonplace.core.ports import LocatesItems
 from commonplace.services.export.lines import screened_item
 from commonplace.services.export.reading import open_export
 from commonplace.services.export.writing import ExportWriter, write_export
@@ -152,7 +153,7 @@ class ExportService:
             export.check()
             taking = self._portables_of(export)
             for portable in taking:
-                for item in export.items(portable.journal, portable.item_type):
+                for item in _items(export, portable):
                     portable.check_item(item)
             done = ImportedExport(owner=export.manifest.owner, journals=export.manifest.journals)
             if not writes:
@@ -182,7 +183,7 @@ class ExportService:
         self, export: Export, portable: Portable, progress: Callable[[int, int], None] | None
     ) -> Iterator[PortableItem]:
         expiring: dict[str, float] = {}
-        for number, item in enumerate(export.items(portable.journal, portable.item_type), 1):
+        for number, item in enumerate(_items(export, portable), 1):
             if item.expires is not None:
                 expiring[item.ref] = micros(item.expires) / 1e6
             yield screened_item(item, self._screen)
@@ -220,3 +221,9 @@ class ExportService:
                 return str(json.loads(file.read(1000))["export"])
         except (OSError, ValueError, KeyError, TypeError):
             return ""
+
+
+def _items(export: Export, portable: Portable) -> Iterator[PortableItem]:
+    """The items of a journal in an export, as they would be, had they been exported here."""
+    items = export.items(portable.journal, portable.item_type)
+    return map(portable.located, items) if isinstance(portable, LocatesItems) else items
