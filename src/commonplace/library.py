@@ -17,7 +17,12 @@ from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.expiring import expiry_book
 from commonplace.core.owner_folders import parse_owner
 from commonplace.core.values import Interval
-from commonplace.services.amend import ending_alike
+from commonplace.services.amend import (
+    delete_entry,
+    edit_entry,
+    ending_alike,
+    supersede_entry,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -250,14 +255,16 @@ class Library(ABC, Generic[_Service]):
             Conflict: The entry has changed since it was read.
             Invalid, NotFound, Unavailable.
         """
-        return self._ending_alike(lambda: self._amender().edit(ref, text, expected=expected))
+        return self._ending_alike(lambda: edit_entry(self._amender(), ref, text, expected=expected))
 
-    def supersede(self, ref: str, text: str) -> Amendment:
+    def supersede(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Keep a new entry in the place of another, which stays; it expires when that one does.
 
-        Raises: as `edit`.
+        Args and raises: as `edit`.
         """
-        return self._ending_alike(lambda: self._amender().supersede(ref, text))
+        return self._ending_alike(
+            lambda: supersede_entry(self._amender(), ref, text, expected=expected)
+        )
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete an entry for good, every byte of it; its notes say what is not done yet.
@@ -270,7 +277,7 @@ class Library(ABC, Generic[_Service]):
             Conflict: The entry has changed since it was read.
             Invalid, NotFound, Unavailable.
         """
-        return self._amender().delete(ref, expected=expected)
+        return delete_entry(self._amender(), ref, expected=expected)
 
     @property
     def service(self) -> _Service:

@@ -6,7 +6,7 @@ import pytest
 from tests.cases import cases
 from tests.tools.recall_world import ask
 
-from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.errors import Conflict, Invalid, NotFound
 
 
 @pytest.fixture
@@ -20,9 +20,12 @@ def ref(app):
 
 
 def test_new_text_takes_the_place_of_the_old(app, ref):
-    """The answer names the ref that holds, and says nothing else."""
+    """The answer names the ref that holds, and shows the former line and the new one as data."""
     answer = ask(app, "amend", ref=ref, text="the wombat digs")
-    assert answer.text == f"Edited {ref}."
+    first, *quoted = answer.text.splitlines()
+    assert first == f"Edited {ref}."
+    assert quoted[1:3] == ["- the quokka sleeps", "+ the wombat digs"]
+    assert quoted[0] == f"```{ref}"
     assert answer.facts == {"act": "edited", "ref": ref, "former": "", "notes": []}
     assert ask(app, "open_ref", ref=ref).facts["text"] == "the wombat digs"
 
@@ -31,17 +34,43 @@ def test_an_entry_that_held_once_stays_beside_the_one_that_holds(app, ref):
     """A model that opens the former is told which one took its place, first of all."""
     answer = ask(app, "amend", ref=ref, text="the wombat digs", supersede=True)
     new = answer.facts["ref"]
-    assert answer.text == f"Wrote {new}. It takes the place of {ref}, which stays and names it."
+    first, *quoted = answer.text.splitlines()
+    assert first == f"Wrote {new}. It takes the place of {ref}, which stays and names it."
+    assert quoted[1:3] == ["- the quokka sleeps", "+ the wombat digs"]
     lines = ask(app, "open_ref", ref=ref).text.splitlines()
-    assert lines[1] == f"No longer holds: {new} took its place."
+    assert lines[2] == f"No longer holds: {new} took its place."
     assert f"It took the place of {ref}." in ask(app, "open_ref", ref=new).text
 
 
 def test_an_entry_is_deleted(app, ref):
     """For good."""
-    assert ask(app, "amend", ref=ref, delete=True).text == f"Deleted {ref}."
+    first, *quoted = ask(app, "amend", ref=ref, delete=True).text.splitlines()
+    assert first == f"Deleted {ref}."
+    assert quoted[1:2] == ["- the quokka sleeps"]
     with pytest.raises(NotFound):
         ask(app, "open_ref", ref=ref)
+
+
+def test_of_a_long_text_what_changed_is_shown(app):
+    """A line of each at the most, from where it differs."""
+    lines = [f"line {n} {'far ' * 60}away" for n in range(9)]
+    ref = ask(app, "add_entry", message="\n".join(lines)).facts["ref"]
+    lines[4], lines[5] = lines[4].replace("away", "here"), "gone"
+    answer = ask(app, "amend", ref=ref, text="\n".join(lines))
+    quoted = answer.text.splitlines()[2:4]
+    assert quoted == ["- ...away (and 1 more)", "+ ...here (and 1 more)"]
+
+
+@pytest.mark.parametrize("given", [{"text": "too late"}, {"text": "too late", "supersede": True}])
+def test_of_two_that_amend_what_they_read_one_does(app, ref, given):
+    """`open_ref` shows the version; the other is told that the entry has changed since."""
+    version = ask(app, "open_ref", ref=ref).facts["version"]
+    assert f"Version: {version}" in ask(app, "open_ref", ref=ref).text.splitlines()
+    ask(app, "amend", ref=ref, text="the wombat digs", version=version)
+    for refused in (given, {"delete": True}):
+        with pytest.raises(Conflict, match="has changed"):
+            ask(app, "amend", ref=ref, version=version, **refused)
+    assert ask(app, "open_ref", ref=ref).facts["text"] == "the wombat digs"
 
 
 @cases(

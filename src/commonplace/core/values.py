@@ -389,6 +389,7 @@ class Amendment(Struct, frozen=True, kw_only=True):
         text: What stands under that ref now; empty for a deleted one.
         at: When what stands there was; None for a deleted one.
         former: The ref of the entry that it supersedes, which stays; empty otherwise.
+        before: The text that was replaced, superseded or deleted, as `edit` takes it.
         notes: Sentences on what the caller must know.
     """
 
@@ -397,6 +398,7 @@ class Amendment(Struct, frozen=True, kw_only=True):
     text: str = ""
     at: datetime | None = None
     former: str = ""
+    before: str = ""
     notes: tuple[str, ...] = ()
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.clock import render_instant
-from commonplace.core.errors import Denied, Invalid, NotFound
+from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
 from commonplace.core.ports import KeepsExpired
 from commonplace.core.refs import look_up
 from commonplace.core.text import nearest, opening
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 _Written = TypeVar("_Written")
 _Given = TypeVar("_Given")
+
+SHORT_VERSION = 12
+"""So many characters of a version are shown to a model, and taken back from it."""
+_TRIES = 5
 
 
 class AmendService(Struct, frozen=True, kw_only=True):
@@ -68,7 +72,7 @@ class AmendService(Struct, frozen=True, kw_only=True):
         Args:
             ref: Of an entry of any journal, or the path of its file.
             text: The whole new text.
-            expected: The version that was read; empty to replace any.
+            expected: The version that was read, or its first 12 characters; empty to replace any.
 
         Raises:
             As `AmendsRefs.edit`; NotFound where no journal has such refs.
@@ -76,7 +80,7 @@ class AmendService(Struct, frozen=True, kw_only=True):
 
         def edited() -> Amendment:
             return self._found(
-                ref, lambda amender, each: amender.edit(each, text, expected=expected)
+                ref, lambda amender, each: edit_entry(amender, each, text, expected=expected)
             )
 
         return ending_alike(self.book, self.zone, edited)
@@ -91,21 +95,26 @@ class AmendService(Struct, frozen=True, kw_only=True):
         Raises:
             As `edit`.
         """
-        return self._found(ref, lambda amender, each: amender.delete(each, expected=expected))
+        return self._found(
+            ref, lambda amender, each: delete_entry(amender, each, expected=expected)
+        )
 
-    def supersede(self, ref: str, text: str) -> Amendment:
+    def supersede(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Write an entry that takes the place of another; see `AmendsRefs.supersede`.
 
         Args:
             ref: As for `edit`.
             text: Of the new entry.
+            expected: As for `edit`, of the entry that no longer holds.
 
         Raises:
             As `AmendsRefs.supersede`; NotFound where no journal has such refs.
         """
 
         def superseded() -> Amendment:
-            return self._found(ref, lambda amender, each: amender.supersede(each, text))
+            return self._found(
+                ref, lambda amender, each: supersede_entry(amender, each, text, expected=expected)
+            )
 
         return ending_alike(self.book, self.zone, superseded)
 
@@ -133,6 +142,46 @@ class AmendService(Struct, frozen=True, kw_only=True):
         if amender is None:
             raise Denied(f"Entries of {name} are never altered.", hint="Write a new one.")
         return amender
+
+
+def edit_entry(amender: AmendsRefs, ref: str, text: str, *, expected: str = "") -> Amendment:
+    """Edit an entry; the answer has the text that was replaced. See `AmendService.edit`."""
+    tries_left = _TRIES
+    while True:
+        read = amender.read_text(ref)
+        tries_left -= 1
+        try:
+            # Of one version, so that what the answer shows stood there until then.
+            done = amender.edit(ref, text, expected=_version_of(read, expected))
+        except Conflict:
+            if expected or not tries_left:  # else what another wrote just now is replaced too
+                raise
+        else:
+            return replace(done, before=done.before or read.text)
+
+
+def delete_entry(amender: AmendsRefs, ref: str, *, expected: str = "") -> Amendment:
+    """Delete an entry; the answer has the text that is gone. See `AmendService.delete`."""
+    try:
+        read = amender.read_text(ref)
+    except CommonplaceError:  # what has expired or cannot be read may still be deleted
+        return amender.delete(ref, expected=expected)
+    done = amender.delete(ref, expected=_version_of(read, expected) if expected else "")
+    return replace(done, before=read.text)
+
+
+def supersede_entry(amender: AmendsRefs, ref: str, text: str, *, expected: str = "") -> Amendment:
+    """Supersede an entry; the answer has what it says. See `AmendService.supersede`."""
+    read = amender.read_text(ref)
+    if expected and _version_of(read, expected) != read.version:
+        raise Conflict(f"{read.ref} has changed since it was read.", hint="Read it, then write.")
+    return replace(amender.supersede(ref, text), before=read.text)
+
+
+def _version_of(read: EditableText, expected: str) -> str:
+    """The version to expect: the one that was read just now, where it may be any or is named."""
+    is_short = len(expected) >= SHORT_VERSION and read.version.startswith(expected)
+    return read.version if is_short or not expected else expected
 
 
 def ending_alike(book: TimeBook, zone: tzinfo, correct: Callable[[], Amendment]) -> Amendment:

@@ -5,11 +5,15 @@ Decides nothing about journals: the service finds the one that a ref names.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
-from commonplace.core.errors import Invalid
-from commonplace.core.fence import visible_line
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.fence import fenced, visible_line
+from commonplace.core.text import opening, shown_now
 from commonplace.core.values import Answer
+from commonplace.journals.private.markdown import split_frontmatter
+from commonplace.services.amend import SHORT_VERSION
 from commonplace.tools.answers import answer_of
 from commonplace.tools.toolset import Arg, Effects, Tool
 
@@ -18,6 +22,10 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Amendment
     from commonplace.services.amend import AmendService
+
+
+_SHOWN = 160
+"""Characters of a line that an answer shows."""
 
 
 class AmendTools:
@@ -43,11 +51,12 @@ class AmendTools:
         text: Annotated[str, Arg("The whole new text.")] = "",
         supersede: Annotated[bool, Arg("Keep the old one too.")] = False,
         delete: Annotated[bool, Arg("Delete it for good.")] = False,
+        version: Annotated[str, Arg("As open_ref showed.")] = "",
     ) -> Answer:
-        """Any journal: correct an entry by its ref, however old it is.
+        """Any journal: correct an entry by its ref.
 
-        Use it when what was written is wrong (text), held once and no more (text, supersede), or
-        must go (delete: only if the user asks). Not for news: write a new entry. Returns its ref.
+        Use it for what is wrong (text), held once (text, supersede), or must go (delete: only if
+        the user asks). Not for news: write a new entry.
         """
         if delete == bool(text.strip()):
             what = "text and delete were both given" if delete else "neither text nor delete"
@@ -61,10 +70,15 @@ class AmendTools:
             )
         service = self._service()
         if delete:
-            return amendment_answer(service.delete(ref))
-        return amendment_answer(
-            service.supersede(ref, text) if supersede else service.edit(ref, text)
-        )
+            return amendment_answer(service.delete(ref, expected=version))
+        correct = service.supersede if supersede else service.edit
+        return amendment_answer(correct(ref, text, expected=version))
+
+    def version_of(self, ref: str) -> str:
+        """The version of an entry in short; empty where nothing corrects it."""
+        with suppress(CommonplaceError):
+            return self._service().read_text(ref).version[:SHORT_VERSION]
+        return ""
 
 
 def amendment_answer(done: Amendment, more: Sequence[str] = ()) -> Answer:
@@ -81,4 +95,35 @@ def amendment_answer(done: Amendment, more: Sequence[str] = ()) -> Answer:
         "superseded": f"Wrote {ref}. It takes the place of {former}, which stays and names it.",
     }[done.act]
     facts = {"act": done.act, "ref": ref, "former": former}
-    return answer_of([line], facts, [*done.notes, *more])
+    changed = changed_lines(done.ref, done.before, done.text)
+    quoted = [fenced("\n".join(changed), ref)] if changed else []
+    return answer_of([line, *quoted], facts, [*done.notes, *more])
+
+
+def changed_lines(ref: str, text: str, new_text: str) -> list[str]:
+    """What a correction took away and what stands there now, a line of each at the most."""
+    before, after = _lines_of(ref, text), _lines_of(ref, new_text)
+    gone = [each for each in before if each not in after]
+    new = [each for each in after if each not in before]
+    start = 0
+    if gone and new:  # a long line is shown from where it differs
+        same = zip(gone[0], new[0], strict=False)
+        differs = next((n for n, (x, y) in enumerate(same) if x != y), 0)
+        start = differs if differs > _SHOWN // 2 else 0
+    return [
+        f"{sign} {'...' if start else ''}{opening(visible_line(lines[0][start:]), _SHOWN)}"
+        + (f" (and {len(lines) - 1} more)" if len(lines) > 1 else "")
+        for sign, lines in (("-", gone), ("+", new))
+        if lines
+    ]
+
+
+def first_line(ref: str, text: str) -> str:
+    """The first line of what an entry says, without secrets; for a note."""
+    return opening(visible_line(next(iter(_lines_of(ref, text)), "")), _SHOWN)
+
+
+def _lines_of(ref: str, text: str) -> list[str]:
+    """What an entry says, without secrets: no line of the head of a file, and no blank one."""
+    said = split_frontmatter(text)[1] if ref.startswith("private:") else text
+    return [each for each in shown_now(said).splitlines() if each.strip()]

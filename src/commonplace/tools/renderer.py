@@ -172,14 +172,19 @@ class Renderer(Struct, frozen=True, kw_only=True):
         where = f" in {place}" if place else ""
         return visible_line(f"{render_instant(at, self.zone)} {kind}{by}{where}")
 
-    def page(self, page: Page) -> Answer:
-        """One entry whole, then its neighbours, what it went into and what it was made from."""
+    def page(self, page: Page, version: str = "") -> Answer:
+        """One entry whole, then its neighbours, what it went into and what it was made from.
+
+        version: by which `amend` knows what was read; empty where nothing amends it.
+        """
         place = self.place_of(page.journal, page.scope)
         lines = [self._head(page.at, page.kind, page.author, place)]
         if page.tags:
             lines.append(visible_line(f"Tags: {', '.join(page.tags)}"))
         if page.origin:
             lines.append(visible_line(f"Imported from {page.origin}."))
+        if version:
+            lines.append(f"Version: {visible_line(version)}")
         lines += place_lines(
             self.zone,
             superseded_by=page.superseded_by,
@@ -210,6 +215,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             "tags": [visible_line(tag) for tag in page.tags],
             "caution": _CAUTION_FACTS,
             "text": visible(page.text),
+            "version": version,
             "supersedes": visible_line(page.supersedes),
             "superseded_by": visible_line(page.superseded_by),
             "replaced": page.replaced.isoformat() if page.replaced else "",

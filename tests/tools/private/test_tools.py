@@ -402,7 +402,7 @@ def test_an_edit_and_a_deletion_reach_the_search(desk):
     """The verbs for people: the new words are found, the old are not, and a deletion is complete."""
     mine = desk()
     ref = mine.write(feelings="harbour")
-    edit_entry(mine.service, path=ref, text="## Feelings\n\nmountain")
+    edit_entry(mine.service, mine.service.open_entry(ref), "## Feelings\n\nmountain")
     assert mine.found("mountain") == [ref]
     assert mine.found("harbour", floor=1) == []
     assert delete_entry(mine.service, path=ref).text == f"Deleted {ref}."

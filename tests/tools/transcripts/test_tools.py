@@ -170,7 +170,7 @@ def test_what_was_written_on_purpose_comes_before_what_was_said(app, kept):
 def test_what_is_deleted_is_found_no_more(app, kept):
     """A message by `amend`, a session by the service; neither comes back when it is copied again."""
     assert f"{ONE}#4" in refs(ask(app, "recall", query="DuckDB"))
-    assert ask(app, "amend", ref=f"{ONE}#4", delete=True).text == f"Deleted {ONE}#4."
+    assert ask(app, "amend", ref=f"{ONE}#4", delete=True).text.startswith(f"Deleted {ONE}#4.\n")
     assert f"{ONE}#4" not in refs(ask(app, "recall", query="DuckDB"))
     with pytest.raises(NotFound):
         ask(app, "open_ref", ref=f"{ONE}#4")

@@ -74,7 +74,12 @@ class MemoryAmender(Struct, frozen=True):
         assert done.saved.record is not None  # what was altered is there
         after = done.saved.record
         return Amendment(
-            act="edited", ref=after.ref, text=after.text, at=after.at, notes=done.notes
+            act="edited",
+            ref=after.ref,
+            text=after.text,
+            at=after.at,
+            before=record.text,
+            notes=done.notes,
         )
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:

@@ -11,6 +11,7 @@ from commonplace.core.clock import to_local
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Answer
 from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
+from commonplace.tools.amend import changed_lines
 from commonplace.tools.answers import add_notes, answer_of, entries, one_line, when_of
 from commonplace.tools.chronicle.story import event_facts, event_line
 
@@ -53,12 +54,19 @@ class ChronicleKeeping:
         tags: Sequence[str] | None = None,
         at: str | None = None,
         expected: str | None = None,
+        before: str = "",
     ) -> Answer:
-        """Change an entry's message, tags or time; see the service's `edit`."""
+        """Change an entry's message, tags or time; see the service's `edit`.
+
+        before: the message that was read, of which the answer shows what changed.
+        """
         event, filed, notes = self._service().edit(
             ref, message=message, tags=tags, at=at or "", expected=expected
         )
-        return self._changed("Edited:", event, (*filed.notes, *notes))
+        lines = changed_lines(event.ref, before, event.message) if before else []
+        made = self._changed("Edited:", event, ())
+        facts = {**made.facts, **({"before": before} if before else {})}
+        return answer_of([made.text, *lines], facts, (*filed.notes, *notes))
 
     def delete_entry(self, *, ref: str, expected: str | None = None) -> Answer:
         """Remove an entry and every trace of its text in the index; answers what it was.

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from commonplace.tools.amend import changed_lines
 from commonplace.tools.private.tools import entry_facts, render_answer
 
 if TYPE_CHECKING:
     from commonplace.core.values import Answer
+    from commonplace.journals.private.journal import PrivateEntry
     from commonplace.services.private.service import PrivateService
 
 
-def edit_entry(
-    service: PrivateService, *, path: str, text: str, expected: str | None = None
-) -> Answer:
-    """Replace the text of one entry, and file it again. Raises: as the service's `edit`."""
-    entry, filed = service.edit(path, text, expected=expected)
-    facts = {**entry_facts(service, entry), "text": entry.raw}
-    return render_answer(service, [f"Edited {entry.ref}."], facts, filed.notes)
+def edit_entry(service: PrivateService, read: PrivateEntry, text: str) -> Answer:
+    """Replace the text of an entry that was read, and file it again; shows what changed.
+
+    Raises: as the service's `edit`.
+    """
+    entry, filed = service.edit(read.ref, text, expected=read.version)
+    facts = {**entry_facts(service, entry), "text": entry.raw, "before": read.raw}
+    lines = [f"Edited {entry.ref}.", *changed_lines(entry.ref, read.raw, entry.raw)]
+    return render_answer(service, lines, facts, filed.notes)
 
 
 def delete_entry(service: PrivateService, *, path: str, expected: str | None = None) -> Answer:

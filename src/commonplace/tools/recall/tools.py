@@ -189,7 +189,8 @@ class RecallTools:
         Use it on a ref or a path that a tool has shown.
         """
         service = self._service()
-        return _renderer(service).page(service.open_ref(ref))
+        version = self._amend.version_of(ref)  # before the text: never of a newer one
+        return _renderer(service).page(service.open_ref(ref), version)
 
     def _status_page(self) -> str:
         from commonplace.tools.recall.status import status_page

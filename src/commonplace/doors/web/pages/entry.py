@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
+from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.text import opening
 from commonplace.core.values import EditableText
 from commonplace.doors.web.guard import check_writes
@@ -92,12 +92,9 @@ def save(visit: Visit) -> Redirect | WebPage:
 
 def _supersede(visit: Visit, ref: str, text: str) -> Amendment:
     """Supersede what was shown. Raises: Conflict where that was edited or superseded since."""
-    if _editable(visit, ref).version != visit.value("version") and not _successor(visit, ref):
-        raise Conflict(
-            "The entry has changed since you opened it.",
-            hint="Read what it says now, then save once more.",
-        )
-    return visit.app.amend.service().supersede(ref, text)
+    # The same text again is the entry that took its place, whose ref its former bears by now.
+    expected = "" if _successor(visit, ref) else visit.value("version")
+    return visit.app.amend.service().supersede(ref, text, expected=expected)
 
 
 def _successor(visit: Visit, ref: str) -> str:
