@@ -96,13 +96,14 @@ def on_terminal(*words, typed="", env=None, out=subprocess.PIPE):
 def one_terminal():
     """A terminal for several short commands: takes the words of each, and gives its stdout.
 
-    With `out=None` its stdout is the terminal.
+    With `out=None` its stdout is the terminal; `typed` is what was typed before it reads.
     """
     import pty
 
     primary, terminal = pty.openpty()
 
-    def call(*words, out=subprocess.PIPE):
+    def call(*words, out=subprocess.PIPE, typed=b""):
+        os.write(primary, typed)
         command = [sys.executable, "-m", "commonplace", *words]
         done = subprocess.run(command, stdin=terminal, stdout=out or terminal, stderr=terminal)
         return done.stdout or b""

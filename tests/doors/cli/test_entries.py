@@ -177,6 +177,49 @@ def test_any_entry_is_edited(written):
     assert "stormy" in facts("open", old)["text"]
 
 
+@pytest.mark.parametrize("command", [("edit",), ("private", "edit")], ids=" ".join)
+def test_an_edit_shows_the_former_line_and_the_new_one(command):
+    """Alone what changed, and the whole former text in JSON."""
+    ref = write("a quiet harbour\n\ntwo boats")
+    done = run(*command, ref, "-", input="## Reflections\n\na stormy harbour\n\ntwo boats")
+    assert done.stdout == f"Edited {ref}.\n- a quiet harbour\n+ a stormy harbour\n"
+    assert "stormy" in facts(*command, ref, "## Reflections\n\ncalm")["before"]
+
+
+def test_what_a_number_replaces_or_deletes_is_shown(written):
+    """`--supersedes -1` and `delete 1 --yes` say what they took."""
+    said = run("log", "left for good", "--supersedes", "-1").stdout
+    assert "Note: It takes the place of: left the harbour\n" in said
+    run("list")
+    assert run("delete", "1", "--yes").stderr.splitlines()[0] == "left for good"
+
+
+@needs_terminal
+def test_a_number_of_an_entry_older_than_the_last_list_asks(written):
+    """On a terminal; elsewhere it wants --yes. What the list showed, or came after it, does not."""
+    _, new = written
+    changing = (
+        ("log", "left again", "--supersedes", "-1"),
+        ("edit", "-1", "left again"),
+        ("chronicle", "edit", "-1", "left again"),
+    )
+    for command in changing:
+        assert run("list", "-j", "private").exit_code == 0
+        refused = run(*command)
+        assert (refused.exit_code, "Pass --yes" in refused.stderr) == (2, True)
+    with one_terminal() as on_its_own:
+        on_its_own("list", "-j", "private")
+        assert on_its_own("edit", "-1", "left again", typed=b"n\n") == b""
+        assert facts("open", new)["text"] == "left the harbour"
+        assert b"+ left again" in on_its_own("edit", "-1", "left again", typed=b"y\n")
+    run("list", "-j", "chronicle")
+    assert run("edit", "1", "left once more").exit_code == 0
+    run("list", "-j", "private")
+    assert run("log", "came back").exit_code == 0
+    assert run("edit", "-1", "came back whole").exit_code == 0
+    assert run("edit", "-2", "left once", "--yes").exit_code == 0
+
+
 def test_any_entry_is_deleted_once_it_is_confirmed(written):
     """Without a terminal that takes --yes, in every journal alike."""
     old, new = written

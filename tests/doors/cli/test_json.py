@@ -73,9 +73,9 @@ READING = {
 }
 
 LAST = {
-    "edit": ["-1", "left the port"],
-    "private edit": ["-1", "a storm"],
-    "chronicle edit": ["-1", "-t", "+port"],
+    "edit": ["-1", "left the port", "--yes"],
+    "private edit": ["-1", "a storm", "--yes"],
+    "chronicle edit": ["-1", "-t", "+port", "--yes"],
     "notebook move": ["sea/tides", "sea/tide"],
     "notebook import-json": ["journal.json"],
     "chronicle import": ["export.json"],

@@ -6,22 +6,30 @@ Never knows a journal: a command names the toolset it means.
 from __future__ import annotations
 
 import inspect
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import click
 
 from commonplace.app import App
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.redact import noting_secrets
 from commonplace.core.text import screening
 from commonplace.core.values import Filter
-from commonplace.doors.cli.frame import expires_at, home_folder, settings
-from commonplace.doors.cli.short_refs import find_entry
+from commonplace.doors.cli.frame import (
+    confirm,
+    expires_at,
+    home_folder,
+    keep_yes,
+    says_yes,
+    settings,
+)
+from commonplace.doors.cli.short_refs import find_entry, is_older_than_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from commonplace.core.values import Answer
+    from commonplace.core.values import Answer, EditableText
     from commonplace.tools.toolset import Arg, Tool
 
 ENCODER_WAIT_S = 10.0
@@ -103,7 +111,50 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
     named = arguments.get("supersedes")
     if not named or within is None:
         return write({})
-    return find_entry(app, named, lambda ref: write({"supersedes": ref}), within=within)
+
+    def replace(ref: str) -> Answer:
+        former = _entry_of(app, ref)
+        if former is not None:
+            check_age(app, named, former, yes=says_yes())
+        answer = write({"supersedes": ref})
+        if former is None:
+            return answer
+        from commonplace.tools.amend import first_line
+        from commonplace.tools.answers import add_notes
+
+        line = first_line(former.ref, former.text)
+        return add_notes(answer, [f"It takes the place of: {line}"])
+
+    return find_entry(app, named, replace, within=within)
+
+
+def check_age(app: App, named: str, entry: EditableText, *, yes: bool) -> None:
+    """Ask before a number changes an entry that is older than the terminal's last list.
+
+    Args:
+        app: Whose settings say where the list is kept.
+        named: What was typed.
+        entry: That it leads to.
+        yes: Whether --yes was given.
+
+    Raises:
+        Invalid: There is no terminal to ask on.
+        click.Abort: The answer is no.
+    """
+    if is_older_than_list(named, entry, app.settings):
+        confirm(
+            f"{named} is {entry.ref}, which is older than the last list. Go on?",
+            yes=yes,
+            text=entry.words or entry.text,
+            act="replace",
+        )
+
+
+def _entry_of(app: App, ref: str) -> EditableText | None:
+    """What a ref of the owner's own journals leads to, before it is replaced; else None."""
+    with suppress(CommonplaceError):
+        return app.amend.service().read_text(ref)
+    return None
 
 
 def load_encoder(app: App) -> None:
@@ -122,11 +173,22 @@ def file_everything(app: App) -> None:
     app.filing.wake()
 
 
-supersedes_option = click.option(
-    "--supersedes",
-    metavar="REF",
-    help="What it replaces: a ref, its beginning, a number in the last list, or -1 for the newest.",
-)
+def supersedes_option(command: Any) -> Any:
+    """`--supersedes`, and the `--yes` to an entry that is older than the last list."""
+    yes = click.option(
+        "--yes",
+        is_flag=True,
+        expose_value=False,
+        callback=keep_yes,
+        help="With --supersedes: do not ask, however old the entry of that number is.",
+    )
+    supersedes = click.option(
+        "--supersedes",
+        metavar="REF",
+        help="What it replaces: a ref, its beginning, a number in the last list, or -1 for the"
+        " newest.",
+    )
+    return supersedes(yes(command))
 
 
 def args_of(verb: Any) -> dict[str, Arg]:

@@ -17,6 +17,7 @@ from commonplace.core.files import replace_file
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.calls import (
     call_tool,
+    check_age,
     file_everything,
     opened,
     supersedes_option,
@@ -193,13 +194,14 @@ def when(what: tuple[str, ...], explain: bool, as_json: bool) -> None:
     help="Replaces the tags; +TAG adds one, -TAG removes one, '' removes all.",
 )
 @click.option("--at", metavar="TIME", help="When it really was.")
+@yes_option
 @common_options
 def edit(
     id: str,  # noqa: A002  the name that help shows
     text: tuple[str, ...],
-    tags: tuple[str, ...],
-    at: str | None,
+    yes: bool,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Change an entry's message, tags or time.
 
@@ -210,16 +212,18 @@ def edit(
     with opened(defers_filing=True) as app:
         keeper = keeping(app)
         entry = find_entry(app, id, keeper.read_entry, within=_LOG)
-        named = tags or at
+        check_age(app, id, app.amend.service().read_text(entry.ref), yes=yes)
+        named = given["tags"] or given["at"]
         message = None
         if text or not named:
             message = text_input(" ".join(text) if text else None, before=entry.message)
         answer = keeper.edit_entry(
             ref=entry.id,
             message=message,
-            tags=tags or None,
-            at=at,
+            tags=given["tags"] or None,
+            at=given["at"],
             expected=entry.stamp,
+            before=entry.message,
         )
         show(answer, as_json)
 

@@ -12,7 +12,7 @@ import click
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
-from commonplace.doors.cli.calls import opened, tool_option
+from commonplace.doors.cli.calls import check_age, opened, tool_option
 from commonplace.doors.cli.frame import (
     NumberBetween,
     common_options,
@@ -86,9 +86,12 @@ def last(count: int, as_json: bool) -> None:
 @click.command(cls=ShortRefCommand)
 @click.argument("ref")
 @click.argument("text", nargs=-1)
+@yes_option
 @common_options
-def edit(ref: str, text: tuple[str, ...], as_json: bool) -> None:
+def edit(ref: str, text: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Replace the text of any entry.
+
+    What was there and what stands there now is shown.
 
     REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. TEXT is the
     whole new text; without it, it is read from stdin or your editor. `-` reads stdin.
@@ -96,6 +99,7 @@ def edit(ref: str, text: tuple[str, ...], as_json: bool) -> None:
     with opened(defers_filing=True) as app:
         service = app.amend.service()
         entry = find_entry(app, ref, service.read_text)
+        check_age(app, ref, entry, yes=yes)
         new = text_input(" ".join(text) if text else None, before=entry.text)
         show(_answer(service.edit(entry.ref, new, expected=entry.version)), as_json)
 
@@ -182,9 +186,18 @@ def _facts(hit: Hit) -> dict[str, Any]:
 
 
 def _answer(done: Amendment) -> Answer:
-    line = f"{done.act.capitalize()} {done.ref}."
+    from commonplace.tools.amend import changed_lines
+
+    lines = [f"{done.act.capitalize()} {done.ref}."]
+    if done.act != "deleted":  # else it was shown before it went
+        lines += changed_lines(done.ref, done.before, done.text)
     notes = [f"Note: {note}" for note in done.notes]
-    facts: dict[str, Any] = {"act": done.act, "ref": done.ref, "notes": list(done.notes)}
+    facts: dict[str, Any] = {
+        "act": done.act,
+        "ref": done.ref,
+        "before": done.before,
+        "notes": list(done.notes),
+    }
     if done.at is not None:  # else it is gone
         facts |= {"at": done.at.isoformat(), "text": done.text}
-    return Answer(text="\n".join([line, *notes]), facts=facts)
+    return Answer(text="\n".join([*lines, *notes]), facts=facts)

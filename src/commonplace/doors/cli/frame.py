@@ -36,6 +36,7 @@ _EXPIRES = "commonplace.expires"
 _FLAGS = "commonplace.flags"
 _FORM = "commonplace.form"
 _SETTINGS = "commonplace.settings"
+_YES = "commonplace.yes"
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
@@ -462,22 +463,23 @@ def confirm(
     Args:
         question: What is about to be done, as a question.
         yes: Whether --yes was given: nothing is asked.
-        text: Of what would be lost; its beginning is shown, since a number or a ref says little.
+        text: Of what would be lost; its beginning is shown in any case, since a number or a ref
+            says little.
         act: What is done to it.
 
     Raises:
         Invalid: There is no terminal to ask on.
         click.Abort: The answer is no.
     """
-    if yes:
-        return
-    if not sys.stdin.isatty():
+    if not yes and not sys.stdin.isatty():
         raise Invalid(f"Refusing to {act} without confirmation.", hint="Pass --yes.")
     from commonplace.core.fence import visible
     from commonplace.doors.cli.terminal_width import cut, terminal_size
 
-    if begins := visible(" ".join(text.split())):
+    if begins := visible(" ".join(shown_now(text).split())):
         click.echo(cut(begins, terminal_size().columns), err=True)
+    if yes:
+        return
     try:
         agreed = click.confirm(question, err=True)
     except click.Abort:
@@ -555,6 +557,16 @@ def expires_at() -> str | None:
     """The value of `--expires`; None where it was not given, or the command has no such option."""
     found: str | None = click.get_current_context().meta.get(_EXPIRES)
     return found
+
+
+def keep_yes(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    """Note --yes of a command that takes it for one of its options alone; see `says_yes`."""
+    ctx.meta[_YES] = value
+
+
+def says_yes() -> bool:
+    """Whether such a --yes was given."""
+    return bool(click.get_current_context().meta.get(_YES))
 
 
 def common_options(command: _Command) -> _Command:

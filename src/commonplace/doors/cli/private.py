@@ -17,6 +17,7 @@ from commonplace.core.values import Filter
 from commonplace.doors.cli.calls import (
     args_of,
     call_tool,
+    check_age,
     file_everything,
     opened,
     supersedes_option,
@@ -209,8 +210,9 @@ def read(path: str, as_json: bool) -> None:
 @private.command(cls=ShortRefCommand)
 @path_argument
 @click.argument("text", nargs=-1)
+@yes_option
 @common_options
-def edit(path: str, text: tuple[str, ...], as_json: bool) -> None:
+def edit(path: str, text: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Replace the text of one entry.
 
     PATH is its path or ref, the beginning of a ref, a number in the last list, or -1 for the
@@ -219,9 +221,10 @@ def edit(path: str, text: tuple[str, ...], as_json: bool) -> None:
     """
     with opened(defers_filing=True) as app:
         entry = find_entry(app, path, app.private.journal.read_entry, within=_JOURNAL)
+        check_age(app, path, app.amend.service().read_text(entry.ref), yes=yes)
         new = text_input(" ".join(text) if text else None, before=entry.raw)
         service = app.private.service()
-        show(edit_entry(service, path=entry.ref, text=new, expected=entry.version), as_json)
+        show(edit_entry(service, entry, new), as_json)
 
 
 @private.command(cls=ShortRefCommand)

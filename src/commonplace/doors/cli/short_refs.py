@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
     from commonplace.config.table import Settings
-    from commonplace.core.values import Filter
+    from commonplace.core.values import EditableText, Filter
     from commonplace.services.recall.service import EntriesOfTime
 
 _Found = TypeVar("_Found")
@@ -55,6 +55,18 @@ def remember(refs: Iterable[str], read: Settings) -> None:
         lines = "".join(f"{ref}\n" for ref in refs)
         replace_file(_file(read), lines.encode("utf-8", "replace"))
         remove_leftovers(_file(read).parent)  # of commands that were killed here
+
+
+def is_older_than_list(named: str, entry: EditableText, read: Settings) -> bool:
+    """Whether a number leads to an entry that the last list did not show, nor was written since.
+
+    The person who typed it may mean another. Where no list was shown, none is older.
+    """
+    listed = _listed(read)
+    if listed is None or not (is_number(named) or _FROM_THE_END.fullmatch(named)):
+        return False
+    written = entry.written.timestamp() if entry.written else 0.0
+    return entry.ref not in listed and written < _file(read).stat().st_mtime
 
 
 class ShortRefCommand(click.Command):
