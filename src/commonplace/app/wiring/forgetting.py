@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from commonplace.app.context import OwnerContext
     from commonplace.app.wiring.chronicle import ChronicleWiring
+    from commonplace.app.wiring.memory.wiring import MemoryWiring
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
     from commonplace.app.wiring.text_places import TextPlaces
@@ -43,6 +44,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
     chronicle: ChronicleWiring
     notebook: NotebookWiring
     transcripts: TranscriptWiring
+    memory: MemoryWiring
     places: TextPlaces
     book: TimeBook
 
@@ -52,6 +54,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         return ForgettingService(
             amend=self.amend,
             sources=self._sources,
+            elsewhere=lambda: self.memory.whole_source() if self._has_database else None,
             known=self._known,
             folders=self._folders,
             places=lambda: list(self._places()),
@@ -69,7 +72,13 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         )
 
     def _sources(self) -> Sequence[Source]:
-        return [*self.context.sources(), *self.private.other_sources()]
+        whole = None if self._has_database else self.memory.whole_source()
+        beside = [*self.private.other_sources(), *filter(None, [whole])]
+        return [*self.context.sources(), *beside]
+
+    @property
+    def _has_database(self) -> bool:
+        return self.context.settings.database.url is not None
 
     def _known(self, words: Sequence[str]) -> Since:
         """The docs that the index holds without these words; none where it cannot say."""
@@ -133,5 +142,5 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         yield from self._copies()
         yield "Backups and exports that were made, and snapshots of the file system."
         yield "What AI clients keep of their sessions themselves."
-        if self.context.settings.database.url is not None:
+        if self._has_database:
             yield "Files of the Postgres server that keeps the memories: its log, its backups."

@@ -397,6 +397,24 @@ def change_of(record: Record) -> Change:
     )
 
 
+def kept_of(record: Record) -> Change:
+    """What is kept of a record, though no index may hold it: of a draft too."""
+    change = change_of(record)
+    if isinstance(change, Put) or not record.text.strip() or not may_be_id(record.id):
+        return change
+    return Put(
+        Doc(
+            ref=record.ref,
+            journal=JOURNAL,
+            scope="",
+            kind=record.kind,
+            at=record.at,
+            text=record.text,
+            stamp=text_hash(record.text),
+        )
+    )
+
+
 def change_now(kind: str, ref_id: str, record: Record | None) -> Change:
     """What the index should hold of what changed: a record as it is now, or None for none."""
     return Drop(ref_of(kind, ref_id)) if record is None else change_of(record)

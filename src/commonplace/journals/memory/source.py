@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put
-from commonplace.journals.memory.entry import change_now, change_of
+from commonplace.journals.memory.entry import change_now, change_of, kept_of
 from commonplace.journals.memory.records import JOURNAL, KINDS, ref_of
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Since
     from commonplace.journals.memory.database import MemoryDatabase
     from commonplace.journals.memory.ports import MemoryStore
+    from commonplace.journals.memory.records import Record
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
@@ -76,6 +77,43 @@ class MemorySource:
                     yield change
 
 
+class WholeMemory:
+    """All that one user keeps, as it is read to be forgotten: drafts too, which no index has.
+
+    Args:
+        store: Of that user, in a file or on a server.
+    """
+
+    name = JOURNAL
+    cheap_mark = False
+    exact_mark = False
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def mark(self) -> str:
+        """None: it is read whole."""
+        return ""
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts of all records that are not as they are known. Raises: Unavailable."""
+        known = since.stamps(f"{JOURNAL}:")
+        for record in _records(self._store):
+            change = kept_of(record)
+            if isinstance(change, Put) and known.get(change.doc.ref) != change.doc.stamp:
+                yield change
+
+
+def _records(store: MemoryStore) -> Iterator[Record]:
+    for kind in KINDS:
+        cursor = ""
+        while True:
+            found = store.list_records(kind, limit=_AT_ONCE, cursor=cursor)
+            yield from found.records
+            if not (cursor := found.cursor):
+                break
+
+
 def _everything(store: MemoryStore, since: Since) -> Iterator[Change]:
     """Puts of all records that are not as they are known, oldest first, then drops.
 
@@ -84,16 +122,10 @@ def _everything(store: MemoryStore, since: Since) -> Iterator[Change]:
     known = since.stamps(f"{JOURNAL}:")
     seen: set[str] = set()
     changed: list[Put] = []
-    for kind in KINDS:
-        cursor = ""
-        while True:
-            found = store.list_records(kind, limit=_AT_ONCE, cursor=cursor)
-            for change in map(change_of, found.records):
-                if isinstance(change, Put):
-                    seen.add(change.doc.ref)
-                    if known.get(change.doc.ref) != change.doc.stamp:
-                        changed.append(change)
-            if not (cursor := found.cursor):
-                break
+    for change in map(change_of, _records(store)):
+        if isinstance(change, Put):
+            seen.add(change.doc.ref)
+            if known.get(change.doc.ref) != change.doc.stamp:
+                changed.append(change)
     yield from sorted(changed, key=lambda put: put.doc.at)
     yield from (Drop(ref) for ref in sorted(known.keys() - seen))

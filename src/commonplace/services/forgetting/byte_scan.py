@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from commonplace.core.errors import CommonplaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from commonplace.db.raw_files import RawFiles
@@ -75,6 +75,13 @@ class ByteScan(Struct, kw_only=True):
                         self._look(history_of(repo), each.content, pieces)
         except CommonplaceError as exc:
             self.unread.append(exc.located)
+
+    def read_texts(self, place: str, texts: Iterable[str], pieces: Sequence[Piece]) -> None:
+        """Look through texts that lie in a place that is no file, such as a database."""
+        for text in texts:
+            content = text.encode("utf-8", "surrogatepass")
+            self.size += len(content)
+            self._look(place, content, pieces)
 
     def _read_file(self, path: str, pieces: Sequence[Piece]) -> None:
         try:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _TRANSCRIPTS = "transcripts"
 _DAY = timedelta(days=1)
 _NOTEBOOK = "notebook:"
+_DATABASE = "the database of memories"
 
 
 class RewritesHistory(Protocol):
@@ -163,6 +164,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     Attributes:
         amend: Deletes by ref.
         sources: Everything that this owner wrote, to find entries that say the same.
+        elsewhere: What this owner has in a database, which may not answer; None without one.
         known: The docs that need not be read for some words: the index holds them without these.
         folders: For each journal whose scopes are folders, the folder that a scope stands for.
         places: The folders and files that hold anything of it, each with the journal whose entries
@@ -183,6 +185,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     amend: AmendService
     sources: Callable[[], Sequence[Source]]
+    elsewhere: Callable[[], Source | None]
     known: Callable[[Sequence[str]], Since]
     folders: Callable[[], Mapping[str, Callable[[str], str]]]
     places: Callable[[], Sequence[tuple[Path, str]]]
@@ -245,7 +248,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         ]
         known = {piece: each.ref for each in named for piece in pieces_of(each.text)}
         remade, same = [], []
-        for doc, said in self._docs_with(tuple(known), {each.ref for each in named}):
+        lost: list[str] = []
+        for doc, said in self._docs_with(tuple(known), {each.ref for each in named}, lost):
             if doc.covers or (rewrites and doc.ref.startswith(_NOTEBOOK) and "#" not in doc.ref):
                 remade.append(doc.ref)
             elif doc.journal == _TRANSCRIPTS and not all(each.is_short for each in said):
@@ -265,7 +269,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             remade=tuple(remade),
             same_words=tuple(same),
             stays=tuple(stays),
-            unreached=tuple(self.unreached()),
+            unreached=(*(f"Memories in the database: {x}" for x in lost), *self.unreached()),
             pieces=tuple(known),
             kept_days=kept_days,
         )
@@ -417,9 +421,10 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         repo = self.repository()
         if repo is not None:
             scan.read_repository(repo, plan.pieces)
+        self._look_elsewhere(scan, plan.pieces)
         by_piece: dict[Piece, list[str]] = {}
         if scan.found:
-            for doc, said in self._docs_with(plan.pieces, set()):
+            for doc, said in self._docs_with(plan.pieces, set(), []):
                 for piece in said:
                     by_piece.setdefault(piece, []).append(doc.ref)
         found = []
@@ -441,25 +446,51 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             notes=notes,
         )
 
+    def _look_elsewhere(self, scan: ByteScan, pieces: Sequence[Piece]) -> None:
+        try:
+            if (source := self.elsewhere()) is not None:
+                docs = _puts(source, NOTHING_KNOWN)
+                scan.read_texts(_DATABASE, (doc.text for doc in docs), pieces)
+        except CommonplaceError as exc:
+            scan.unread.append(f"{_DATABASE}: {exc.message}")
+
     def _docs_with(
-        self, pieces: Sequence[Piece], but: set[str]
+        self, pieces: Sequence[Piece], but: set[str], lost: list[str]
     ) -> Iterator[tuple[Doc, set[Piece]]]:
-        """Each doc that holds a piece, with the pieces; but: refs to leave out, and those below."""
+        """Each doc that holds a piece, with the pieces.
+
+        Args:
+            pieces: Of the text.
+            but: Refs to leave out, and those below.
+            lost: Why the database could not be read is added to it, instead of raised.
+        """
         seen: set[str] = set()
         # A text without the longest word of any piece holds no piece.
-        for doc in self._docs(self.known(list({each.anchor for each in pieces}))):
+        for doc in self._docs(self.known(list({each.anchor for each in pieces})), lost):
             if doc.ref in seen or doc.ref in but or doc.ref.partition("#")[0] in but:
                 continue
             if said := pieces_in(pieces, doc.text):
                 seen.add(doc.ref)
                 yield doc, said
 
-    def _docs(self, known: Since) -> Iterator[Doc]:
-        """Every doc of the sources, less those that are known."""
+    def _docs(self, known: Since, lost: list[str] | None = None) -> Iterator[Doc]:
+        """Every doc of the sources, less those that are known; lost: as in `_docs_with`."""
         for source in self.sources():
-            for change in source.scan(known):
-                if isinstance(change, Put):
-                    yield change.doc
+            yield from _puts(source, known)
+        try:
+            if (elsewhere := self.elsewhere()) is not None:
+                yield from _puts(elsewhere, NOTHING_KNOWN)
+        except CommonplaceError as exc:
+            if lost is None:
+                raise
+            lost.append(exc.message)
+
+
+def _puts(source: Source, known: Since) -> Iterator[Doc]:
+    """The docs of a source, less those that are known."""
+    for change in source.scan(known):
+        if isinstance(change, Put):
+            yield change.doc
 
 
 def _newest_first(named: Sequence[EditableText]) -> list[EditableText]:
