@@ -255,7 +255,9 @@ class Library(ABC, Generic[_Service]):
             Conflict: The entry has changed since it was read.
             Invalid, NotFound, Unavailable.
         """
-        return self._ending_alike(lambda: edit_entry(self._amender(), ref, text, expected=expected))
+        return self._ending_alike(
+            ref, lambda: edit_entry(self._amender(), ref, text, expected=expected)
+        )
 
     def supersede(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Keep a new entry in the place of another, which stays; it expires when that one does.
@@ -263,7 +265,7 @@ class Library(ABC, Generic[_Service]):
         Args and raises: as `edit`.
         """
         return self._ending_alike(
-            lambda: supersede_entry(self._amender(), ref, text, expected=expected)
+            ref, lambda: supersede_entry(self._amender(), ref, text, expected=expected)
         )
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
@@ -299,8 +301,8 @@ class Library(ABC, Generic[_Service]):
             self._expiring.keep(ref, end)
         return ref
 
-    def _ending_alike(self, correct: Callable[[], Amendment]) -> Amendment:
-        return ending_alike(self._expiring, self._shared.app.settings.timezone, correct)
+    def _ending_alike(self, ref: str, correct: Callable[[], Amendment]) -> Amendment:
+        return ending_alike(self._expiring, self._shared.app.settings.timezone, ref, correct)
 
     def _time_to_come(self, at: datetime) -> float:
         if at.tzinfo is None:
@@ -311,18 +313,18 @@ class Library(ABC, Generic[_Service]):
 
     @cached_property
     def _expiring(self) -> TimeBook:
-        return expiry_book(self._shared.app.shared.folder_of(self.owner))
+        from commonplace.app.wiring.memory.wiring import times_of
+
+        shared = self._shared.app.shared
+        elsewhere = times_of(shared, self.owner, "expires_at")
+        return expiry_book(shared.folder_of(self.owner), elsewhere)
 
     def _sweep(self, service: _Service) -> None:
         """Delete the entries that have expired, before each answer. Raises: Unavailable."""
-        now = self._shared.app.clock().timestamp()
-        if not self._expiring.has_due(now):
-            return
-        amender = self._amender_of(service)
-        for ref, at in self._expiring.read().items():
-            if at <= now and ref.startswith(f"{self._journal}:"):
+        for ref in self._expiring.list_due(self._shared.app.clock().timestamp()):
+            if ref.startswith(f"{self._journal}:"):
                 with suppress(NotFound):  # another process was faster
-                    amender.delete(ref)
+                    self._amender_of(service).delete(ref)
                 self._expiring.drop([ref])
 
     def close(self) -> None:

@@ -10,6 +10,14 @@ __all__ = ["app", "world"]
 
 
 @pytest.fixture
-def app(world):
+def environ(request):
+    """Where a test of a journal is of memory on a server, the database of that test."""
+    if request.node.get_closest_marker("on_postgres") is None:
+        return {}
+    return {"COMMONPLACE_DATABASE_URL": request.getfixturevalue("database").app_url}
+
+
+@pytest.fixture
+def app(world, environ):
     """Every journal but transcripts, and each tool of theirs."""
-    return world.open(COMMONPLACE_TOOLSETS=ALL)
+    return world.open(COMMONPLACE_TOOLSETS=ALL, **environ)

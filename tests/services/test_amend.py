@@ -42,9 +42,12 @@ def write(app, journal, text="the quokka sleeps"):
 
 EDITED = ("private", "chronicle", "timeline", "memory")
 EVERY = (*EDITED, "notebook")
+ON_POSTGRES = pytest.param("memory", id="memory-on-postgres", marks=pytest.mark.on_postgres)
+EDITED_STORES = (*EDITED, ON_POSTGRES)
+EVERY_STORE = (*EVERY, ON_POSTGRES)
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_a_ref_is_taken_out_of_the_sentence_it_was_copied_from(app, journal):
     """By open_ref and amend; what leads nowhere is named as it was given."""
     ref = write(app, journal)
@@ -55,7 +58,7 @@ def test_a_ref_is_taken_out_of_the_sentence_it_was_copied_from(app, journal):
         ask(app, "open_ref", ref=f"{journal}:none).")
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_a_text_that_utf8_cannot_hold_is_the_same_text_again(app, journal):
     """A lone surrogate is kept as U+FFFD; repeating the call finds the entry that it made."""
     ref = write(app, journal)
@@ -67,7 +70,7 @@ def opened(app, ref):
     return ask(app, "open_ref", ref=ref)
 
 
-@pytest.mark.parametrize("journal", EDITED)
+@pytest.mark.parametrize("journal", EDITED_STORES)
 def test_an_edit_takes_the_place_of_the_text(app, journal):
     """The ref stays, its text is the new one, and no search finds the old one."""
     ref = write(app, journal)
@@ -103,7 +106,7 @@ def test_a_correction_is_in_the_summaries_when_it_is_answered(app, act):
         assert "quokka" not in above["text"]
 
 
-@pytest.mark.parametrize("journal", EDITED)
+@pytest.mark.parametrize("journal", EDITED_STORES)
 def test_a_deleted_entry_is_gone(app, journal):
     """Neither its ref nor a search leads to it."""
     ref = write(app, journal)
@@ -113,7 +116,7 @@ def test_a_deleted_entry_is_gone(app, journal):
     assert refs(ask(app, "recall", query="quokka")) == []
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_a_superseding_entry_and_its_former_name_each_other(app, journal):
     """Both are there; each answer names the other, and the same call again makes no third."""
     ref = write(app, journal)
@@ -154,7 +157,7 @@ def superseding(app, journal, former, text="the wombat digs", **more):
     return facts["refs"][0] if "refs" in facts else facts["ref"]
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_a_write_takes_the_place_of_an_entry(world, app, journal):
     """By its ref as it was copied; it is of now, and the same as amending it: one way, once."""
     ref = write(app, journal)
@@ -170,7 +173,7 @@ def test_a_write_takes_the_place_of_an_entry(world, app, journal):
         superseding(app, journal, ref, "something else")
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_a_key_that_is_given_again_hides_no_superseding(app, journal):
     """With another entry to replace, or with none before, the write does what it says."""
     first, second, third = (write(app, journal, f"the quokka sleeps {n}") for n in range(3))
@@ -196,7 +199,7 @@ def test_a_section_that_is_not_there_is_no_overview(app):
         superseding(app, "notebook", "notebook:zoo/night")
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_an_entry_of_another_journal_is_not_superseded(app, journal):
     """The error names what was given; nothing is written."""
     other = write(app, "chronicle" if journal != "chronicle" else "timeline")
@@ -392,7 +395,7 @@ def test_a_successor_that_is_deleted_leaves_room_for_another(app):
         assert opened(app, ref).facts["superseded_by"] == again.ref
 
 
-@pytest.mark.parametrize("journal", EDITED)
+@pytest.mark.parametrize("journal", EDITED_STORES)
 def test_what_followed_a_deleted_entry_takes_the_place_of_what_it_had_replaced(world, app, journal):
     """The oldest of three does not hold again when the middle one goes, and is superseded once."""
     amend = app.amend.service()
@@ -414,7 +417,7 @@ def test_what_followed_a_deleted_entry_takes_the_place_of_what_it_had_replaced(w
     assert opened(app, first).facts["superseded_by"] == ""
 
 
-@pytest.mark.parametrize("journal", EDITED)
+@pytest.mark.parametrize("journal", EDITED_STORES)
 def test_a_whole_chain_is_forgotten_at_once(world, app, journal):
     """In whatever order its entries are named: one that goes changes none that is still to go."""
     refs_ = [write(app, journal, "the quokka sleeps in a burrow")]
@@ -439,11 +442,11 @@ def taken_out(app, ref):
 
 
 @pytest.mark.parametrize("lives", [4, pytest.param(12, marks=pytest.mark.long)])
-@pytest.mark.parametrize("journal", EVERY)
-def test_the_newest_of_a_chain_is_that_of_a_list(tmp_path, journal, lives):
+@pytest.mark.parametrize("journal", EVERY_STORE)
+def test_the_newest_of_a_chain_is_that_of_a_list(tmp_path, environ, journal, lives):
     """Any order of writes, supersedings and deletions; each chain is a list kept by hand."""
     world = RecallWorld(tmp_path)
-    app = world.open(COMMONPLACE_TOOLSETS=ALL, model=False)
+    app = world.open(COMMONPLACE_TOOLSETS=ALL, model=False, **environ)
     amend = app.amend.service()
 
     @settings(max_examples=lives, deadline=None)
@@ -620,11 +623,12 @@ def test_a_journal_that_cannot_be_opened_says_why(world):
     assert app.amend.service().delete(ref).act == "deleted"
 
 
-@pytest.mark.parametrize("journal", EVERY)
-def test_of_many_that_supersede_one_entry_at_once_one_does(world, app, journal):
+@pytest.mark.parametrize("journal", EVERY_STORE)
+def test_of_many_that_supersede_one_entry_at_once_one_does(world, environ, app, journal):
     """In two processes; the others' errors name the entry that holds, and write none beside it."""
     ref = write(app, journal)
-    services = [each.amend.service() for each in (app, world.open(COMMONPLACE_TOOLSETS=ALL))]
+    other = world.open(COMMONPLACE_TOOLSETS=ALL, **environ)
+    services = [each.amend.service() for each in (app, other)]
     start = threading.Barrier(6)
 
     def supersede(n):
@@ -641,7 +645,7 @@ def test_of_many_that_supersede_one_entry_at_once_one_does(world, app, journal):
     assert {*refs(ask(app, "recall", query="wombat quokka"))} == {ref, done}
 
 
-@pytest.mark.parametrize("journal", EDITED)
+@pytest.mark.parametrize("journal", EDITED_STORES)
 def test_of_many_that_edit_the_version_they_read_one_does(app, journal):
     """The others are told; no text is lost that somebody was told was written."""
     amend = app.amend.service()

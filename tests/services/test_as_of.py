@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.seeds import seeds
-from tests.services.test_amend import EVERY, EXPORT, superseding, write
+from tests.services.test_amend import EVERY, EVERY_STORE, EXPORT, superseding, write
 from tests.tools.recall_world import ALL, ask, refs
 
 from commonplace.core.errors import Invalid
@@ -23,8 +23,8 @@ DAY = 86_400
 
 
 @pytest.fixture
-def app(world):
-    return world.open(COMMONPLACE_TOOLSETS=TOOLSETS)
+def app(world, environ):
+    return world.open(COMMONPLACE_TOOLSETS=TOOLSETS, **environ)
 
 
 def instant(world):
@@ -157,7 +157,7 @@ def test_an_answer_as_of_then_is_that_of_a_home_with_nothing_later(world, seed):
     assert everything != expected
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_what_took_a_place_later_does_not_count(world, app, journal):
     """The former stands alone, and names no successor; the present knows both."""
     old = write(app, journal, "The quokka API listens on port 8000.")
@@ -172,7 +172,7 @@ def test_what_took_a_place_later_does_not_count(world, app, journal):
     assert refs(ask(app, "recall", query="quokka API port", as_of="today")) == [new, old]
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_the_time_of_writing_counts_and_not_the_time_an_entry_is_of(world, app, journal):
     """What is logged afterwards was not known at its time; the index built again knows as much."""
     ref = Writer(world, 1).backdated(app, journal)

@@ -6,7 +6,7 @@ import time
 from datetime import timedelta
 
 import pytest
-from tests.services.test_amend import EDITED, EVERY, opened, superseding, write
+from tests.services.test_amend import EDITED, EVERY, EVERY_STORE, opened, superseding, write
 from tests.tools.recall_world import ask, refs
 
 from commonplace.core.replaced import replaced_book
@@ -33,7 +33,14 @@ def lost(world, app, journal, way):
 
 @pytest.mark.parametrize(
     ("journal", "way"),
-    [*((x, "expired") for x in EVERY), *((x, "forgotten") for x in EDITED)],
+    [
+        *((x, "expired") for x in EVERY),
+        *((x, "forgotten") for x in EDITED),
+        *(
+            pytest.param("memory", x, id=f"postgres-{x}", marks=pytest.mark.on_postgres)
+            for x in ("expired", "forgotten")
+        ),
+    ],
 )
 def test_it_stays_replaced_and_says_so(world, app, journal, way):
     """It stands below what holds, and names the day; opened it says the same."""
@@ -53,7 +60,7 @@ def test_it_stays_replaced_and_says_so(world, app, journal, way):
     assert listed[old]["replaced_by"]["ref"] == ""
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_another_may_take_its_place(world, app, journal):
     """It is named then; deleted, it leaves the old one as it was."""
     old, _ = lost(world, app, journal, "expired")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.services.test_amend import EVERY, superseding, write
+from tests.services.test_amend import EVERY_STORE, superseding, write
 from tests.tools.recall_world import ask, refs
 
 LEVELS = ("hourly", "daily")
@@ -33,7 +33,7 @@ def found(app, journal, query):
     return answer.text, [f"notebook:{x['id']}" if "ref" not in x else x["ref"] for x in listed]
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_recall_shows_what_holds_first(world, app, journal):
     """As the journal's own search does; each names the other.
 
@@ -56,7 +56,7 @@ def test_recall_shows_what_holds_first(world, app, journal):
         assert f"No longer holds: replaced by {new} of 24 November 2026." in answer.text
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_what_holds_is_found_by_the_words_of_what_it_replaced(world, app, journal):
     """Though it bears none of them itself: it stands where the old one would."""
     old = write(app, journal, "The quokka sleeps in a burrow.")

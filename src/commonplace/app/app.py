@@ -13,6 +13,7 @@ from commonplace.app.backends import Backend
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.context import OwnerContext, found_sources
 from commonplace.app.process import ENCODER_LOAD_S, ProcessContext
+from commonplace.app.wiring.memory.wiring import times_of
 from commonplace.app.wiring.recall import AmendWiring, RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.timeline import TimelineWiring
     from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.config.table import Settings
-    from commonplace.core.ports import EncoderSlot, Source
+    from commonplace.core.ports import EncoderSlot, KeepsTimes, Source
     from commonplace.core.rollups import Lineage
+    from commonplace.core.time_book import TimeColumn
     from commonplace.core.values import Answer
     from commonplace.services.backup.copies import Copies
     from commonplace.services.export.service import ExportService
@@ -153,6 +155,7 @@ class App(OwnerContext):
             chronicle=self.chronicle,
             notebook=self.notebook,
             transcripts=self.transcripts,
+            memory=self.memory,
             places=self.text_places(),
             book=self.expiry_book,
         ).service()
@@ -223,10 +226,11 @@ class App(OwnerContext):
     def sweep_expired(self) -> Sequence[str]:
         """Forget what has expired and what a killed process was forgetting; returns notes on it.
 
-        Every door calls it before it answers; where nothing is due, it looks at two files.
-        Raises: Unavailable where an entry cannot be forgotten.
+        Every door calls it before it answers; where nothing is due, it looks at two files, and asks
+        the database where one keeps the memories. Raises: Unavailable where an entry cannot be
+        forgotten.
         """
-        is_due = self.expiry_book.has_due(self.clock().timestamp())
+        is_due = self.expiry_book.list_due(self.clock().timestamp())
         if not is_due and not os.path.exists(self.folder.joinpath(*PENDING)):
             return ()
         return self.expiring.sweep()
@@ -342,6 +346,9 @@ class App(OwnerContext):
     def _quoting(self) -> Callable[[Sequence[str]], Sequence[str]] | None:
         feeding = self.timeline.feeding
         return None if feeding is None else feeding.forget
+
+    def _times(self, column: TimeColumn) -> Callable[[], KeepsTimes | None]:
+        return times_of(self.shared, self.settings.owner, column)
 
     def _lineage(self) -> Lineage:
         return self.timeline.lineage()

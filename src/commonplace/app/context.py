@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import (
         AmendsRefs,
         EncoderSlot,
+        KeepsTimes,
         OpensRefs,
         OwnerIndex,
         Portable,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
         Source,
     )
     from commonplace.core.rollups import Lineage
-    from commonplace.core.time_book import TimeBook
+    from commonplace.core.time_book import TimeBook, TimeColumn
     from commonplace.core.values import Finding
     from commonplace.db.raw_files import RawFiles
     from commonplace.search.filing.filing import Filing
@@ -213,14 +214,14 @@ class OwnerContext(ABC):
         """The times at which this owner's entries expire."""
         from commonplace.core.expiring import expiry_book
 
-        return expiry_book(self.folder)
+        return expiry_book(self.folder, self._times("expires_at"))
 
     @locked_cached_property
     def replaced(self) -> TimeBook:
         """The notes of entries that were replaced by one that has expired or been forgotten."""
         from commonplace.core.replaced import replaced_book
 
-        return replaced_book(self.folder)
+        return replaced_book(self.folder, self._times("replaced_at"))
 
     @locked_cached_property
     def raw_files(self) -> RawFiles:
@@ -251,7 +252,7 @@ class OwnerContext(ABC):
     def finder_over(self, index: Searched, filing: FilingPort) -> Finder:
         """What searches an index that holds this owner's journals, or some."""
         return self.shared.finder_over(
-            index, filing, lineage=self._lineage(), replaced=self.replaced.read
+            index, filing, lineage=self._lineage(), replaced=self.replaced.find
         )
 
     @locked_cached_property
@@ -298,6 +299,10 @@ class OwnerContext(ABC):
     @abstractmethod
     def _quoting(self) -> Callable[[Sequence[str]], Sequence[str]] | None:
         """What tells which other refs quote those that are forgotten, where something does."""
+
+    @abstractmethod
+    def _times(self, column: TimeColumn) -> Callable[[], KeepsTimes | None]:
+        """Opens what keeps such times of a journal's entries where every server sees them."""
 
     @abstractmethod
     def _lineage(self) -> Lineage:

@@ -19,7 +19,7 @@ from commonplace.core.ports import ClosesIdle
 from commonplace.core.values import EncoderState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.config.table import Settings
@@ -173,7 +173,7 @@ class ProcessContext:
         filing: FilingPort,
         *,
         lineage: Lineage | None = None,
-        replaced: Callable[[], Mapping[str, float]] = dict,
+        replaced: Callable[[Sequence[str]], Mapping[str, float]] | None = None,
     ) -> Finder:
         """What searches an index. After a switch of models the previous one answers for a while."""
         from commonplace.search.finder import Finder

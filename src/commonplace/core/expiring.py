@@ -11,8 +11,10 @@ from commonplace.core.time_book import TimeBook, path_of, read_times
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from commonplace.core.ports import KeepsTimes
 
 FOLDER = "expiring"
 PENDING = ("forgetting", "pending.json")
@@ -37,9 +39,11 @@ def read_expiring(owner_folder: str | os.PathLike[str]) -> dict[str, float]:
         ) from exc
 
 
-def expiry_book(owner_folder: Path) -> TimeBook:
-    """The book of an owner that says when entries expire."""
-    return TimeBook(owner_folder, FOLDER, read_expiring)
+def expiry_book(
+    owner_folder: Path, elsewhere: Callable[[], KeepsTimes | None] = lambda: None
+) -> TimeBook:
+    """The book of an owner that says when entries expire. elsewhere: see `TimeBook`."""
+    return TimeBook(owner_folder, FOLDER, read_expiring, elsewhere)
 
 
 def put_journal(book: TimeBook, journal: str, times: Mapping[str, float]) -> None:

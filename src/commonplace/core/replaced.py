@@ -10,7 +10,10 @@ from commonplace.core.time_book import TimeBook, path_of, read_times
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
     from pathlib import Path
+
+    from commonplace.core.ports import KeepsTimes
 
 FOLDER = "replaced"
 
@@ -26,9 +29,12 @@ def read_replaced(owner_folder: str | os.PathLike[str]) -> dict[str, float]:
         return {}
 
 
-def replaced_book(owner_folder: Path) -> TimeBook:
+def replaced_book(
+    owner_folder: Path, elsewhere: Callable[[], KeepsTimes | None] = lambda: None
+) -> TimeBook:
     """The book of an owner that says when entries were replaced by one that is gone now.
 
     An entry that is replaced once more stays in it: it is still replaced if that one is deleted.
+    elsewhere: see `TimeBook`.
     """
-    return TimeBook(owner_folder, FOLDER, read_replaced)
+    return TimeBook(owner_folder, FOLDER, read_replaced, elsewhere)

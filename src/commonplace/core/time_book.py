@@ -10,8 +10,14 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
+    from typing import Literal, TypeAlias
+
+    from commonplace.core.ports import KeepsTimes
+
+    TimeColumn: TypeAlias = Literal["expires_at", "replaced_at"]
+    """Under which name a server keeps the times of a file."""
 
 _NAME = "entries.json"
 
@@ -37,28 +43,117 @@ def read_times(path: str) -> dict[str, float]:
 
 
 class TimeBook:
-    """Reads and changes one file of times; safe among threads and processes.
+    """Reads and changes the times of one owner's entries; safe among threads and processes.
+
+    They stand in one file, but for a journal that keeps its own. What the file has of that journal,
+    as of a time before it did, moves there: it is in the file until it is kept there.
 
     Args:
         owner_folder: The owner's folder; it is made at the first write.
         folder: The file's own, in that one.
         read: Gives the times for the owner's folder; it says what a damaged file means.
+        elsewhere: Opens what keeps the times of a journal on a server; it gives None where there is
+            none.
     """
 
     def __init__(
-        self, owner_folder: Path, folder: str, read: Callable[[Path], dict[str, float]]
+        self,
+        owner_folder: Path,
+        folder: str,
+        read: Callable[[Path], dict[str, float]],
+        elsewhere: Callable[[], KeepsTimes | None] = lambda: None,
     ) -> None:
         self._owner_folder = owner_folder
         self._folder = owner_folder / folder
         self._path = path_of(owner_folder, folder)
         self._read = read
+        self._elsewhere = elsewhere
         self._seen: tuple[tuple[int, int, int], dict[str, float]] | None = None
+        self._moved: dict[str, float] = {}
 
     def read(self) -> Mapping[str, float]:
         """The time of each entry, by its ref; the file is read only where it has changed since.
 
-        Raises: as the function that reads it.
+        Raises: as the function that reads it; Unavailable.
         """
+        known, other = self._read_file(), self._elsewhere()
+        if other is None:
+            return known
+        self._move(known, other)
+        ours = {ref: at for ref, at in known.items() if not other.covers(ref)}
+        return {**ours, **other.read_times()}
+
+    def find(self, refs: Iterable[str]) -> Mapping[str, float]:
+        """The times of those of these entries that have one; no server is asked about others.
+
+        Raises: as `read`.
+        """
+        known, other, wanted = self._read_file(), self._elsewhere(), set(refs)
+        theirs = [] if other is None else [ref for ref in wanted if other.covers(ref)]
+        found = {ref: known[ref] for ref in wanted if ref in known and ref not in theirs}
+        if other is None or not theirs:
+            return found
+        self._move(known, other)
+        return {**found, **other.read_times(theirs)}
+
+    def list_due(self, now: float) -> list[str]:
+        """The refs of entries whose time has come.
+
+        Those of a server that does not answer are left out: it answers no question for them either.
+        Raises: as `read`, for a file that is there.
+        """
+        # Where its folder is closed too there are none: a write goes on, and a read names it.
+        known = self._read_file() if os.path.exists(self._path) else {}
+        due = [ref for ref, at in known.items() if at <= now]
+        from commonplace.core.errors import CommonplaceError
+
+        try:
+            if (other := self._elsewhere()) is None:
+                return due
+            self._move(known, other)
+            return [*(ref for ref in due if not other.covers(ref)), *other.list_due(now)]
+        except CommonplaceError:
+            return [ref for ref in due if other is not None and not other.covers(ref)]
+
+    def keep(self, ref: str, at: float) -> None:
+        """Set the time of an entry, in place of any earlier one. Raises: Unavailable, Denied."""
+        self.keep_all({ref: at})
+
+    def keep_all(self, times: Mapping[str, float]) -> None:
+        """Set the times of many entries, in one write. Raises: Unavailable, Denied."""
+        other = self._elsewhere()
+        theirs = (
+            {} if other is None else {ref: at for ref, at in times.items() if other.covers(ref)}
+        )
+        ours = {ref: at for ref, at in times.items() if ref not in theirs}
+        if ours:
+            self.change(lambda known: known | ours)
+        if other is not None and theirs:
+            other.keep_times(theirs)
+
+    def drop(self, refs: Sequence[str]) -> None:
+        """Remove the times of entries. Raises: Unavailable, Denied."""
+        gone, other = set(refs), self._elsewhere()
+        self.change(lambda known: {ref: at for ref, at in known.items() if ref not in gone})
+        if other is not None and (theirs := [ref for ref in refs if other.covers(ref)]):
+            other.drop_times(theirs)
+
+    def change(self, change: Callable[[dict[str, float]], dict[str, float]]) -> None:
+        """Put what a function makes of the file's times in their place, unless it is the same.
+
+        Raises: Unavailable, Denied; as `read`.
+        """
+        known = dict(self._read_file())
+        if change(known) == known:
+            return
+        from commonplace.core.files import locked, make_folder, replace_file
+
+        make_folder(self._folder)
+        with locked(self._folder):
+            changed = change(self._read(self._owner_folder))
+            replace_file(self._folder / _NAME, json.dumps(changed, indent=0).encode())
+
+    def _read_file(self) -> Mapping[str, float]:
         try:
             stat = os.stat(self._path)
         except OSError:
@@ -69,40 +164,19 @@ class TimeBook:
             self._seen = seen = mark, self._read(self._owner_folder)
         return seen[1]
 
-    def has_due(self, now: float) -> bool:
-        """Whether the time of any entry has come; of none where its folder cannot be looked into.
+    def _move(self, known: Mapping[str, float], other: KeepsTimes) -> None:
+        """Move what the file has of another's entries, which an older program may have written.
 
-        Raises: as `read`, for a file that is there.
+        What it never had stays in the file: it is of entries that are kept on this machine.
         """
-        # So too where the folder is closed: a write goes on then, and a read names the folder.
-        if not os.path.exists(self._path):
-            return False
-        return min(self.read().values(), default=float("inf")) <= now
-
-    def keep(self, ref: str, at: float) -> None:
-        """Set the time of an entry, in place of any earlier one. Raises: Unavailable, Denied."""
-        self.keep_all({ref: at})
-
-    def keep_all(self, times: Mapping[str, float]) -> None:
-        """Set the times of many entries, in one write. Raises: Unavailable, Denied."""
-        self.change(lambda known: known | dict(times))
-
-    def drop(self, refs: list[str]) -> None:
-        """Remove the times of entries. Raises: Unavailable, Denied."""
-        gone = set(refs)
-        self.change(lambda known: {ref: at for ref, at in known.items() if ref not in gone})
-
-    def change(self, change: Callable[[dict[str, float]], dict[str, float]]) -> None:
-        """Put what a function makes of the times in their place, unless it is the same.
-
-        Raises: Unavailable, Denied; as `read`.
-        """
-        known = dict(self.read())
-        if change(known) == known:
+        theirs = {ref: at for ref, at in known.items() if other.covers(ref)}
+        if theirs == self._moved:
             return
-        from commonplace.core.files import locked, make_folder, replace_file
-
-        make_folder(self._folder)
-        with locked(self._folder):
-            changed = change(self._read(self._owner_folder))
-            replace_file(self._folder / _NAME, json.dumps(changed, indent=0).encode())
+        there = set(other.take_over(theirs)) if theirs else set()
+        # A time that was set in the file meanwhile stays, and moves the next time.
+        self.change(
+            lambda now: {
+                ref: at for ref, at in now.items() if ref not in there or at != theirs[ref]
+            }
+        )
+        self._moved = {ref: at for ref, at in theirs.items() if ref not in there}

@@ -75,7 +75,8 @@ class Finder:
         encoder: The slot of the encoder for questions.
         filing: Keeps the index behind the journals, and is asked to before each search.
         lineage: Knows which summaries an entry went into; None where there are none.
-        replaced: Returns when each entry was replaced by one that is gone, by its ref.
+        replaced: Returns when those of some entries were replaced that were by one that is gone, by
+            their refs; None where nothing says it.
         notes: Said with the hits of every question.
     """
 
@@ -86,7 +87,7 @@ class Finder:
         encoder: EncoderSlot,
         filing: FilingPort,
         lineage: Lineage | None = None,
-        replaced: Callable[[], Mapping[str, float]] = dict,
+        replaced: Callable[[Sequence[str]], Mapping[str, float]] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
         self._replaced = replaced
@@ -243,7 +244,7 @@ class Finder:
             refs: Of entries without a successor that is still there.
             before: Only successors written before this count; None for all.
         """
-        links = gone_links(self._replaced(), refs)
+        links = gone_links(self._replaced(refs), refs) if self._replaced and refs else {}
         if before is None:
             return links
         return {ref: link for ref, link in links.items() if link.at and link.at < before}

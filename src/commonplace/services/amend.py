@@ -83,7 +83,7 @@ class AmendService(Struct, frozen=True, kw_only=True):
                 ref, lambda amender, each: edit_entry(amender, each, text, expected=expected)
             )
 
-        return ending_alike(self.book, self.zone, edited)
+        return ending_alike(self.book, self.zone, ref, edited)
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete an entry for good; see `AmendsRefs.delete`.
@@ -116,7 +116,7 @@ class AmendService(Struct, frozen=True, kw_only=True):
                 ref, lambda amender, each: supersede_entry(amender, each, text, expected=expected)
             )
 
-        return ending_alike(self.book, self.zone, superseded)
+        return ending_alike(self.book, self.zone, ref, superseded)
 
     def _found(self, ref: str, use: Callable[[AmendsRefs, str], _Given]) -> _Given:
         """What `use` gives for the journal that a ref or a path leads to, and the entry's ref."""
@@ -184,7 +184,9 @@ def _version_of(read: EditableText, expected: str) -> str:
     return read.version if is_short or not expected else expected
 
 
-def ending_alike(book: TimeBook, zone: tzinfo, correct: Callable[[], Amendment]) -> Amendment:
+def ending_alike(
+    book: TimeBook, zone: tzinfo, ref: str, correct: Callable[[], Amendment]
+) -> Amendment:
     """Correct an entry; one that takes its place expires when it does, and the notes say so.
 
     An end that the new entry has by itself stays. If the process is killed in between, the new
@@ -193,13 +195,15 @@ def ending_alike(book: TimeBook, zone: tzinfo, correct: Callable[[], Amendment])
     Args:
         book: When entries expire.
         zone: The owner's.
+        ref: Of the entry.
         correct: Edits, or writes an entry that takes the place of another.
 
     Raises: as `correct`; Unavailable where the book cannot be read, and nothing is corrected.
     """
-    ends = book.read()
+    book.find([ref])
     done = correct()
-    end = ends.get(done.ref, ends.get(done.former)) if done.former else None
+    ends = book.find([done.ref, done.former]) if done.former else {}
+    end = ends.get(done.ref, ends.get(done.former))
     if end is None:
         return done
     if done.ref not in ends:

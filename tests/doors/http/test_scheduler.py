@@ -12,6 +12,7 @@ from tests.journals.transcripts.sessions import said
 from tests.patience import PATIENCE_S
 
 from commonplace.app import Apps
+from commonplace.app.wiring.memory.wiring import has_due
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Unavailable
 from commonplace.doors.http import scheduler
@@ -155,6 +156,32 @@ def test_a_model_is_asked_where_the_settings_let_a_server_ask(words_only, monkey
             assert hour.content.startswith("[14:00-15:00] ")
             assert app.languages.token_budget.spent() == (1050 if background else 0)
         world.apps.close()
+
+
+def test_a_record_in_a_database_that_has_expired_goes(words_only, database, monkeypatch):
+    """Of each owner who was ever served here, though no call of theirs comes."""
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", database.app_url)
+    world = World()
+    world.work = RollupScheduler(
+        world.apps,
+        users=world.users,
+        grace=timedelta(),
+        clock=world.clock,
+        has_due=lambda owner: has_due(world.apps.shared, owner, world.clock()),
+    )
+    for owner in ("ann", "bob"):
+        with world.apps.using(owner) as app:
+            save = app.toolset("memory-write").tool("memory_save")
+            save.call({"kind": "todo", "title": "x", "expires": f"in {len(owner)} days"})
+            app.expiry_book.keep_all(
+                dict.fromkeys(app.expiry_book.read(), 9.0 if owner == "ann" else 2e9)
+            )
+    assert [*world.work.list_owners()] == ["ann"]
+    world.work.roll_up()
+    assert [*world.work.list_owners()] == []
+    with world.apps.using("bob") as app:
+        assert len(app.expiry_book.read()) == 1
+    world.apps.close()
 
 
 def test_sessions_that_are_kept_no_longer_go(words_only, monkeypatch):

@@ -95,7 +95,7 @@ class ChronicleWiring:
             folder=context.settings.work_folder,
             home=context.user_home,
             trusted=TrustedLogs(context.reach / "trusted"),
-            replaced=context.replaced.read,
+            replaced=context.replaced.find,
         )
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:

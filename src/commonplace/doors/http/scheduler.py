@@ -18,7 +18,7 @@ from commonplace.core.owner_folders import folder_owner
 from commonplace.services.timeline.keeping import TimelineKeeping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from commonplace.app import App
@@ -46,14 +46,24 @@ class RollupScheduler(Background):
         users: The folder of all owners' folders.
         grace: How much longer a period waits for late entries.
         clock: Gives the time.
+        has_due: Whether a record of an owner has expired in a database of memories.
     """
 
-    def __init__(self, apps: OwnerApps, *, users: Path, grace: timedelta, clock: Clock) -> None:
+    def __init__(
+        self,
+        apps: OwnerApps,
+        *,
+        users: Path,
+        grace: timedelta,
+        clock: Clock,
+        has_due: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         super().__init__("rollup scheduler")
         self._apps = apps
         self._users = users
         self._grace = grace
         self._clock = clock
+        self._has_due = has_due
 
     def roll_up(self) -> int:
         """Roll up all that is due now, owners in turns; returns how many rollups were made."""
@@ -80,11 +90,13 @@ class RollupScheduler(Background):
         for name in folders:
             folder = self._users / name
             is_there = os.path.isfile(folder / "journal" / "journal.db")
-            if is_there or any(os.path.isdir(folder / x) for x in ("transcripts", EXPIRING)):
-                try:
-                    yield folder_owner(folder)
-                except CommonplaceError as exc:
-                    _log.warning("Nothing is rolled up there: %s", exc)
+            is_there |= any(os.path.isdir(folder / x) for x in ("transcripts", EXPIRING))
+            try:
+                owner = folder_owner(folder)
+                if is_there or self._has_due(owner):
+                    yield owner
+            except CommonplaceError as exc:
+                _log.warning("Nothing is rolled up there: %s", exc)
 
     def next_at(self, now: datetime) -> datetime:
         """When a period may next become due, in any zone."""

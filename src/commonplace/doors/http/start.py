@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.app import App, Apps
+from commonplace.app.wiring.memory.wiring import has_due
 from commonplace.core.clock import utc_now
 from commonplace.doors.http.address import check_access, parse_address
 from commonplace.doors.http.gate import Offer
@@ -92,7 +93,13 @@ def _background_tasks(settings: Settings, apps: Apps) -> list[BackgroundTask]:
     grace = timedelta(minutes=settings.timeline.grace_minutes)
     users = settings.home / "users"
     background_tasks: list[BackgroundTask] = [
-        RollupScheduler(apps, users=users, grace=grace, clock=utc_now)
+        RollupScheduler(
+            apps,
+            users=users,
+            grace=grace,
+            clock=utc_now,
+            has_due=lambda owner: has_due(apps.shared, owner, utc_now()),
+        )
     ]
     if settings.database.worker_url is not None:
         background_tasks.append(MemoryWork(apps.shared, utc_now))

@@ -152,8 +152,8 @@ def gather(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> RollupInpu
 
 def without_replaced(found: RollupInput, book: TimeBook | None) -> RollupInput:
     """The same input, with entries replaced by one that is gone counted, but not in the text."""
-    known = {} if book is None else book.read()
-    if not any(part.item.ref in known for part in found.parts):
+    known = {} if book is None else book.find(part.item.ref for part in found.parts)
+    if not known:
         return found
     parts = [
         replace(part, item=replace(part.item, text=""), is_replaced=True)

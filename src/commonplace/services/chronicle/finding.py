@@ -83,12 +83,12 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
     """Searches over chronicle's entries: by the index, or by every word in chronicle itself.
 
     Attributes:
-        replaced: When entries were replaced by one that is gone, by the ref of the entry.
+        replaced: When those of some entries were replaced that were by one that is gone, by ref.
     """
 
     chronicle: Chronicle
     finder: Finder
-    replaced: Callable[[], Mapping[str, float]]
+    replaced: Callable[[Sequence[str]], Mapping[str, float]]
 
     def find(
         self,
@@ -184,7 +184,8 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
             found = self.chronicle.find_successors([*fresh.values()])
             after |= {each: found.get(each) for each in fresh}
             fresh = {each.id: each for each in found.values() if each.id not in after}
-        gone = gone_links(self.replaced(), [event.ref for event in events])
+        refs = [event.ref for event in events]
+        gone = gone_links(self.replaced(refs), refs)
         return [self._chain_of(event, formers, after, gone) for event in events]
 
     def _chain_of(

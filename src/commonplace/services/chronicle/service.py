@@ -100,7 +100,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         folder: Where in the project the work is done: there a `.chronicle` is looked for.
         home: The user's, at which that search ends.
         trusted: Which of the project logs the user has allowed.
-        replaced: When entries were replaced by one that is gone, by the ref of the entry.
+        replaced: When those of some entries were replaced that were by one that is gone, by ref.
     """
 
     chronicle: Chronicle
@@ -112,7 +112,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
     folder: Path | None
     home: Path | None
     trusted: TrustedLogs
-    replaced: Callable[[], Mapping[str, float]]
+    replaced: Callable[[Sequence[str]], Mapping[str, float]]
 
     def add(
         self,

@@ -143,8 +143,9 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
     def sweep(self) -> tuple[str, ...]:
         """Forget what is due and what a killed process was forgetting; returns notes on it.
 
-        Where nothing is due, it looks at two files. An entry whose folder is away leaves the index,
-        and is forgotten when that is back.
+        Where nothing is due, it looks at two files, and asks the database where one keeps the
+        memories. An entry whose folder is away leaves the index, and is forgotten when that is
+        back.
 
         Raises:
             Unavailable: An entry that is due cannot be forgotten, so nothing may be answered; all
@@ -153,7 +154,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         now = micros(self.clock()) / 1e6
         service = self.forgetting()
         notes = service.resume()
-        if not self.book.has_due(now):
+        if not self.book.list_due(now):
             return notes
         due, away = self._list_due(now)
         if FORMER_HISTORY in due:
@@ -172,14 +173,14 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
 
     def _list_due(self, now: float) -> tuple[list[str], list[str]]:
         """The refs of entries that are due and can be reached, and of those that are away now."""
-        due = [ref for ref, at in self.book.read().items() if at <= now]
+        due = self.book.list_due(now)
         lost: list[str] = []
         if any(self.ends.covers(ref) for ref in due):
             try:
                 self.ends.note()  # another clone may have set another time
             except CommonplaceError:
                 lost = [ref for ref in due if self.ends.covers(ref)]
-            due = [ref for ref, at in self.book.read().items() if at <= now]
+            due = self.book.list_due(now)
         away = [ref for ref in due if ref in lost or self.is_away(ref)]
         return [ref for ref in due if ref not in away], away
 

@@ -19,6 +19,7 @@ from commonplace.index.postgres import index
 from commonplace.journals.memory.postgres import store as records
 from commonplace.journals.memory.postgres.backlog import MemoryBacklog
 from commonplace.journals.memory.postgres.outbox_checks import check_unchanged
+from commonplace.journals.memory.postgres.times import MemoryTimes
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search.filing.words_only import WordFiling
 from commonplace.services.memory.filing import changes_now
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from commonplace.app.process import ProcessContext
     from commonplace.config.table import Settings
     from commonplace.core.ports import Source
+    from commonplace.core.time_book import TimeColumn
     from commonplace.db.postgres.database import Connection
 
 
@@ -58,6 +60,10 @@ class PostgresMemories:
     def users(self) -> Sequence[str]:
         """No user: every query of the database is limited to one, so none can list them all."""
         return ()
+
+    def times_of(self, owner: str, column: TimeColumn) -> MemoryTimes:
+        """What keeps such times of a user's records, for every server of the database."""
+        return MemoryTimes(self._database, owner=owner, column=column)
 
     def of_owner(self, context: OwnerContext) -> SearchStack[WordFiling]:
         """What files and finds this owner's: alone, as anybody's."""

@@ -16,11 +16,13 @@ from commonplace.journals.table import with_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from commonplace.app.context import JournalWiring, OwnerContext, SearchStack
     from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
-    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
+    from commonplace.core.ports import AmendsRefs, KeepsTimes, OpensRefs, Portable, Source
+    from commonplace.core.time_book import TimeColumn
     from commonplace.core.values import Finding
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.search.filing.port import FilingPort
@@ -42,6 +44,10 @@ class Memories(Protocol):
 
     def users(self) -> Sequence[str]:
         """The users who have a memory, sorted; empty where the database does not say."""
+        ...
+
+    def times_of(self, owner: str, column: TimeColumn) -> KeepsTimes | None:
+        """What keeps times of a user's records for every server; None where a file of all does."""
         ...
 
     def of_owner(self, context: OwnerContext) -> SearchStack[FilingPort]:
@@ -79,6 +85,27 @@ def memories_of(shared: ProcessContext) -> Memories:
     Raises: Unavailable without the extra that it needs.
     """
     return shared.open_once("memories", _open_memories)
+
+
+def times_of(
+    shared: ProcessContext, owner: str, column: TimeColumn
+) -> Callable[[], KeepsTimes | None]:
+    """Opens what keeps times of a user's records in a database; it gives None without one.
+
+    What it returns raises Unavailable without the extra that it needs.
+    """
+    if shared.settings.database.url is None:
+        return lambda: None
+    return cache(lambda: memories_of(shared).times_of(owner, column))
+
+
+def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
+    """Whether a user's record in a database has expired; it is forgotten by a user's next call.
+
+    Raises: Unavailable, Denied.
+    """
+    times = times_of(shared, owner, "expires_at")()
+    return times is not None and bool(times.list_due(now.timestamp()))
 
 
 def _open_memories(shared: ProcessContext) -> Memories:
@@ -179,6 +206,14 @@ class MemoryWiring:
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
         return self._memories.sources(self, lambda: self.journal)
+
+    def whole_source(self) -> Source | None:
+        """All that is kept of this owner, drafts among it, each time; None where nothing is."""
+        from commonplace.journals.memory.source import WholeMemory
+
+        if not self._memories.is_there(self._context.settings.owner):
+            return None
+        return WholeMemory(self.journal)
 
     def problems(self) -> Iterator[Finding]:
         """What is wrong, each with its next step, and what is worth knowing; changes nothing."""

@@ -64,6 +64,7 @@ TABLES = (
     "wb_preferences",
     "wb_tool_invocation_log",
     "wb_outbox",
+    "wb_times",
 )
 
 _log = logging.getLogger(__name__)

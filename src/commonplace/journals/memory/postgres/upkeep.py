@@ -64,8 +64,9 @@ class MemoryUpkeep:
         self, database: Postgres, *, tables: Sequence[str] = (), clock: Clock = utc_now
     ) -> None:
         self._database = database
-        # The log holds no text; its rows go with time.
-        self._tables = (*(x for x in TABLES if x != "wb_tool_invocation_log"), *tables)
+        # Neither the log nor the times hold a text.
+        held = {*TABLES} - {"wb_tool_invocation_log", "wb_times"}
+        self._tables = (*(x for x in TABLES if x in held), *tables)
         self._clock = clock
         self._is_reported = False
 

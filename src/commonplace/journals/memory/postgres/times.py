@@ -1,0 +1,117 @@
+"""Owns when records on Postgres expire, and since when they are replaced by one that is gone.
+
+Holds refs and times, and never a word of a record.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from psycopg import sql
+
+from commonplace.core.owner_folders import parse_owner
+from commonplace.db.postgres.database import statement
+from commonplace.db.postgres.text_lists import Texts
+from commonplace.db.queries import read_queries
+from commonplace.journals.memory.entry import may_be_id
+from commonplace.journals.memory.records import JOURNAL, KINDS, ref_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from commonplace.core.time_book import TimeColumn
+    from commonplace.db.postgres.database import Connection, Postgres
+
+# Of the years 1 and 9999: what is beyond is in no calendar.
+_FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0
+
+
+@cache
+def query(name: str, column: TimeColumn) -> sql.Composed:
+    """One of the queries of a kind of time, for the driver."""
+    text = read_queries("commonplace.journals.memory.postgres", "times.sql")[name]
+    return statement(text).format(time=sql.Identifier(column))
+
+
+class MemoryTimes:
+    """One kind of time of one user's records; implements `core.ports.KeepsTimes`. Thread-safe.
+
+    Args:
+        database: Shared by all users of the process; its owner closes it.
+        owner: Whose records.
+        column: Which kind of time.
+    """
+
+    def __init__(self, database: Postgres, *, owner: str, column: TimeColumn) -> None:
+        self._database = database
+        self._owner = parse_owner(owner)
+        self._column = column
+
+    def covers(self, ref: str) -> bool:
+        """Whether it is that of a record; see the port."""
+        return ref.startswith(f"{JOURNAL}:")
+
+    def read_times(self, refs: Sequence[str] | None = None) -> Mapping[str, float]:
+        """The times of those of these records that have one, or all; see the port."""
+        with self._database.shared_transaction(self._owner) as conn:
+            if refs is None:
+                rows = self._ask(conn, "times")
+            else:
+                named = [each for ref in refs if (each := _named(ref))]
+                rows = self._ask(conn, "times_of", **_columns(named)) if named else []
+        return {ref_of(kind, ref_id): at for kind, ref_id, at in rows}
+
+    def list_due(self, now: float) -> Sequence[str]:
+        """The refs of records whose time has come; see the port."""
+        with self._database.shared_transaction(self._owner) as conn:
+            rows = self._ask(conn, "due", now=now)
+        return [ref_of(kind, ref_id) for kind, ref_id in rows]
+
+    def keep_times(self, times: Mapping[str, float]) -> None:
+        """Set times, in place of any earlier ones; see the port."""
+        with self._database.owner_transaction(self._owner) as conn:
+            self._set(conn, "keep", times)
+
+    def take_over(self, times: Mapping[str, float]) -> Sequence[str]:
+        """Set times that a file kept, unless a later one is here; see the port."""
+        named = {each: ref for ref in times if (each := _named(ref))}
+        if not named:
+            return ()
+        with self._database.owner_transaction(self._owner) as conn:
+            rows = self._ask(conn, "known", **_columns(named))
+            there = [named[kind, ref_id] for kind, ref_id, gone in rows if not gone]
+            self._set(conn, "take_over", {ref: times[ref] for ref in there})
+        return [named[kind, ref_id] for kind, ref_id, _ in rows]
+
+    def drop_times(self, refs: Sequence[str]) -> None:
+        """Remove the times of records; see the port."""
+        if named := [each for ref in refs if (each := _named(ref))]:
+            given = {"user_id": self._owner, **_columns(named)}
+            with self._database.owner_transaction(self._owner) as conn:
+                conn.execute(query("drop", self._column), given)
+                conn.execute(query("drop_empty", self._column), given)
+
+    def _ask(self, conn: Connection, name: str, **values: object) -> list[tuple[Any, ...]]:
+        return conn.execute(
+            query(name, self._column), {"user_id": self._owner, **values}
+        ).fetchall()
+
+    def _set(self, conn: Connection, name: str, times: Mapping[str, float]) -> None:
+        named = {
+            each: at for ref, at in times.items() if (each := _named(ref)) and _FIRST <= at <= _LAST
+        }
+        if named:
+            given = {"user_id": self._owner, "times": [*named.values()], **_columns(named)}
+            conn.execute(query(name, self._column), given)
+
+
+def _named(ref: str) -> tuple[str, str] | None:
+    """The kind and id of a ref; None where no record can have it."""
+    kind, _, ref_id = ref.removeprefix(f"{JOURNAL}:").partition("/")
+    return (kind, ref_id) if kind in KINDS and may_be_id(ref_id) else None
+
+
+def _columns(named: Iterable[tuple[str, str]]) -> dict[str, Texts]:
+    pairs = [*named]
+    return {"kinds": Texts([kind for kind, _ in pairs]), "ids": Texts([x for _, x in pairs])}
