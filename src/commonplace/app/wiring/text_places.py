@@ -285,6 +285,16 @@ PLACES: tuple[TextPlace, ...] = (
         writers=("db.owned", "db.sqlite"),
     ),
     TextPlace(
+        name="memory on Postgres",
+        where="the database that `database.url` names",
+        holds="records of memory of all users, their words and vectors",
+        paths=lambda _owner: (),
+        journal="memory",
+        erased=BY_ITS_JOURNAL,
+        writers=(),
+        export=True,
+    ),
+    TextPlace(
         name="transcripts",
         where="`users/me/transcripts`",
         holds="messages of sessions, and their catalog",
