@@ -470,8 +470,10 @@ def test_the_newest_of_a_chain_is_that_of_a_list(tmp_path, environ, journal, liv
                 with pytest.raises(Conflict, match="superseded by"):
                     amend.supersede(ref, f"the wombat eats leaf {number}")
         app.filing.sweep()
+        app.memory.service().filing().catch_up()
+        index = app.recall.service().index
         every = [ref for chain in chains for ref in chain]
-        found = {ref: doc.ref for ref, doc in newest_of(app.index, every).items()}
+        found = {ref: doc.ref for ref, doc in newest_of(index, every).items()}
         assert found == {ref: chain[-1] for chain in chains for ref in chain[:-1]}
         for chain in chains:
             assert [opened(app, x).facts["superseded_by"] for x in chain] == [*chain[1:], ""][

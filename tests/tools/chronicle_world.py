@@ -73,7 +73,7 @@ class ChronicleWorld:
             folder=project,
             home=home,
             trusted=TrustedLogs(home / "trusted"),
-            replaced=dict,
+            replaced=lambda _refs: {},
         )
         self.toolset = ChronicleTools(lambda: self.service).toolset
 
