@@ -471,16 +471,6 @@ def test_what_is_a_reply_is_read_and_not_guessed(tmp_path, body, is_reply):
     )
 
 
-def test_a_header_alone_makes_no_stream(tmp_path):
-    """A call that pretends to be a stream is counted and checked as the call it is."""
-    world = World(tmp_path)
-    reading = world.token(scopes=["read"]) | {"mcp-method": "subscriptions/listen"}
-    call = {"method": "tools/call", "params": {"name": "memory_save"}}
-    assert world.ask("POST", json=call, headers=reading).status_code == 403
-    listen = {"method": "subscriptions/listen", "jsonrpc": "2.0", "id": 1}
-    assert world.ask("POST", json=listen, headers=reading).status_code == 200
-
-
 def test_streams_are_counted_apart():
     """One owner's open streams take no room from its calls."""
     rate_limiter = RateLimiter(SMALL, lambda: 0.0)

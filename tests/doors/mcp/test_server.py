@@ -24,6 +24,12 @@ TOOLS = [
     "find_when_i",
 ]
 WRITING = {"amend", "process_thoughts", "add_entry"}
+CLIENT = {"name": "raw", "version": "1"}
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": CLIENT,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +46,21 @@ def server(primed):
     with RawServer(cwd=primed.project, env=primed.env) as running:
         running.greeting = running.handshake()["result"]
         yield running
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}),
+        ("server/discover", {"_meta": ENVELOPE}),
+    ],
+)
+def test_it_promises_no_news_of_its_lists(primed, method, params):
+    """Nothing of them changes while it runs; Claude Code 2.1.332 would ask before it lists tools."""
+    with RawServer(cwd=primed.project, env=primed.env) as running:
+        claimed = running.ask(method, params)["result"]["capabilities"]
+    told = {name: {x for x, holds in claimed[name].items() if holds} for name in claimed}
+    assert told == {"prompts": set(), "resources": set(), "tools": set()}
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])

@@ -54,7 +54,6 @@ _OLD_HTTP = "1.0"
 # A browser says so of an address that was typed, and of a page of the same origin.
 _OWN_SITE = frozenset({b"none", b"same-origin"})
 _SESSION = b"mcp-session-id"
-_LISTEN = b"subscriptions/listen"
 _INVALID_REQUEST = -32600
 # Far more than the answer of any model: what is longer is not looked into to find out.
 _MOST_OF_A_REPLY = 1024 * 1024
@@ -298,11 +297,9 @@ class Gate:
                     raise _invalid_token()
                 if (full or self.is_stopping) and not _is_reply(headers, body):
                     raise full or _stopping()
-                receive = _with_body(body, receive)
-                if not _opens_stream(headers, body):
-                    self._check_scope(caller, body)
-                    await self._inside(caller, scope, receive, send)
-                    return
+                self._check_scope(caller, body)
+                await self._inside(caller, scope, _with_body(body, receive), send)
+                return
         if self.is_stopping:
             raise _stopping()
         with self._rate_limiter.stream(caller.owner):
@@ -370,17 +367,6 @@ class Gate:
                 f"This token may not call {called} here.",
                 "Use one whose scope and toolsets allow it; with --read-only none writes.",
             )
-
-
-def _opens_stream(headers: Mapping[bytes, bytes], body: bytes) -> bool:
-    """Whether this request opens a stream; its header alone could say so of a call."""
-    if headers.get(b"mcp-method") != _LISTEN:
-        return False
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(message, dict) and message.get("method") == _LISTEN.decode()
 
 
 def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:

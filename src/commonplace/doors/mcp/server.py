@@ -267,6 +267,9 @@ def make_server(
             middleware=[*middleware, _Aliases(offered), _Prompts(offered)],
             lifespan=lifespan,
             request_state_security=security,
+            # Nothing that is offered changes while a server runs: a client that is told so asks
+            # for no news before it lists the tools.
+            subscriptions=False,
             log_level="WARNING",
         )
     server.listed = frozenset(tool.name for tool in offered.tools if tool.listed)
