@@ -42,12 +42,12 @@ class AmendTools:
     def tool(self) -> Tool:
         """The tool."""
         effects = Effects(writes=True, destroys=True)
-        return Tool(run=self.amend, title="Correct an entry", effects=effects)
+        return Tool(run=self.amend, title="Correct a memory", effects=effects)
 
     def amend(
         self,
         *,
-        ref: Annotated[str, Arg("As shown.")],
+        ref: Annotated[str, Arg("The ref of the entry.")],
         text: Annotated[str, Arg("The whole new text.")] = "",
         supersede: Annotated[bool, Arg("Keep the old one too.")] = False,
         delete: Annotated[bool, Arg("Delete it for good.")] = False,

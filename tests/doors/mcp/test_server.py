@@ -134,7 +134,9 @@ def test_the_list_of_tools_stays_small(server):
     """
     listed = server.ask("tools/list")["result"]["tools"]
     shown = [each.pop("_meta") for each in listed if "_meta" in each]
-    assert shown == [
+    hints = [each.pop("anthropic/searchHint") for each in shown]
+    assert all("memory: remember, recall" in hint for hint in hints)
+    assert [each for each in shown if each] == [
         {"ui": {"resourceUri": "ui://commonplace/search"}},
         {"ui": {"resourceUri": "ui://commonplace/period"}},
     ]

@@ -420,7 +420,7 @@ def test_recall_is_offered_by_default_and_reads_alone(world):
     assert not any(tool.effects.writes for tool in offered.tools)
     said = offered.tool("recall").description
     assert said.startswith(
-        "Private journal, chronicle, notebook, timeline, memory, transcripts: one search "
+        "Private journal, chronicle, notebook, timeline, memory, transcripts: search "
     )
 
 

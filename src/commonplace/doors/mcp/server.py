@@ -91,6 +91,7 @@ SAMPLING_S = 45.0
 still answer without it."""
 
 _ASKED = "sampling"
+_SEARCH_HINT = "memory: remember, recall, journal, log, notes, decisions, earlier sessions"
 _SPARE_BYTES = 3  # a token
 
 
@@ -412,9 +413,17 @@ def _sdk_tool(tool: Tool, *, structured: bool) -> SdkTool:
         is_async=False,
         context_kwarg="context",
         annotations=_annotations(tool.effects),
-        # For hosts that show pages; hosts do not give it to the model.
-        meta={"ui": {"resourceUri": tool.view}} if tool.view else None,
+        meta=_meta(tool),
     )
+
+
+def _meta(tool: Tool) -> dict[str, Any]:
+    """What hosts read and give no model: how a tool is found, and the page that shows its result.
+
+    Source: what Claude Code 2.1.332 looks for where it hides tools behind a search.
+    """
+    shown = {"ui": {"resourceUri": tool.view}} if tool.view else {}
+    return {"anthropic/searchHint": _SEARCH_HINT, **shown}
 
 
 def _annotations(effects: Effects) -> ToolAnnotations:

@@ -86,7 +86,10 @@ class ChronicleTools:
             writing_guide=_WRITING_GUIDE,
             tools=(
                 Tool(
-                    run=self.add_entry, title="Log what was done", effects=writing, may_expire=True
+                    run=self.add_entry,
+                    title="Remember what was done",
+                    effects=writing,
+                    may_expire=True,
                 ),
                 Tool(
                     run=self.list_entries, title="List the log", twin_of="list_by_time", quotes=True
@@ -105,7 +108,7 @@ class ChronicleTools:
                     twin_of="list_by_time",
                     quotes=True,
                 ),
-                Tool(run=self.find_when_i, title="Find when I did something", quotes=True),
+                Tool(run=self.find_when_i, title="Remember when", quotes=True),
             ),
             resources=resources(self._service),
             prompts=prompts(),
@@ -115,16 +118,16 @@ class ChronicleTools:
         self,
         *,
         message: Annotated[str, Arg("What was done, in a line.")],
-        tags: Annotated[list[str], Arg("Of your choice.")] = [],
+        tags: Annotated[list[str], Arg("Subjects: 'decision', 'api'.")] = [],
         at: Annotated[str, Arg("When, if not now: 'yesterday 9am'.")] = "",
-        asked: Annotated[bool, Arg("False: tags are suggested, a repeat is left out.")] = True,
+        asked: Annotated[bool, Arg("False: adds tags, skips a repeat.")] = True,
         idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
         supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
     ) -> Answer:
-        """Chronicle: log what was done, decided or finished.
+        """Chronicle: remember what was done, or decided and why.
 
-        Use it when the user asks to log, track or note something; and unasked, with asked false,
-        when they finish, fix, deploy or decide something.
+        Use it when the user asks to log or track something; and unasked, with asked false, when
+        they finish, fix, deploy or decide something.
         """
         service = self._service()
         is_named = idempotency_key or supersedes.strip()

@@ -68,7 +68,7 @@ class PrivateTools:
                 Tool(
                     run=self.process_thoughts,
                     may_expire=True,
-                    title="Write in the private journal",
+                    title="Remember what you learned",
                     effects=Effects(writes=True, repeatable=False),
                 ),
                 *(
@@ -87,21 +87,21 @@ class PrivateTools:
         self,
         *,
         feelings: Annotated[str, Arg("What you feel about the work.")] = "",
-        reflections: Annotated[str, Arg("How things went.")] = "",
-        observations: Annotated[str, Arg("What you noticed.")] = "",
-        project_notes: Annotated[str, Arg("About this project: design, traps.")] = "",
+        reflections: Annotated[str, Arg("What went well or badly.")] = "",
+        observations: Annotated[str, Arg("What you cannot explain yet.")] = "",
+        project_notes: Annotated[str, Arg("About this project: causes, traps.")] = "",
         user_context: Annotated[str, Arg("What the user prefers and knows.")] = "",
         technical_insights: Annotated[str, Arg("What holds in other projects too.")] = "",
-        world_knowledge: Annotated[str, Arg("Anything else.")] = "",
+        world_knowledge: Annotated[str, Arg("Facts of people and domains.")] = "",
         at: Annotated[str, Arg("When, if not now: 'yesterday 9am'.")] = "",
         idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
         supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
     ) -> Answer:
-        """Private journal: write down what you learn, think and feel.
+        """Private journal: remember what you learn, think and feel.
 
         Use it often and unasked: after solving or failing at something, when you understand why,
-        when you learn what the user likes. What was done is chronicle's. Project notes stay with
-        the project, all else follows the user. Returns refs.
+        when you learn what the user likes. What was done or decided is chronicle's. Project notes
+        stay with the project, all else follows the user. Returns refs.
         """
         service = self._service()
         done = service.write(

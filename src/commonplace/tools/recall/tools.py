@@ -78,9 +78,9 @@ class RecallTools:
             name="recall",
             guide=_GUIDE,
             tools=(
-                Tool(run=self.recall, title="Recall", about=_ABOUT, view=SEARCH),
-                Tool(run=self.list_by_time, title="List by time", view=PERIOD),
-                Tool(run=self.open_ref, title="Open an entry"),
+                Tool(run=self.recall, title="Recall from memory", about=_ABOUT, view=SEARCH),
+                Tool(run=self.list_by_time, title="Remember a time", view=PERIOD),
+                Tool(run=self.open_ref, title="Open a memory"),
                 self._amend.tool,
             ),
             resources=(
@@ -104,10 +104,10 @@ class RecallTools:
         journals: Annotated[list[str], Arg("Only these: 'private', 'chronicle'.")] = [],
         kinds: Annotated[list[str], Arg("Only these: 'entry', 'event'.")] = [],
         limit: Annotated[int, Arg("How many at most.", 1, 100)] = 10,
-        budget_tokens: Annotated[int, Arg("Most tokens in the answer.", 200, 100_000)] = 1500,
+        budget_tokens: Annotated[int, Arg("Most tokens.", 200, 100_000)] = 1500,
         explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
-        """One search of all that was written, in any project.
+        """Search your memory, in any project.
 
         Use it at the start of a session or a task, and before you answer from what you do not know:
         what was decided, done, learned or felt, and why. Returns refs with excerpts, best first.
