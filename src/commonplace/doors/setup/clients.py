@@ -185,7 +185,8 @@ CLIENTS: dict[str, Client] = {
         title="Claude Code",
         file=lambda machine: machine.folder("CLAUDE_CONFIG_DIR") / ".claude.json",
         table="mcpServers",
-        extra={"type": "stdio"},
+        # Without it the client hides all tools of MCP servers behind a search by their names.
+        extra={"type": "stdio", "alwaysLoad": True},
         afterwards="Start a new session; /mcp lists it.",
         hooks_file=lambda machine: _claude(machine, "settings.json"),
         skills=lambda machine: _claude(machine, "skills"),

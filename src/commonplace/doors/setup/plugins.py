@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from commonplace.doors.setup.clients import SERVER, own_variables
+from commonplace.doors.setup.clients import CLIENTS, SERVER, own_variables
 from commonplace.doors.setup.hooks import PLUGIN_PROGRAM, render_plugin_hooks
 from commonplace.doors.setup.packaged import list_skills
 
@@ -53,7 +53,7 @@ def render_plugins(facts: ProjectFacts) -> dict[str, str]:
     plugins: dict[str, dict[str, Any]] = {
         "claude-code": {
             ".claude-plugin/plugin.json": about,
-            ".mcp.json": servers,
+            ".mcp.json": {"mcpServers": {SERVER: {**CLIENTS["claude-code"].extra, **server}}},
             "hooks/hooks.json": {"description": _ABOUT_HOOKS, **render_plugin_hooks("claude-code")},
         },
         "codex": {
