@@ -47,7 +47,7 @@ class AmendTools:
     def amend(
         self,
         *,
-        ref: Annotated[str, Arg("The ref of the entry.")],
+        ref: Annotated[str, Arg("The entry's ref.")],
         text: Annotated[str, Arg("The whole new text.")] = "",
         supersede: Annotated[bool, Arg("Keep the old one too.")] = False,
         delete: Annotated[bool, Arg("Delete it for good.")] = False,

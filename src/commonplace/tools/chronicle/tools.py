@@ -119,7 +119,7 @@ class ChronicleTools:
         *,
         message: Annotated[str, Arg("What was done, in a line.")],
         tags: Annotated[list[str], Arg("Subjects: 'decision', 'api'.")] = [],
-        at: Annotated[str, Arg("When, if not now: 'yesterday 9am'.")] = "",
+        at: Annotated[str, Arg("If not now: 'yesterday 9am'.")] = "",
         asked: Annotated[bool, Arg("False: adds tags, skips a repeat.")] = True,
         idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
         supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",

@@ -93,7 +93,7 @@ class PrivateTools:
         user_context: Annotated[str, Arg("What the user prefers and knows.")] = "",
         technical_insights: Annotated[str, Arg("What holds in other projects too.")] = "",
         world_knowledge: Annotated[str, Arg("Facts of people and domains.")] = "",
-        at: Annotated[str, Arg("When, if not now: 'yesterday 9am'.")] = "",
+        at: Annotated[str, Arg("If not now: 'yesterday 9am'.")] = "",
         idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
         supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
     ) -> Answer:
