@@ -88,7 +88,7 @@ class PrivateTools:
         *,
         feelings: Annotated[str, Arg("What you feel about the work.")] = "",
         reflections: Annotated[str, Arg("What went well or badly.")] = "",
-        observations: Annotated[str, Arg("What you cannot explain yet.")] = "",
+        observations: Annotated[str, Arg("What puzzles you.")] = "",
         project_notes: Annotated[str, Arg("About this project: causes, traps.")] = "",
         user_context: Annotated[str, Arg("What the user prefers and knows.")] = "",
         technical_insights: Annotated[str, Arg("What holds in other projects too.")] = "",
