@@ -18,7 +18,7 @@ from commonplace.app.wiring.recall import AmendWiring, RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import PENDING
-from commonplace.journals.table import DEFAULT, JOURNALS, PARTS
+from commonplace.journals.table import DEFAULT, JOURNALS, PARTS, TOOLSETS
 from commonplace.tools.selection import classic_toolset, default_toolset
 
 if TYPE_CHECKING:
@@ -119,6 +119,18 @@ class App(OwnerContext):
         """The toolset of a name in the table, whether or not the settings ask for it."""
         made = self._made(name).screened(self.shared.screen)
         return made.preceded(self.sweep_expired).expiring(self.write_expiring)
+
+    def toolsets_with(self, tool: str) -> list[str]:
+        """The names of the toolsets that have a tool of this name, offered or not; opens nothing.
+
+        Those that are made of others are left out.
+        """
+        return [
+            name
+            for name in TOOLSETS
+            if name not in PARTS
+            and any(tool in (x.name, *x.aliases) for x in self._made(name).tools)
+        ]
 
     def _made(self, name: str) -> Toolset:
         made = dict(self.recall.toolsets())

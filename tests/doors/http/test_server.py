@@ -233,7 +233,9 @@ def test_scopes_and_toolsets():
             raw.handshake()
             assert "memory_save" in raw.post("tools/list").text
             assert "process_thoughts" not in raw.post("tools/list").text
-            assert "Unknown tool" in raw.call("process_thoughts", feelings="x").text
+            assert (
+                "no tool 'process_thoughts' here" in raw.call("process_thoughts", feelings="x").text
+            )
         with Raw(server.url, outside) as raw:
             assert raw.handshake().status_code == 403
 

@@ -144,6 +144,17 @@ def test_the_list_of_tools_stays_small(server):
     assert len(json.dumps(listed, separators=(",", ":")).encode()) / 4 <= 1500
 
 
+def test_a_tool_of_another_toolset_names_the_setting_that_offers_it(server):
+    """And a name that no toolset has sends a model to the list."""
+    for name, hint in (
+        ("timeline_range", "The toolset timeline has it: add it to the setting toolsets"),
+        ("no_such_tool", "Call one that is listed."),
+    ):
+        result = server.call(name, {})
+        assert result["isError"]
+        assert result["content"][0]["text"].startswith(f"There is no tool '{name}' here. {hint}")
+
+
 def test_a_result_is_text_alone(server):
     """What is done, found or refused: no JSON that a client could show in place of the text."""
     for name, arguments in (

@@ -68,7 +68,7 @@ from commonplace.doors.protocol import (
     RateLimitExceeded,
 )
 from commonplace.services.session import within
-from commonplace.tools.answers import text_for_model
+from commonplace.tools.answers import either, text_for_model
 from commonplace.tools.selection import merge_toolsets
 
 if TYPE_CHECKING:
@@ -141,6 +141,37 @@ class _Aliases:
         if ctx.method == "tools/call" and isinstance(name, str) and name in self._names:
             ctx = replace(ctx, params={**(ctx.params or {}), "name": self._names[name]})
         return await call_next(ctx)
+
+
+class _Unknown:
+    """Middleware: a call of a tool that is not offered says where it is, and what to do.
+
+    Args:
+        offered: What is offered.
+        elsewhere: Gives the names of the toolsets that have a tool of a name.
+    """
+
+    def __init__(self, offered: Toolset, elsewhere: Callable[[str], Sequence[str]]) -> None:
+        self._names = frozenset(tool.name for tool in offered.tools)
+        self._elsewhere = elsewhere
+
+    async def __call__(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        call_next: Callable[[ServerRequestContext[Any, Any]], Awaitable[Any]],
+    ) -> Any:
+        name = (ctx.params or {}).get("name")
+        if ctx.method != "tools/call" or not isinstance(name, str) or name in self._names:
+            return await call_next(ctx)
+        toolsets = self._elsewhere(name)
+        hint = "Call one that is listed."
+        if toolsets:
+            hint = (
+                f"The toolset {either(toolsets)} has it: add it to the setting toolsets "
+                f"(COMMONPLACE_TOOLSETS, or --toolsets), and start again."
+            )
+        error = NotFound(f"There is no tool {name[:100]!r} here.", hint=hint)
+        return _failure(error, with_facts=False)
 
 
 class _Prompts:
@@ -245,6 +276,7 @@ def make_server(
     middleware: Sequence[_Watch | _InSession] = (),
     lifespan: Callable[[MCPServer[Any]], AbstractAsyncContextManager[None]] | None = None,
     security: RequestStateSecurity | None = None,
+    elsewhere: Callable[[str], Sequence[str]] = lambda _name: (),
 ) -> MCPServer[Any]:
     """A server that offers these toolsets; it opens no journal before the first call.
 
@@ -255,6 +287,7 @@ def make_server(
         middleware: What sees every message before the server does.
         lifespan: What is held while it runs.
         security: What protects the state that a client is given to hold.
+        elsewhere: Gives the names of the toolsets that have a tool of a name that is not offered.
     """
     offered = merge_toolsets(toolsets)
     with _without_rich():
@@ -265,7 +298,12 @@ def make_server(
             instructions=offered.instructions,
             tools=[_sdk_tool(tool, structured=structured) for tool in offered.tools],
             resources=[_sdk_resource(page) for page in offered.resources],
-            middleware=[*middleware, _Aliases(offered), _Prompts(offered)],
+            middleware=[
+                *middleware,
+                _Aliases(offered),
+                _Unknown(offered, elsewhere),
+                _Prompts(offered),
+            ],
             lifespan=lifespan,
             request_state_security=security,
             # Nothing that is offered changes while a server runs: a client that is told so asks
@@ -294,6 +332,7 @@ def serve_stdio(
     due: Mapping[str, Callable[[], None]],
     replayed: Iterator[bytes],
     output_filter: Callable[[bytes], bytes] | None,
+    elsewhere: Callable[[str], Sequence[str]],
 ) -> None:
     """Serve until stdin ends and all is answered, a signal comes or the parent dies.
 
@@ -305,9 +344,14 @@ def serve_stdio(
             when another has been answered.
         replayed: As in `Lifecycle.stdin`.
         output_filter: As in `Lifecycle.stdout`.
+        elsewhere: As in `make_server`.
     """
     server = make_server(
-        toolsets, structured=structured, middleware=[_Watch(due)], lifespan=_prints_aside
+        toolsets,
+        structured=structured,
+        middleware=[_Watch(due)],
+        lifespan=_prints_aside,
+        elsewhere=elsewhere,
     )
     sys.stdin, sys.stdout = lifecycle.stdin(replayed), lifecycle.stdout(output_filter)
     try:

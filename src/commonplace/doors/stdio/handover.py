@@ -131,6 +131,7 @@ def take_over(
         due=due,
         replayed=replay.lines(),
         output_filter=replay.filter_output if session.exchanges else None,
+        elsewhere=app.toolsets_with,
     )
 
 
