@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Invalid, Unavailable
+from commonplace.doors.connections import ConnectionLimits
 from commonplace.doors.uvicorn_server import listen, make_server
 
 LARGE = b"x" * (16 * 1024 * 1024)
@@ -22,13 +26,16 @@ async def answer(scope, _receive, send):
     await send({"type": "http.response.body", "body": body})
 
 
-def within_server(talk):
+LIMITS = ConnectionLimits(most=100, of_a_peer=100, kept=0)
+
+
+def within_server(talk, limits=LIMITS, answer=answer):
     """What `talk` returns, given a way to connect to a server."""
 
     async def scenario():
         opened = listen("127.0.0.1", 0, option="--http")
         port = opened.getsockname()[1]
-        server = make_server(answer, connections=100, keep_alive_s=75, finish_s=1)
+        server = make_server(answer, limits=limits, finish_s=1)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [opened])
             with anyio.fail_after(PATIENCE_S):
@@ -121,6 +128,59 @@ def test_a_large_answer():
             return await read_answer(stream)
 
     assert within_server(talk).endswith(b"ok")
+
+
+HALF = b"GET / HTTP/1.1\r\nhost: he"
+
+
+@pytest.mark.parametrize("before", [b"", ASK], ids=["the first head", "a later head"])
+def test_a_head_that_does_not_end(before):
+    """Is not waited for, though a byte of it comes every now and then."""
+
+    async def talk(connect):
+        async with await connect() as stream, anyio.create_task_group() as tasks:
+            await stream.send(before + HALF)
+            tasks.start_soon(drip, stream)
+            answers = await read_all(stream)
+            tasks.cancel_scope.cancel()
+            return answers
+
+    async def drip(stream):
+        with suppress(anyio.BrokenResourceError):
+            while True:
+                await stream.send(b"e")
+                await anyio.sleep(0.01)
+
+    limits = replace(LIMITS, head_s=0.3, keep_alive_s=0)
+    answers = within_server(talk, limits)
+    assert answers.count(b"HTTP/1.1") == answers.count(b" 200 ") == bool(before)
+
+
+def test_an_answer_that_is_not_taken():
+    """Is not waited for either; one that is made for long is."""
+
+    async def talk(connect):
+        async with await connect() as slow, await connect() as stream:
+            await slow.send(ASK.replace(b"/", b"/large", 1))
+            await stream.send(ASK)
+            answered = await read_answer(stream)
+            await ended.wait()
+            return answered
+
+    async def answer_late(scope, receive, send):
+        if scope["path"] == "/large":
+            part = {"type": "http.response.body", "body": LARGE, "more_body": True}
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send(part)
+            await send(part)
+            ended.set()
+        else:
+            await ended.wait()
+            await answer(scope, receive, send)
+
+    ended = anyio.Event()
+    limits = replace(LIMITS, send_s=0.2, head_s=0.2, keep_alive_s=0)
+    assert within_server(talk, limits, answer_late).endswith(b"ok")
 
 
 def test_where_one_cannot_listen():

@@ -1,8 +1,7 @@
 """The HTTP server of both doors that need one: uvicorn's configuration, its socket, its signals.
 
 Knows no MCP and no page, and never logs what a request says. Uses no more of uvicorn than it
-documents: clients that are slow to send a head, or to take the rest of an answer, are a reverse
-proxy's to end.
+documents, and of its protocol what every protocol of asyncio has.
 """
 
 from __future__ import annotations
@@ -13,15 +12,20 @@ import os
 import signal
 import socket
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from commonplace.core.errors import Denied, Invalid, Unavailable
+from commonplace.doors.connections import Connections
 from commonplace.doors.interrupt import close_at_ctrl_c
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from commonplace.doors.connections import ClientConnection, ConnectionLimits
 
 _BACKLOG = 512
 _HEAD_BYTES = 32 * 1024
@@ -39,20 +43,54 @@ class Server(uvicorn.Server):
         yield
 
 
+class GuardedProtocol(H11Protocol):
+    """Uvicorn's protocol, for the connections that have a place.
+
+    Args:
+        connections: Who has one.
+        given: What uvicorn gives its protocol.
+    """
+
+    def __init__(self, *, connections: Connections, **given: Any) -> None:
+        super().__init__(**given)
+        self._connections = connections
+        self._held: ClientConnection | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin, where there is a place."""
+        assert isinstance(transport, asyncio.Transport)
+        self._held = self._connections.add(transport)
+        if self._held is not None:
+            super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Note that something came, then read it."""
+        if self._held is not None:
+            self._held.came()
+            super().data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Free the place."""
+        if self._held is not None:
+            self._connections.drop(self._held)
+            super().connection_lost(exc)
+
+
 def make_server(
-    application: Callable[..., Any], *, connections: int, keep_alive_s: float, finish_s: float
+    application: Callable[..., Any], *, limits: ConnectionLimits, finish_s: float
 ) -> Server:
     """Build the server of an ASGI application; its `serve` takes the socket from `listen`.
 
     Args:
         application: What answers.
-        connections: Of all clients together, at most.
-        keep_alive_s: How long a connection without a request is kept.
+        limits: How many connections it has, and how long each may keep it waiting.
         finish_s: How long requests may go on when the server stops.
     """
+    connections = Connections(limits)
+    protocol = partial(GuardedProtocol, connections=connections)
     config = uvicorn.Config(
-        _closing_disputed(application),
-        http="h11",
+        _watching_clients(_closing_disputed(application), connections),
+        http=cast("type[asyncio.Protocol]", protocol),
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -61,13 +99,27 @@ def make_server(
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=connections,
         backlog=_BACKLOG,
-        timeout_keep_alive=int(keep_alive_s),
+        timeout_keep_alive=int(limits.keep_alive_s),
         timeout_graceful_shutdown=int(finish_s),
         h11_max_incomplete_event_size=_HEAD_BYTES,
     )
     return Server(config)
+
+
+def _watching_clients(
+    application: Callable[..., Any], connections: Connections
+) -> Callable[..., Any]:
+    """The application, for connections of which is known when their client is waited for."""
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        held = connections.find(scope["client"])
+        if held is None:  # it was closed meanwhile
+            return
+        with held.request():
+            await application(scope, held.receiving(receive), held.sending(send))
+
+    return answer
 
 
 def _closing_disputed(application: Callable[..., Any]) -> Callable[..., Any]:

@@ -174,8 +174,7 @@ class HttpDoor:
             )
             server = make_server(
                 gate,
-                connections=self._limits.connections,
-                keep_alive_s=self._limits.keep_alive_s,
+                limits=self._limits.of_connections(),
                 finish_s=self._limits.finish_s,
             )
             shutdown = _Shutdown(gate, callers, server)

@@ -14,6 +14,7 @@ import anyio
 from commonplace.app import App
 from commonplace.core.clock import utc_now
 from commonplace.core.values import Filter
+from commonplace.doors.connections import ConnectionLimits
 from commonplace.doors.host_names import LOOPBACK_NAMES, HostNames
 from commonplace.doors.interrupt import INTERRUPTED
 from commonplace.doors.last_examination import examine_if_due
@@ -40,6 +41,7 @@ _log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 FINISH_S = 2.0
+LIMITS = ConnectionLimits(most=200, of_a_peer=100, kept=50)
 
 OPENING_S = 0.3
 """How long the link waits until the files are open that the first page reads."""
@@ -89,7 +91,7 @@ async def _serve(
         apps=OneApp(app), entrance=entrance, knows_host=names.knows, clock=utc_now
     )
     threading.Thread(target=_prepare, args=(app, pages), name="warm-up", daemon=True).start()
-    server = make_server(pages, connections=200, keep_alive_s=75, finish_s=FINISH_S)
+    server = make_server(pages, limits=LIMITS, finish_s=FINISH_S)
     status = 0
 
     def stop(number: int) -> None:
