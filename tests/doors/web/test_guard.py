@@ -31,6 +31,31 @@ def test_the_link_again_in_the_same_browser(world):
     assert (again.status_code, again.headers["location"]) == (303, "/")
 
 
+def test_a_program_that_only_looks_uses_nothing_up(world):
+    """HEAD, as of a chat that previews links: the key, and what the next page is to say, stay."""
+    world.call("chronicle", "add_entry", message="to be ticked off")
+    key = world.entrance.new_key()
+    looked = world.stranger().head("/enter", params={"key": key})
+    assert (looked.status_code, looked.content) == (401, b"")
+    assert "set-cookie" not in looked.headers
+    browser = world.stranger(origin=ADDRESS)
+    assert browser.get("/enter", params={"key": key}).status_code == 303
+    (line,) = world.call("recall", "list_by_time").facts["results"]
+    form = {"ref": line["ref"], "csrf": csrf_of(browser)}
+    assert browser.post("/entry/deleted", data=form).status_code == 303
+    for path in [*GET_PAGES, "/live", "/static/style.css", "/enter"]:
+        assert (browser.head(path).status_code, browser.head(path).content) == (200, b""), path
+    assert "Deleted" in words_of(browser.get("/"))
+
+
+def test_a_form_does_not_take_the_place_of_the_link(world):
+    """Not even with the right key."""
+    form = {"key": world.entrance.new_key()}
+    answer = world.stranger(origin=ADDRESS).post("/enter", data=form)
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+
+
 def test_two_servers_of_one_machine_keep_their_browsers(world):
     """Browsers keep cookies of all ports together: neither server overwrites the other's."""
     one = world.browser()

@@ -153,6 +153,18 @@ def test_what_is_no_token_lets_nobody_in(world, given):
     assert "set-cookie" not in answer.headers
 
 
+def test_no_link_signs_a_browser_in(world):
+    """Any site may have one, with a token of whoever wants to read what is then written."""
+    _, text = world.tokens.create("mallory")
+    answer = world.stranger().get("/web/enter", params={"key": text})
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+    assert "A link lets nobody in here. Put the token into this form yourself." in words_of(answer)
+    for headers in ({"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}):
+        sent = world.stranger().post("/web/enter", data={"key": text}, headers=headers)
+        assert (sent.status_code, "set-cookie" in sent.headers) == (403, False), headers
+
+
 def test_a_token_of_some_tools_opens_no_page(world):
     """Pages show more than its tools do."""
     _, text = world.tokens.create("ann", toolsets=["memory"])

@@ -83,6 +83,11 @@ _ENTER = "/enter"
 _LEAVE = "/leave"
 _LIVE = "/live"
 _STATIC = "/static"
+_NOT_THIS_WAY = {
+    False: "A link lets nobody in here. Put the token into this form yourself.",
+    True: "A form lets nobody in here, only the link that was printed.",
+}
+"""Why what was given lets nobody in, by whether it came with a form."""
 
 
 class OneApp:
@@ -139,11 +144,13 @@ class WebApplication:
         """Set once the first page was answered."""
         routes: list[Any] = [
             Mount(_STATIC, StaticFiles(directory=STATIC)),
-            Route(_ENTER, self._enter, methods=["GET", "POST"]),
+            Route(_ENTER, self._or_head(self._enter), methods=["GET", "POST"]),
             Route(_LEAVE, self._leave, methods=["POST"]),
-            Route(_LIVE, self._live, methods=["GET"]),
+            Route(_LIVE, self._or_head(self._live), methods=["GET"]),
             *(
-                Route(row.path, self._endpoint(row), methods=["POST" if row.writes else "GET"])
+                Route(row.path, self._endpoint(row), methods=["POST"])
+                if row.writes
+                else Route(row.path, self._or_head(self._endpoint(row)), methods=["GET"])
                 for row in PAGES
             ),
         ]
@@ -195,6 +202,22 @@ class WebApplication:
         rest = {key: value for key, value in given.items() if value not in ("", None, ())}
         query = f"?{urlencode(rest, doseq=True)}" if rest else ""
         return f"{self._prefix}{path}{query}"
+
+    def _or_head(
+        self, answer: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """What answers GET, and HEAD without it: programs that only look at a link use up nothing.
+
+        Starlette answers HEAD by GET, which would use up a key and what the next page is to say.
+        """
+
+        async def answer_either(request: Request) -> Response:
+            if request.method != "HEAD":
+                return await answer(request)
+            status = 401 if self._visitor(request) is None else 200
+            return Response(status_code=status, media_type="text/html")
+
+        return answer_either
 
     def _endpoint(self, row: PageRow) -> Callable[[Request], Awaitable[Response]]:
         """What answers the requests of one row of the table."""
@@ -343,14 +366,14 @@ class WebApplication:
 
     async def _enter(self, request: Request) -> Response:
         """Let a browser in that brings a key, and send it to the first page."""
+        is_form = request.method == "POST"
         try:
-            given = (
-                (await self._form(request, LONGEST_KEY)).get("key", [""])[-1]
-                if request.method == "POST"
-                else request.query_params.get("key", "")
-            )
+            form = await self._form(request, LONGEST_KEY) if is_form else {}
         except CommonplaceError as exc:
             return self._error(exc, None)
+        given = form.get("key", [""])[-1] if is_form else request.query_params.get("key", "")
+        if given and is_form is not self._entrance.takes_form:
+            return self._show_entrance(403, _NOT_THIS_WAY[is_form])
         visitor = await anyio.to_thread.run_sync(self._entrance.enter, given) if given else None
         if visitor is None:
             if given and self._visitor(request) is not None:  # the link again, or the back button

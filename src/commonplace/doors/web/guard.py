@@ -100,6 +100,9 @@ class Entrance(Protocol):
     template: str
     """The page that says how."""
 
+    takes_form: bool
+    """Whether what lets in comes by a form of that page; else by a link, which works once."""
+
     def enter(self, given: str) -> Visitor | None:
         """The visitor whom a key or token lets in; None where it does not."""
         ...
@@ -118,6 +121,7 @@ class LinkEntrance:
     """
 
     template = "enter_by_link.html"
+    takes_form = False
 
     def __init__(self, owner: str, *, may_write: bool) -> None:
         self._owner = owner
@@ -149,6 +153,9 @@ class LinkEntrance:
 class TokenEntrance:
     """Lets in the browser of whoever has a token of the server, as that token's owner.
 
+    Never by a link: any site could have one that signs a browser in as another user, so that what
+    is written then is that user's to read.
+
     A token that is kept to some tools opens no page: pages show all that is remembered.
 
     Args:
@@ -158,6 +165,7 @@ class TokenEntrance:
     """
 
     template = "enter_by_token.html"
+    takes_form = True
 
     def __init__(self, tokens: TokenFile, *, may_write: bool, clock: Clock) -> None:
         self._tokens = tokens
