@@ -19,6 +19,8 @@ _NOT_OF_A_USER = (
     "wb_tool_invocation_log",
     "wb_leases",
     "wb_upkeep",
+    "cp_served_home",
+    "cp_revoked_tokens",
 )
 
 

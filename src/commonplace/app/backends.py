@@ -39,6 +39,8 @@ MEMORIES = {
 POSTGRES = {
     "migrate": Backend("commonplace.app.wiring.memory.schema:migrate", extra="postgres"),
     "open_worker": Backend("commonplace.app.wiring.memory.postgres:open_worker", extra="postgres"),
+    "open_servers": Backend("commonplace.app.wiring.memory.servers:open_servers", extra="postgres"),
+    "claim_home": Backend("commonplace.app.wiring.memory.servers:claim_home", extra="postgres"),
     "update_nearest": Backend(
         "commonplace.app.wiring.memory.nearest:update_nearest", extra="postgres"
     ),

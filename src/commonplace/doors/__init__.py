@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _ENTRY_POINTS = {
     "serve_http": "commonplace.doors.http.start:start",
+    "share_revocations": "commonplace.doors.http.revocations:share_revocations",
     "serve_web": "commonplace.doors.web.start:start",
     "web_limits": "commonplace.doors.web.guard:PageLimits",
     "web_for_tokens": "commonplace.doors.web.served:pages_for_tokens",

@@ -145,8 +145,8 @@ class TokenFile:
             self._write([*self._read().values(), token])
         return token, text
 
-    def revoke(self, token_id: str) -> Token:
-        """Revoke a token; may be called twice. Raises: NotFound."""
+    def revoke(self, token_id: str, *, at: datetime | None = None) -> Token:
+        """Revoke a token; may be called twice. at: None for now. Raises: NotFound."""
         if not may_exist(self._path):
             raise _no_token(token_id, [])
         with locked(self._home):
@@ -155,7 +155,7 @@ class TokenFile:
                 raise _no_token(token_id, [*tokens])
             token = tokens[token_id]
             if token.revoked_at is None:
-                token = replace(token, revoked_at=self._clock())
+                token = replace(token, revoked_at=at or self._clock())
                 # Kept: a home whose last token was revoked is not one that never had any.
                 tokens[token_id] = token
                 self._write([*tokens.values()])

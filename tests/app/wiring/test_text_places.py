@@ -21,6 +21,7 @@ SOURCE = Path(commonplace.__file__).parent
 NO_TEXT = {
     "app.restore": "the settings of a backup, to be read as this user's",
     "app.wiring.memory.nearest": "a connection to Postgres",
+    "app.wiring.memory.servers": "the id of a home",
     "config.settings": "settings",
     "core.files": "what all others write files with",
     "core.owner_folders": "the name of an owner",

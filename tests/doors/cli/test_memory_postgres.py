@@ -92,7 +92,7 @@ def test_doctor_looks_at_the_database(env, database):
     problems, notes = findings(env)
     assert problems == []
     assert notes[0].endswith("answers.")
-    assert notes[1] == "1 records wait for the worker."
+    assert "1 records wait for the worker." in notes
     database.run("UPDATE wb_outbox SET at = now() - interval '1 hour'")
     assert findings(env)[0] == ["1 records wait for the worker, for 60 minutes."]
     assert "superuser" in findings({**env, "COMMONPLACE_DATABASE_URL": database.admin_url})[0][0]

@@ -222,7 +222,7 @@ class Postgres:
     def across(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
         """A transaction without an owner: nothing is there but what a policy gives the role.
 
-        For the worker's queue alone, which holds no text.
+        For the worker's queue, which holds no text, and for what servers agree on.
         """
         with self._transaction("", "synced", deadline_s) as conn:
             yield conn

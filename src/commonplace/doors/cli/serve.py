@@ -9,6 +9,7 @@ import sys
 
 import click
 
+from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import home_folder, json_option, setting_option, settings, show
 
@@ -29,13 +30,29 @@ ADDRESS = "127.0.0.1:8765"
 @setting_option("toolsets", metavar="A,B|all", help="Which tools to offer.")
 @setting_option("read_only", is_flag=True, help="Offer no tool that writes.")
 @setting_option("structured", is_flag=True, help="Send JSON beside the text of every result.")
+@click.option(
+    "--memory-only", is_flag=True, help="Serve memory alone, as a second home of a database may."
+)
+@click.option(
+    "--claim",
+    is_flag=True,
+    help="Serve the journals of this home, in place of those of another home of the database.",
+)
 @json_option
-def serve(http: str, hosts: tuple[str, ...], as_json: bool) -> None:
+def serve(
+    *, http: str, hosts: tuple[str, ...], memory_only: bool, claim: bool, as_json: bool
+) -> None:
     """Serve MCP clients over HTTP, many users at once.
 
     Each token opens the journals of one user: see `commonplace tokens`. While there are no tokens,
-    only this machine is served, as its owner. Timelines are rolled up when they are due.
+    only this machine is served, as its owner. Timelines are rolled up when they are due. Of several
+    homes that share a database of memories, one alone serves its journals.
     """
+    if memory_only and claim:
+        raise Invalid(
+            "Both --memory-only and --claim are given.",
+            hint="Leave one out: with memory alone no home's journals are served.",
+        )
     from commonplace.doors import entry_point
     from commonplace.doors.logs import set_up_logging
 
@@ -46,4 +63,12 @@ def serve(http: str, hosts: tuple[str, ...], as_json: bool) -> None:
         show(Answer(text=f"Serving on {url}", facts={"url": url}), as_json)
         sys.stdout.flush()
 
-    entry_point("serve_http")(read, http, hosts=hosts, user_home=home_folder(), ready=ready)
+    entry_point("serve_http")(
+        read,
+        http,
+        hosts=hosts,
+        user_home=home_folder(),
+        memory_only=memory_only,
+        claim=claim,
+        ready=ready,
+    )

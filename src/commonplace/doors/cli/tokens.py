@@ -86,9 +86,14 @@ def list_tokens(as_json: bool) -> None:
 @click.argument("token_id", metavar="ID")
 @json_option
 def revoke(token_id: str, as_json: bool) -> None:
-    """Revoke a token; a running server ends what it has open within a second."""
+    """Revoke a token; a running server ends what it has open within a second.
+
+    Where a database keeps the memories, it holds on every server of it.
+    """
     kept = _kept()
     token = kept.revoke(token_id)
+    if settings().database.url is not None:
+        _share(kept)
     facts = _facts(token, kept.last_use(token), _now())
     show(Answer(text=f"Revoked {token.id}.", facts=facts), as_json)
 
@@ -98,6 +103,22 @@ def _kept() -> TokenFile:
     from commonplace.doors.tokens import TokenFile
 
     return TokenFile(settings().home, clock=utc_now)
+
+
+def _share(kept: TokenFile) -> None:
+    """Note in the database what is revoked. Raises: Unavailable."""
+    from commonplace.app.backends import POSTGRES
+    from commonplace.core.errors import CommonplaceError
+    from commonplace.doors import entry_point
+
+    try:
+        with POSTGRES["open_servers"].load()(settings()) as servers:
+            entry_point("share_revocations")(kept, servers)
+    except CommonplaceError as exc:
+        raise exc.extended(
+            "The token is revoked here, and other servers of the database do not know it yet.",
+            hint="Revoke it again; or start this home's server, which tells them.",
+        ) from exc
 
 
 def _now() -> datetime:

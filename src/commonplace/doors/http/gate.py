@@ -85,12 +85,14 @@ class Offer(Struct, frozen=True, kw_only=True):
         toolsets: The most that any token may have.
         usual: The toolsets of a token that names none.
         may_write: False where no tool that writes is offered.
+        has_pages: Whether browsers see the journals at `/web`.
     """
 
     owner: str
     toolsets: tuple[str, ...]
     usual: tuple[str, ...]
     may_write: bool
+    has_pages: bool = True
 
 
 class Refusal(Exception):
@@ -212,7 +214,7 @@ class Gate:
         limits: How large and how slow a request may be.
         inside: Answers an admitted request of a caller.
         withheld: The names of the tools that a caller may not call.
-        pages: Answers requests for pages, those of strangers too.
+        pages: Answers requests for pages, those of strangers too; None where there are none.
     """
 
     def __init__(
@@ -224,7 +226,7 @@ class Gate:
         limits: Limits,
         inside: Callable[[Caller, Scope, Receive, Send], Awaitable[None]],
         withheld: Callable[[Caller], Sequence[bytes]],
-        pages: Application,
+        pages: Application | None,
     ) -> None:
         self._authenticator = authenticator
         self._rate_limiter = rate_limiter
@@ -274,7 +276,8 @@ class Gate:
             page = render_page(f"{'https' if is_tls else 'http'}://{host}{PATH}")
             await _send_whole(200, page, page_headers(), send)
             return
-        if scope["path"] == WEB or scope["path"].startswith(f"{WEB}/"):
+        is_page = scope["path"] == WEB or scope["path"].startswith(f"{WEB}/")
+        if is_page and self._pages is not None:
             if self.is_stopping:
                 raise _stopping()
             scope[_IS_READ] = True  # its own to read

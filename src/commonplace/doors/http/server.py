@@ -170,7 +170,9 @@ class HttpDoor:
                 limits=self._limits,
                 inside=callers.answer,
                 withheld=self._names_withheld,
-                pages=self._pages_of(address, rate_limiter, lambda: gate.is_stopping),
+                pages=self._pages_of(address, rate_limiter, lambda: gate.is_stopping)
+                if self._offer.has_pages
+                else None,
             )
             server = make_server(
                 gate,

@@ -5,24 +5,28 @@ Decides who may use what at most; imports the server and the SDK after every che
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from commonplace.app import App, Apps
+from commonplace.app.backends import POSTGRES
 from commonplace.app.wiring.memory.wiring import has_due
 from commonplace.core.clock import utc_now
+from commonplace.core.errors import Invalid
 from commonplace.doors.http.address import check_access, parse_address
 from commonplace.doors.http.gate import Offer
 from commonplace.doors.http.limits import Limits
 from commonplace.doors.http.memory_worker import MemoryWork
+from commonplace.doors.http.revocations import RevocationSharing
 from commonplace.doors.http.scheduler import RollupScheduler
 from commonplace.doors.tokens import TokenFile
-from commonplace.journals.table import DEFAULT, TOOLSETS
+from commonplace.journals.table import DEFAULT, JOURNALS, TOOLSETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from commonplace.config.table import Settings
@@ -37,6 +41,8 @@ def start(
     *,
     hosts: Sequence[str],
     user_home: Path | None,
+    memory_only: bool = False,
+    claim: bool = False,
     ready: Callable[[str], None],
 ) -> None:
     """Serve until SIGTERM or Ctrl-C, then end the process.
@@ -46,23 +52,20 @@ def start(
         address: Where to listen, such as `127.0.0.1:8765`.
         hosts: Other names of the server, as behind a proxy.
         user_home: The home folder; None for a user who has none.
+        memory_only: Whether memory alone is served, as from a second home of a database.
+        claim: Whether this home takes the place of another that was served with its database.
         ready: Called with the URL for clients, once they can connect.
 
     Raises:
         Invalid: The address is not one of this machine, or a name is malformed.
-        Denied: Other machines could connect, and there are no tokens.
+        Denied: Other machines could connect, and there are no tokens; or another home is served
+            with the database.
         Unavailable: Another process listens there, or the tokens cannot be read.
     """
     where = parse_address(address, hosts)
     tokens = TokenFile(settings.home, clock=utc_now)
     check_access(where, tokens)
-    chosen = settings.origins.get("toolsets", "default") != "default"
-    offer = Offer(
-        owner=settings.owner,
-        toolsets=settings.toolsets if chosen else TOOLSETS,
-        usual=settings.toolsets if chosen else (DEFAULT,),
-        may_write=not settings.read_only,
-    )
+    offer = _memory_of(settings) if memory_only else _offer_of(settings)
     served = replace(settings, toolsets=offer.toolsets)
     apps = Apps(served, user_home=user_home)
     apps.shared.encoder.start()
@@ -70,37 +73,97 @@ def start(
     sample = App(whole, user_home=None, shared=apps.shared).toolsets()
     from commonplace.doors.http.server import HttpDoor
 
-    HttpDoor(
-        apps=apps,
-        sample=sample,
-        tokens=tokens,
-        offer=offer,
-        structured=settings.structured,
-        clock=utc_now,
-        limits=Limits(
-            per_second=served.serve.per_second,
-            burst=int(served.serve.per_second * _BURST_S),
-            at_once=int(served.serve.at_once),
-        ),
-        background_tasks=_background_tasks(served, apps),
-    ).run(where, ready=ready)
+    with _agreeing(settings, tokens, memory_only=memory_only, claim=claim) as sharing:
+        HttpDoor(
+            apps=apps,
+            sample=sample,
+            tokens=tokens,
+            offer=offer,
+            structured=settings.structured,
+            clock=utc_now,
+            limits=Limits(
+                per_second=served.serve.per_second,
+                burst=int(served.serve.per_second * _BURST_S),
+                at_once=int(served.serve.at_once),
+            ),
+            background_tasks=[
+                *sharing,
+                *_background_tasks(served, apps, rolls_up=not memory_only),
+            ],
+        ).run(where, ready=ready)
 
 
-def _background_tasks(settings: Settings, apps: Apps) -> list[BackgroundTask]:
+def _offer_of(settings: Settings) -> Offer:
+    chosen = settings.origins.get("toolsets", "default") != "default"
+    return Offer(
+        owner=settings.owner,
+        toolsets=settings.toolsets if chosen else TOOLSETS,
+        usual=settings.toolsets if chosen else (DEFAULT,),
+        may_write=not settings.read_only,
+    )
+
+
+def _memory_of(settings: Settings) -> Offer:
+    """What is offered where memory alone is. Raises: Invalid."""
+    if settings.database.url is None:
+        raise Invalid(
+            "No database is named: without one each home has memories of its own.",
+            hint="Set COMMONPLACE_DATABASE_URL, or leave out --memory-only.",
+        )
+    ours = next(row.toolsets for row in JOURNALS if row.name == "memory")
+    chosen = settings.origins.get("toolsets", "default") != "default"
+    offered = tuple(x for x in settings.toolsets if x in ours) if chosen else ours
+    if chosen and len(offered) < len(settings.toolsets):
+        others = ", ".join(x for x in settings.toolsets if x not in ours)
+        raise Invalid(
+            f"Not a toolset of memory: {others}.",
+            hint=f"With --memory-only use some of {', '.join(ours)}.",
+        )
+    return Offer(
+        owner=settings.owner,
+        toolsets=offered,
+        usual=offered,
+        may_write=not settings.read_only,
+        has_pages=False,
+    )
+
+
+@contextmanager
+def _agreeing(
+    settings: Settings, tokens: TokenFile, *, memory_only: bool, claim: bool
+) -> Iterator[list[BackgroundTask]]:
+    """Agree with the other servers of a database, where there is one; gives what goes on doing so.
+
+    Raises: as `start`.
+    """
+    if settings.database.url is None:
+        yield []
+        return
+    with POSTGRES["open_servers"].load()(settings) as servers:
+        if not memory_only:
+            POSTGRES["claim_home"].load()(settings, servers, instead=claim)
+        sharing = RevocationSharing(tokens, servers)
+        sharing.share()
+        yield [sharing]
+
+
+def _background_tasks(settings: Settings, apps: Apps, *, rolls_up: bool) -> list[BackgroundTask]:
     """The tasks of the server beside its answers; one that only reads has none."""
     if settings.read_only:
         return []
     grace = timedelta(minutes=settings.timeline.grace_minutes)
     users = settings.home / "users"
-    background_tasks: list[BackgroundTask] = [
-        RollupScheduler(
-            apps,
-            users=users,
-            grace=grace,
-            clock=utc_now,
-            has_due=lambda owner: has_due(apps.shared, owner, utc_now()),
+    background_tasks: list[BackgroundTask] = []
+    if rolls_up:
+        background_tasks.append(
+            RollupScheduler(
+                apps,
+                users=users,
+                grace=grace,
+                clock=utc_now,
+                has_due=lambda owner: has_due(apps.shared, owner, utc_now()),
+            )
         )
-    ]
     if settings.database.worker_url is not None:
         background_tasks.append(MemoryWork(apps.shared, utc_now))
     return background_tasks

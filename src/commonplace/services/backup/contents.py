@@ -30,7 +30,7 @@ KEY = "secret-marks.key"
 
 # What the journals can make again, in our folder; what lies between an owner and it, in between.
 _DERIVED = re.compile(
-    r"models|snapshots|hooks\.log|copies\.jsonl|token-uses|download-[0-9a-f]+\.zip"
+    r"models|snapshots|hooks\.log|copies\.jsonl|served-home\.json|token-uses|download-[0-9a-f]+\.zip"
     r"|users/[^/]+/(?:download-[0-9a-f]+\.zip|index|served/index|ledgers|prompts|transcripts/catalog\.db)"
 )
 _BESIDE_DATABASES = ("-wal", "-shm", "-journal")

@@ -5,12 +5,13 @@ A user's words and vectors lie in that database too; the index of other journals
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.app.context import SearchStack
 from commonplace.app.wiring.memory.schema import check_database, check_worker
+from commonplace.app.wiring.memory.servers import describe_home, open_servers
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Problem
@@ -142,6 +143,8 @@ def find_problems(settings: Settings) -> Iterator[Problem | str]:
     yield from _check_role(
         settings.database.url, check_database, lambda found: found.name + " answers."
     )
+    with suppress(CommonplaceError), open_servers(settings) as servers:  # what is wrong was said
+        yield describe_home(settings, servers)
     if settings.database.worker_url is not None:
         yield from _check_role(settings.database.worker_url, check_worker, _describe_waiting)
 

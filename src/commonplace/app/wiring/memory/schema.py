@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
 from commonplace.db.migrate import list_migrations
+from commonplace.db.postgres import servers
 from commonplace.db.postgres.database import refuse_unguarded
 from commonplace.db.postgres.migrate import migrate_postgres, refuse_other_schema
 from commonplace.index.postgres import index
@@ -40,7 +41,8 @@ def list_series() -> Mapping[str, Sequence[Migration]]:
 def check_database(conn: Connection, name: str) -> None:
     """Refuse a database or a role that memory is not safe with. Raises: Denied, Unavailable."""
     refuse_other_schema(conn, name, list_series())
-    refuse_unguarded(conn, name, tables=(*records.TABLES, *index.TABLES))
+    tables = (*records.TABLES, *index.TABLES, *servers.TABLES)
+    refuse_unguarded(conn, name, tables=tables)
 
 
 def check_worker(conn: Connection, name: str) -> None:

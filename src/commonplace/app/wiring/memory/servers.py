@@ -1,0 +1,109 @@
+"""The wiring of what the servers of one database agree on: whose journals are served.
+
+Decides alone whether a home's journals may be served beside a database.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import platform
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
+
+from commonplace.app.wiring.memory.schema import check_database
+from commonplace.core.errors import CommonplaceError, Denied
+from commonplace.core.files import make_folder, replace_file
+from commonplace.db.postgres.database import Postgres
+from commonplace.db.postgres.servers import ServedHome, Servers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from commonplace.config.table import Settings
+
+FILE = "served-home.json"
+"""In a home: its own id, and the database that it is the served home of, as far as it knows."""
+
+_log = logging.getLogger(__name__)
+_CONNECTIONS = 2
+
+
+@contextmanager
+def open_servers(settings: Settings) -> Iterator[Servers]:
+    """What the servers of the settings' database agree on. Raises: Invalid."""
+    assert settings.database.url is not None
+    database = Postgres(settings.database.url, check=check_database, most=_CONNECTIONS)
+    try:
+        yield Servers(database)
+    finally:
+        database.close()
+
+
+def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -> None:
+    """Have this home be the one whose journals are served with a database.
+
+    Args:
+        settings: The home's.
+        servers: Of the database.
+        instead: Whether it takes the place of another.
+
+    Raises:
+        Denied: Another home is.
+        Unavailable: The database does not answer, and this home is not known to be the one.
+    """
+    path = settings.home / FILE
+    own_id, of_database = _read(path)
+    home = ServedHome(id=own_id or str(uuid4()), place=f"{settings.home} on {platform.node()}")
+    try:
+        served = servers.claim(home, instead=instead)
+    except CommonplaceError as exc:
+        if own_id and of_database == _named(servers):
+            _log.warning("It is not known whether another home is served by now: %s", exc)
+            return
+        raise exc.extended(
+            "Whether the journals on disk of this home may be served is not known without it.",
+            hint="With --memory-only none of them is.",
+        ) from exc
+    is_ours = served.id == home.id
+    noted = {"home": home.id, "database": _named(servers) if is_ours else ""}
+    if noted != {"home": own_id, "database": of_database}:
+        make_folder(settings.home)
+        replace_file(path, json.dumps(noted).encode(), mode=0o600)
+    if not is_ours:
+        raise Denied(
+            f"{servers.name} at {{place}} is served beside the journals of another home,"
+            f" {served.place}: what users wrote into those here, they would not find there.",
+            place=servers.place,
+            hint="Serve memory alone, with --memory-only; or, if that home is gone for good, take"
+            " its place with --claim.",
+        )
+
+
+def describe_home(settings: Settings, servers: Servers) -> str:
+    """Whose journals are served with a database, in a sentence. Raises: Unavailable, Denied."""
+    served = servers.find_served()
+    if served is None:
+        return "No home's journals are served with it yet: the first `commonplace serve` is."
+    own_id, _ = _read(settings.home / FILE)
+    if served.id == own_id:
+        return "The journals on disk that are served with it are those of this home."
+    return (
+        f"The journals on disk that are served with it are those of another home, {served.place}:"
+        " here `commonplace serve` takes --memory-only."
+    )
+
+
+def _named(servers: Servers) -> str:
+    return f"{servers.name} at {servers.place}"
+
+
+def _read(path: Path) -> tuple[str, str]:
+    """This home's id, and its database; empty where there is none."""
+    try:
+        found = json.loads(path.read_bytes())
+        return str(UUID(found["home"])), str(found["database"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return "", ""

@@ -1,0 +1,93 @@
+"""Owns what the servers of one database agree on: whose journals are served, what is revoked.
+
+Never holds a text, an owner or a token.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC
+from functools import cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.db.postgres.database import statement
+from commonplace.db.postgres.text_lists import Texts
+from commonplace.db.queries import read_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from psycopg import sql
+
+    from commonplace.db.postgres.database import Postgres
+
+TABLES = ("cp_served_home", "cp_revoked_tokens")
+
+
+class ServedHome(Struct, frozen=True, kw_only=True):
+    """The home whose journals on disk are served beside a database.
+
+    Attributes:
+        id: Its own.
+        place: Where it is, for people.
+    """
+
+    id: str
+    place: str
+
+
+class Servers:
+    """What the servers of one database agree on. Thread-safe.
+
+    Args:
+        database: Its owner closes it.
+    """
+
+    def __init__(self, database: Postgres) -> None:
+        self._database = database
+        self.name, self.place = database.name, database.place
+
+    def find_served(self) -> ServedHome | None:
+        """The home whose journals are served; None before any was. Raises: Unavailable, Denied."""
+        with self._database.across() as conn:
+            row = conn.execute(_query("served")).fetchone()
+        return None if row is None else ServedHome(id=str(row[0]), place=str(row[1]))
+
+    def claim(self, home: ServedHome, *, instead: bool = False) -> ServedHome:
+        """Make a home the one whose journals are served, unless another is; gives the one that is.
+
+        Args:
+            home: Who asks.
+            instead: Whether it takes the place of another.
+
+        Raises:
+            Unavailable, Denied.
+        """
+        asked = {"home": home.id, "place": home.place, "instead": instead}
+        with self._database.across() as conn:
+            conn.execute(_query("claim"), asked)
+            row = conn.execute(_query("served")).fetchone()
+        assert row is not None  # of two who ask at once, one is
+        return ServedHome(id=str(row[0]), place=str(row[1]))
+
+    def revoke(self, tokens: Mapping[str, datetime]) -> None:
+        """Note tokens as revoked, and when they were, by their hashes.
+
+        Raises: Unavailable, Denied.
+        """
+        with self._database.across() as conn:
+            given = {"digests": Texts(tokens), "times": [*tokens.values()]}
+            conn.execute(_query("revoke"), given)
+
+    def find_revoked(self, digests: Sequence[str]) -> Mapping[str, datetime]:
+        """Those of these tokens that are revoked, and when. Raises: Unavailable, Denied."""
+        with self._database.across() as conn:
+            rows = conn.execute(_query("revoked"), {"digests": Texts(digests)}).fetchall()
+        return {str(digest): at.astimezone(UTC) for digest, at in rows}
+
+
+@cache
+def _query(name: str) -> sql.SQL:
+    return statement(read_queries("commonplace.db.postgres", "servers.sql")[name])

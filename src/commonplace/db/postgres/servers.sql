@@ -1,0 +1,23 @@
+-- What the servers of one database agree on.
+
+-- name: claim
+-- Makes a home the one whose journals are served, if none is, or in place of the one that was.
+INSERT INTO cp_served_home AS known (home, place) VALUES (%(home)s, %(place)s)
+ON CONFLICT (one) DO UPDATE SET home = excluded.home, place = excluded.place,
+    since = CASE WHEN known.home = excluded.home THEN known.since ELSE now() END
+WHERE known.home = excluded.home OR %(instead)s;
+
+-- name: served
+-- The home whose journals are served.
+SELECT home::text, place FROM cp_served_home;
+
+-- name: revoke
+-- Notes that tokens are revoked; what is noted stays.
+INSERT INTO cp_revoked_tokens (digest, revoked_at)
+SELECT digest, at FROM unnest(%(digests)s::text[], %(times)s::timestamptz[]) AS a (digest, at)
+ORDER BY digest COLLATE "C"
+ON CONFLICT DO NOTHING;
+
+-- name: revoked
+-- Which of some tokens are revoked, and when they were.
+SELECT digest, revoked_at FROM cp_revoked_tokens WHERE digest = ANY (%(digests)s::text[]);

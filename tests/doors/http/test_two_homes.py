@@ -1,0 +1,165 @@
+"""Two homes over one database of memories: whose journals are served, and what a revocation means."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import psycopg
+import pytest
+from tests.doors.http_world import HttpServer, Raw, home, token_for
+from tests.doors.terminal import facts, run
+from tests.patience import until
+
+from commonplace.core.clock import utc_now
+from commonplace.doors.tokens import TokenFile
+
+
+@pytest.fixture(autouse=True)
+def _database(words_only, database, monkeypatch):
+    """Where every home of these tests has its memories."""
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", database.app_url)
+
+
+@pytest.fixture
+def other(tmp_path):
+    """The folder of a second home, which has the tokens of the first."""
+    folder = tmp_path / "other"
+    folder.mkdir()
+    return folder
+
+
+def serve(*flags, **env):
+    """A server on a free port."""
+    return HttpServer(*flags, **env)
+
+
+def refused(*flags, **env):
+    """What is printed by one that is refused before it listens."""
+    before = {name: os.environ.get(name) for name in env}
+    os.environ.update(env)
+    try:
+        done = run("serve", "--http", "127.0.0.1:0", *flags)
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+    assert done.exit_code == 1, done.output
+    return done.output
+
+
+def status(server, token):
+    """What a request with a token is answered."""
+    with Raw(server.url, token) as raw:
+        return raw.handshake().status_code
+
+
+def tools(server, token):
+    """The names of the tools that a token is offered."""
+    with Raw(server.url, token) as raw:
+        raw.handshake()
+        listed = raw.post("tools/list").text
+    lines = [x.removeprefix("data: ") for x in listed.splitlines() if "{" in x]
+    return {tool["name"] for tool in json.loads(lines[-1])["result"]["tools"]}
+
+
+def test_a_second_home_is_refused_by_the_name_of_the_first(other):
+    """At once or later; the first may start again, and doctor says which it is."""
+    for _ in range(2):
+        with serve() as server:
+            assert server.url
+            assert str(home()) in refused(COMMONPLACE_HOME=str(other))
+            assert server.end() == 0
+    said = refused(COMMONPLACE_HOME=str(other))
+    assert "another home" in said
+    assert "--memory-only" in said
+    assert "are those of this home" in run("doctor").output
+    assert f"another home, {home()}" in run("doctor", env={"COMMONPLACE_HOME": str(other)}).output
+
+
+def test_a_home_takes_the_place_of_one_that_is_gone(other):
+    """Whoever has taken it is served; the one before is refused then."""
+    with serve() as server:
+        assert server.end() == 0
+    with serve("--claim", COMMONPLACE_HOME=str(other)) as server:
+        assert server.url
+    assert str(other) in refused()
+
+
+def test_memory_alone_is_served_from_any_home(other):
+    """No other tool is there, whatever the token names, and no page; nothing is claimed."""
+    with serve() as first:
+        kept = facts("memory", "save", "todo", "buy cables", "--user", "ann")["ref"]
+        token = token_for("ann")
+        narrow = token_for("ann", toolsets=("chronicle",))
+        shutil.copy(home() / "tokens.json", other)
+        with serve("--memory-only", COMMONPLACE_HOME=str(other)) as second:
+            offered = tools(second, token)
+            assert {"memory_search", "memory_save"} <= offered
+            assert all(name.startswith("memory_") for name in offered)
+            with Raw(second.url, token) as raw:
+                raw.handshake()
+                assert kept in raw.call("memory_list", kind="todo").text
+                assert raw.http.get(f"{second.base}/web").status_code == 404
+            assert status(second, narrow) == 403
+            assert status(first, token) == 200
+            assert second.end() == 0
+        assert first.end() == 0
+    assert str(home()) in refused(COMMONPLACE_HOME=str(other))
+
+
+def test_memory_alone_needs_a_database(monkeypatch):
+    """Without one there is nothing that two homes could share."""
+    monkeypatch.delenv("COMMONPLACE_DATABASE_URL")
+    assert "No database" in run("serve", "--memory-only").output
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/x")
+    done = run("serve", "--memory-only", "--toolsets", "chronicle")
+    assert "chronicle" in done.output
+    assert done.exit_code == 2
+
+
+def test_while_the_database_is_away_the_served_home_alone_is_served(other, database, monkeypatch):
+    """It knows that it was the one; another cannot know whether it may be."""
+    with serve() as server:
+        assert server.end() == 0
+    with psycopg.connect(database.admin_url, autocommit=True) as conn:
+        conn.execute("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM commonplace_app")
+    with serve() as server:
+        assert server.url
+        assert server.end() == 0
+    assert "not known" in refused(COMMONPLACE_HOME=str(other))
+
+
+def test_a_revoked_token_is_refused_by_every_server(other, database):
+    """Wherever it was revoked, also before a server starts, or while the database was away."""
+    tokens = [token_for("ann") for _ in range(4)]
+    ids = [token.split("_")[1] for token in tokens]
+    shutil.copy(home() / "tokens.json", other)
+    there = TokenFile(other, clock=utc_now)
+    there.revoke(ids[0])
+    with (
+        serve("--memory-only", COMMONPLACE_HOME=str(other)) as second,
+        serve() as first,
+    ):
+        both = (first, second)
+        assert [status(each, tokens[0]) for each in both] == [401, 401]
+        assert [status(each, tokens[1]) for each in both] == [200, 200]
+        assert facts("tokens", "revoke", ids[1])["state"] == "revoked"
+        for each in both:  # a request under way ends with 503
+            until(lambda x=each: status(x, tokens[1]) == 401, "both servers to refuse it")
+        assert {x.id for x in there.list_tokens() if x.revoked_at} == {*ids[:2]}
+        with psycopg.connect(database.admin_url, autocommit=True) as conn:
+            conn.execute("REVOKE ALL ON cp_revoked_tokens FROM commonplace_app")
+            done = run("tokens", "revoke", ids[2])
+            assert done.exit_code == 1
+            assert "other servers" in done.output
+            until(lambda: status(first, tokens[2]) == 401, "this home's server to refuse it")
+            conn.execute("GRANT SELECT, INSERT ON cp_revoked_tokens TO commonplace_app")
+        until(lambda: status(second, tokens[2]) == 401, "the other server to hear of it")
+        assert [status(each, tokens[3]) for each in both] == [200, 200]
+        # Nothing that lies there opens anything.
+        with psycopg.connect(database.admin_url) as conn:
+            kept = str(conn.execute("SELECT * FROM cp_revoked_tokens").fetchall())
+        assert not any(token in kept for token in tokens)
+        assert "ann" not in kept
+        assert [each.end() for each in both] == [0, 0]
