@@ -20,7 +20,9 @@ from commonplace.services.backup.making import make_backup
 
 def back_up(app, folder):
     """As the page does."""
-    make_backup(folder / "all.zip", backup_places(app), clock=utc_now, program="1")
+    make_backup(
+        folder / "all.zip", backup_places(app), stages=app.stages, clock=utc_now, program="1"
+    )
 
 
 def forget(app, folder):

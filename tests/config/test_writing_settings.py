@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,7 +10,6 @@ import pytest
 
 from commonplace.config.settings import unset_setting, user_file, write_setting
 from commonplace.core.errors import Invalid
-from commonplace.core.files import temp_beside
 from commonplace.core.toml import parse_toml
 
 VALUES = {
@@ -61,12 +58,10 @@ def test_unsetting_makes_no_folder():
 
 
 def test_what_a_killed_command_left_beside_the_file_is_removed():
-    """A temporary file of a process that is gone, at the next write."""
+    """A temporary file that is old, at the next write."""
     write_setting("owner", "ann", user_file())
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    temp = temp_beside(user_file())
-    left = temp.with_name(temp.name.replace(f".{os.getpid()}-", f".{dead.pid}-"))
-    left.write_text("owner")
+    temp = user_file().with_name(".12-00000000-0123456789abcdef.tmp")
+    temp.write_text("owner")
+    os.utime(temp, (0, 0))
     write_setting("owner", "bob", user_file())
     assert [each.name for each in user_file().parent.iterdir()] == ["config.toml"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -122,10 +120,13 @@ def test_a_failing_step_leaves_nothing(folder, monkeypatch, code, links):
                 write_new(folder / "a.md", b"text" * 100)
             except CommonplaceError as exc:
                 errors.append(exc)
+                assert os.listdir(folder) == [], f"after step {step}"
         if disk.left > 0:
             break
-        assert os.listdir(folder) == [], f"after step {step}"
-    assert len(errors) == step - 1 > 6
+        if os.listdir(folder):  # what failed came after the last step
+            (folder / "a.md").unlink()
+    assert step - 2 <= len(errors) <= step - 1
+    assert step > 7
     assert all(str(folder / "a.md") in x.located and x.hint for x in errors)
     assert (folder / "a.md").read_bytes() == b"text" * 100
     assert os.listdir(folder) == ["a.md"]
@@ -178,7 +179,8 @@ def test_a_failing_replacement_leaves_one_whole_content(folder, monkeypatch, cod
             break
         assert path.read_bytes() in {b"old", b"new"}
         assert os.listdir(folder) == ["a.md"]
-    assert len(errors) == step - 1 > 6
+    assert step - 2 <= len(errors) <= step - 1
+    assert step > 7
     assert all(str(path) in x.located for x in errors)
     assert path.read_bytes() == b"new"
 
@@ -206,36 +208,59 @@ def test_a_file_in_the_way_of_a_folder_is_named(folder):
         make_folder(folder / "a")
 
 
-def _temp_name(folder, pid: int) -> str:
-    """The name a writer of this machine and of this process would use."""
-    seen: list[str] = []
+def _while_written(folder, act):
+    """Call this with the name of a temp while its write is under way; what it gives."""
+    seen = []
     real = os.fsync
 
     def fsync(descriptor):
-        seen.extend(os.listdir(folder))
+        if not seen:
+            seen.extend([name := os.listdir(folder)[0], act(name)])
         return real(descriptor)
 
     os.fsync = fsync
     try:
-        write_new(folder / "probe", b"")
+        write_new(folder / "probe", b"whole")
     finally:
         os.fsync = real
-    (folder / "probe").unlink()
-    return re.sub(r"^\.\d+", f".{pid}", seen[0])
+    return seen[1]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="nothing tells there whether a writer is alive")
 def test_leftovers_of_dead_writers_go(folder):
-    """A temp of a dead process goes; one of a living process, or of another machine, stays."""
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    name = _temp_name(folder, dead.pid)
+    """A temp that no process holds goes, whatever process has its number; others' stay."""
+    kept, name = _while_written(folder, lambda name: (remove_leftovers(folder), name))
+    assert kept == 0
+    assert (folder / "probe").read_bytes() == b"whole"
     assert is_leftover(name)
-    ours = _temp_name(folder, os.getpid())
-    elsewhere = re.sub(r"-[0-9a-f]{8}-", "-00000000-", name)
-    for each in (name, ours, elsewhere, "notes.tmp", ".hidden.tmp"):
+    elsewhere = re.sub(r"^\.[0-9a-f]{8}-", ".00000000-", name)
+    former = f".{os.getpid()}-{name[1:]}"
+    for each in (name, elsewhere, former, "notes.tmp", ".hidden.tmp"):
         (folder / each).write_bytes(b"half")
     assert remove_leftovers(folder) == 1
-    assert sorted(os.listdir(folder)) == sorted([ours, elsewhere, "notes.tmp", ".hidden.tmp"])
+    assert sorted(os.listdir(folder)) == sorted(
+        [elsewhere, former, "notes.tmp", ".hidden.tmp", "probe"]
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="nothing tells there whether a writer is alive")
+def test_a_temp_that_is_taken_for_a_leftover_too_early_is_made_again(folder, monkeypatch):
+    """Another process has its lock between its making and its maker's lock: the write is whole."""
+    import fcntl
+
+    real, calls = fcntl.flock, []
+
+    def flock(descriptor, kind):
+        calls.append(kind)
+        if len(calls) == 1:
+            (temp,) = folder.iterdir()
+            temp.unlink()
+        return real(descriptor, kind)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    write_new(folder / "probe", b"whole")
+    assert os.listdir(folder) == ["probe"]
+    assert len(calls) == 2
 
 
 def test_old_leftovers_go_whoever_left_them(folder):

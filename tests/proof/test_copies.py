@@ -241,7 +241,7 @@ class Restore(Filling):
         ran = self.begin()
         assert ran.code == 0, ran.err
         self.ended_well()
-        assert not [*self.world.rglob(".commonplace-restore-*")]
+        assert not [*self.world.rglob(".commonplace-stage-*")]
 
 
 class Import(Filling):

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, KeepsTimes, Source
     from commonplace.core.rollups import Lineage
+    from commonplace.core.staging import Stages
     from commonplace.core.time_book import TimeColumn
     from commonplace.core.values import Answer
     from commonplace.services.backup.copies import Copies
@@ -197,7 +198,15 @@ class App(OwnerContext):
             zone=self.settings.timezone,
             screen=self.shared.screen,
             book=self.expiry_book,
+            stages=self.stages,
         )
+
+    @property
+    def stages(self) -> Stages:
+        """Where what is prepared is, or is noted, until it has its name."""
+        from commonplace.core.staging import FOLDER, Stages
+
+        return Stages(folder=self.settings.home / FOLDER)
 
     def copies(self) -> Copies:
         """The list of the backups and exports that were made of this home."""
@@ -317,7 +326,11 @@ class App(OwnerContext):
         return list(found_sources(self.journals))
 
     def warm_up(self) -> None:
-        """Load the encoder and look at every entry; takes as long as loading does."""
+        """Load the encoder and look at every entry; takes as long as loading does.
+
+        What killed processes left of a copy goes first.
+        """
+        self.stages.clear()
         self.encoder.start()
         filing, finder = self.filing, self.finder
         # A sweep would slow the loading down, and a first search waits for that one.

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 LEFTOVER_AGE_S = 600.0
 
-# And what SQLite puts beside one that is a database.
-_TEMP_NAME = re.compile(r"\.(\d{1,9})-([0-9a-f]{8})-[0-9a-f]{16}\.tmp(?:-journal|-wal|-shm)?")
+# Earlier versions put the number of their process before the machine, and held no lock; SQLite
+# puts files of its own beside one that is a database.
+_TEMP_NAME = re.compile(
+    r"\.(?P<former>\d{1,9}-)?(?P<machine>[0-9a-f]{8})-[0-9a-f]{16}\.tmp(?:-journal|-wal|-shm)?"
+)
 
 # What filesystems without hard links (FAT, some network shares) answer to link(2).
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
@@ -120,23 +123,16 @@ def _put_new(
     sync_file: Callable[[int], None],
     sync_names: Callable[[Path], None],
 ) -> None:
-    with contextlib.ExitStack() as undo:
-        temp = _write_temp(path.parent, content, mode, sync_file)
-        undo.callback(_discard, temp)
+    with (
+        contextlib.ExitStack() as undo,
+        temp_file(path.parent, content, mode=mode, sync=sync_file) as temp,
+    ):
         _link_new(temp, path)
         undo.callback(_discard, path)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temp)
         sync_names(path.parent)
         undo.pop_all()
-
-
-def temp_beside(path: Path) -> Path:
-    """A free name in the same folder for a file that is to be published under this one.
-
-    What a killed process leaves there, `remove_leftovers` removes.
-    """
-    return path.parent / f".{os.getpid()}-{_machine()}-{os.urandom(8).hex()}.tmp"
 
 
 def publish_new(temp: Path, path: Path) -> None:
@@ -159,19 +155,18 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
     step, syncing the folder, the new.
     Raises: Unavailable, Denied, NotFound, Invalid.
     """
-    with translated(path), contextlib.ExitStack() as undo:
+    with translated(path):
         try:
             found = os.lstat(path).st_mode
         except FileNotFoundError:
             found = 0
         # A link's own mode is 0777 on Linux, and says nothing of what it leads to.
         kept = stat.S_IMODE(found) if stat.S_ISREG(found) else None
-        temp = _write_temp(path.parent, content, 0o600 if mode is None else mode, os.fsync)
-        undo.callback(_discard, temp)
-        if kept is not None:
-            os.chmod(temp, kept)
-        os.replace(temp, path)
-        undo.pop_all()
+        made = 0o600 if mode is None else mode
+        with temp_file(path.parent, content, mode=made, sync=os.fsync) as temp:
+            if kept is not None:
+                os.chmod(temp, kept)
+            os.replace(temp, path)
         sync_folder(path.parent)
 
 
@@ -274,15 +269,14 @@ def sync_folder(folder: Path | str) -> None:
 def remove_leftovers(folder: Path) -> int:
     """Remove the temps of writes that were killed; how many. Never raises.
 
-    A temp of this machine goes when its process is dead, any temp when it is 10 minutes old.
+    A temp of this machine goes when no process holds its lock, any temp when it is 10 minutes old.
     """
     removed = 0
     with contextlib.suppress(OSError), os.scandir(folder) as names:
         for name in names:
-            if is_leftover(name.name) and _is_abandoned(name):
+            if is_leftover(name.name):
                 with contextlib.suppress(OSError):
-                    os.unlink(name.path)
-                    removed += 1
+                    removed += _remove_abandoned(name)
     return removed
 
 
@@ -320,22 +314,72 @@ def _leave(_what: object) -> None:
     """Let the system write it to the disk when it likes."""
 
 
-def _write_temp(folder: Path, content: bytes, mode: int, sync: Callable[[int], None]) -> Path:
-    temp = temp_beside(folder / "temp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(temp, flags, mode)
-    with contextlib.ExitStack() as undo:
-        undo.callback(_discard, temp)
+@contextlib.contextmanager
+def temp_file(
+    folder: Path, content: bytes, *, mode: int, sync: Callable[[int], object] = _leave
+) -> Iterator[Path]:
+    """A file with this content, for its last name, which the caller gives it; else it goes.
+
+    A lock holds it until the end: what a killed process leaves, `remove_leftovers` removes.
+
+    Args:
+        folder: Where it is made, on the disk of its last name.
+        content: All of it.
+        mode: Permission bits before the umask.
+        sync: Is given the descriptor once all is written.
+
+    Raises:
+        OSError.
+    """
+    temp, descriptor = _open_temp(folder, mode)
+    held = -1
+    try:
         try:
+            held = os.dup(descriptor)  # it keeps the lock once the file is closed
             rest = memoryview(content)
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
             sync(descriptor)
         finally:
-            os.close(descriptor)
-        undo.pop_all()
-    return temp
+            os.close(descriptor)  # a network disk says here what it could not take
+        if os.name == "nt":  # an open file gets no other name there
+            _close(held)
+            held = -1
+        yield temp
+    except BaseException:
+        _discard(temp)
+        raise
+    finally:
+        _close(held)
+
+
+def _close(descriptor: int) -> None:
+    with contextlib.suppress(OSError):
+        os.close(descriptor)
+
+
+def _open_temp(folder: Path, mode: int) -> tuple[Path, int]:
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+    flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    while True:
+        temp = folder / f".{_machine()}-{os.urandom(8).hex()}.tmp"
+        descriptor = os.open(temp, flags, mode)
+        if _lock_file(descriptor) is not False and os.fstat(descriptor).st_nlink:
+            return temp, descriptor
+        os.close(descriptor)  # another process took it for nobody's before it had its lock
+
+
+def _lock_file(descriptor: int) -> bool | None:
+    """Take a file's lock until it is closed; False where another has it, None where nobody can."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    return True
 
 
 def _link_new(temp: Path, path: Path) -> None:
@@ -369,22 +413,18 @@ def _machine() -> str:
     return f"{zlib.crc32(platform.node().encode('utf-8', 'surrogateescape')):08x}"
 
 
-def _is_abandoned(name: os.DirEntry[str]) -> bool:
+def _remove_abandoned(name: os.DirEntry[str]) -> bool:
+    """Remove a temp that is nobody's; whether it was. Raises: OSError."""
     match = _TEMP_NAME.fullmatch(name.name)
-    if match is None:
-        return False
-    if time.time() - name.stat(follow_symlinks=False).st_mtime > LEFTOVER_AGE_S:
-        return True
-    return match[2] == _machine() and not _is_alive(int(match[1]))
-
-
-def _is_alive(pid: int) -> bool:
-    if os.name == "nt":  # signal 0 would interrupt the process there
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    found = name.stat(follow_symlinks=False)
+    is_dead = time.time() - found.st_mtime > LEFTOVER_AGE_S
+    with contextlib.ExitStack() as held:
+        # Another machine's locks may not be seen here.
+        if match and not match["former"] and match["machine"] == _machine() and not is_dead:
+            flags = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+            descriptor = os.open(name.path, flags | getattr(os, "O_NONBLOCK", 0))
+            held.callback(os.close, descriptor)
+            is_dead = _lock_file(descriptor) is True
+        if is_dead:
+            os.unlink(name.path)
+        return is_dead

@@ -182,14 +182,14 @@ def test_a_backup_that_is_killed_leaves_no_file_of_its_name(written, act, part):
 @pytest.mark.parametrize(
     ("act", "part"),
     [
-        pytest.param("os.mkdir", ".commonplace-restore-", id="nothing is there"),
+        pytest.param("os.mkdir", ".commonplace-stage-", id="nothing is there"),
         pytest.param("open", "journal.db", id="a database is due", marks=pytest.mark.long),
         pytest.param("subprocess.Popen", "unbundle", id="a repository is half made"),
         pytest.param("os.rename", "private-journal", id="all is made", marks=pytest.mark.long),
         pytest.param("os.link", "chronicle.db", id="one is in its place", marks=pytest.mark.long),
         pytest.param("os.link", "config.toml", id="two are in their places"),
         pytest.param("os.rename", "share/commonplace", id="all but ours are"),
-        pytest.param("shutil.rmtree", ".commonplace-restore-", id="all are"),
+        pytest.param("shutil.rmtree", ".commonplace-stage-", id="all are"),
     ],
 )
 def test_a_restore_that_is_killed_can_be_done_again(written, act, part):
@@ -200,7 +200,7 @@ def test_a_restore_that_is_killed_can_be_done_again(written, act, part):
     killed_before(act, part, "restore", written / "all.zip")
     ok("restore", written / "all.zip")
     assert answers() == before
-    left = list((written / "home").rglob(".commonplace-restore-*"))
+    left = list((written / "home").rglob(".commonplace-stage-*"))
     assert left == []
 
 

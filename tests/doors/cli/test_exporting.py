@@ -527,16 +527,16 @@ def test_a_full_disk_leaves_nothing(written, monkeypatch):
 
 @pytest.mark.parametrize(
     ("act", "part"),
-    [("open", "private/entries.jsonl"), ("os.rename", ".commonplace-export-")],
+    [("open", "private/entries.jsonl"), ("os.rename", ".commonplace-stage-")],
     ids=["nothing is written", "all is, without its name"],
 )
 def test_a_killed_export_leaves_nothing(written, act, part):
     """Nothing is under the name, and the next export removes what was left beside it."""
     killed_before(act, part, "export", written / "out")
     assert not (written / "out").exists()
-    assert list(written.glob(".commonplace-export-*"))
+    assert list(written.glob(".commonplace-stage-*"))
     ok("export", written / "out")
-    assert not list(written.glob(".commonplace-export-*"))
+    assert not list(written.glob(".commonplace-stage-*"))
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_a_backup_as_a_download(world, browser):
     with zipfile.ZipFile(io.BytesIO(answer.content)) as held:
         assert held.testzip() is None
         assert any("chronicle" in name for name in held.namelist()), held.namelist()
-    assert not [*world.app.settings.home.glob("download-*")]
+    assert [*world.app.stages.folder.iterdir()] == []
 
 
 def test_an_export_as_a_download(world, browser):
@@ -68,7 +68,7 @@ def test_an_export_as_a_download(world, browser):
     assert answer.headers["content-disposition"] == named
     with zipfile.ZipFile(io.BytesIO(answer.content)) as held:
         assert b"deployed" in held.read("chronicle/entries.jsonl")
-    assert not [*world.app.folder.glob("*download-*")]
+    assert [*world.app.stages.folder.iterdir()] == []
     assert [made.kind for made in world.app.copies().each()] == ["export"]
 
 
@@ -78,7 +78,7 @@ def test_a_download_has_no_name_once_it_is_sent(world, browser):
 
     async def watched(scope, receive, send):
         async def noted(message):
-            seen.extend(world.app.settings.home.glob("download-*"))
+            seen.extend(world.app.stages.folder.iterdir())
             await send(message)
 
         await world.pages(scope, receive, noted)

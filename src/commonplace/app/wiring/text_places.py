@@ -7,7 +7,6 @@ A module that writes a text anywhere else adds a row. Forgetting erases by it an
 from __future__ import annotations
 
 import glob
-import tempfile
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,8 +17,9 @@ from msgspec import Struct
 from commonplace.app.wiring.private import NOTES
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file
+from commonplace.core.staging import FOLDER, Stages, find_stages, remove_stage
 from commonplace.services.forgetting.byte_scan import ByteScan
-from commonplace.services.forgetting.copies import DRAFT, TextCopy
+from commonplace.services.forgetting.copies import DRAFT, TextCopy, TextLeftover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.journal import Event
     from commonplace.journals.chronicle.log_lines import ProjectLogs
     from commonplace.services.backup.copies import Copies
-    from commonplace.services.forgetting.copies import TextLeftover
     from commonplace.services.forgetting.pieces import Piece
 
 BY_ITS_JOURNAL = "deleting the entry"
@@ -109,11 +108,32 @@ def _of_chronicle(owner: TextOwner) -> Iterator[Path]:
         yield from sorted(path.parent.glob(f"{glob.escape(path.name)}?*"))
 
 
-def _staged(owner: TextOwner) -> Iterator[Path]:
-    for folder in (owner.home, owner.context.folder):
-        yield from sorted(folder.glob("download-*.zip"))
-        yield from sorted(folder.glob(".commonplace-export-*"))
-    yield from sorted(Path(tempfile.gettempdir()).glob("commonplace-import-*"))
+def _of_notebook(owner: TextOwner) -> Iterator[Path]:
+    folder = owner.notebook.journal.folder
+    yield folder
+    yield folder.with_name(f"{folder.name}.importing")
+
+
+def _stages(owner: TextOwner) -> Stages:
+    return Stages(folder=owner.home / FOLDER)
+
+
+def _beside_places(owner: TextOwner) -> Iterator[Path]:
+    """The folders in which a restore prepares the places, and earlier versions their downloads."""
+    yield from (owner.home.parent, owner.home, owner.context.folder)
+    yield owner.private.journal.roots[0].path.parent
+    with suppress(CommonplaceError):
+        yield owner.chronicle.journal.path.parent
+    yield owner.notebook.journal.folder.parent
+
+
+def _killed_copies(owner: TextOwner) -> Iterator[TextLeftover]:
+    beside = (path for folder in _beside_places(owner) for path in find_stages(folder))
+    for path in dict.fromkeys([*_stages(owner).find(), *beside]):
+        yield TextLeftover(
+            what=f"{path} is a copy that a killed process was making.",
+            clear=partial(remove_stage, path),
+        )
 
 
 def _logs(owner: TextOwner) -> Iterator[Path]:
@@ -252,7 +272,7 @@ PLACES: tuple[TextPlace, ...] = (
         name="notebook",
         where="`users/me/notebook`, or the folder that you named",
         holds="its sections, and in its `.git` every commit and what a sync left aside",
-        paths=lambda owner: (owner.notebook.journal.folder,),
+        paths=_of_notebook,
         journal="notebook",
         erased="`forget --rewrite-history`",
         backup=True,
@@ -324,7 +344,7 @@ PLACES: tuple[TextPlace, ...] = (
         paths=lambda owner: (owner.context.folder / "ledgers",),
         journal="notebook",
         erased="`forget --rewrite-history`",
-        writers=("db.sqlite", "journals.notebook.repair", "journals.notebook.sync"),
+        writers=("db.sqlite",),
     ),
     TextPlace(
         name="drafts",
@@ -338,14 +358,17 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="copies being made",
-        where="`download-….zip`; `commonplace-import-…` in the folder for temporary files",
-        holds="a backup or an export that a browser downloads, a database that is imported",
-        paths=_staged,
-        erased="the end of the download or the import",
+        where="`staging`; `.commonplace-stage-…` beside what is made, or among temporary files",
+        holds="a backup, export, download, restore or import that is being made",
+        paths=lambda owner: (owner.home / FOLDER, *_stages(owner).each()),
+        erased="the end of the command; once a process was killed, the next start or backup",
+        leftovers=_killed_copies,
         writers=(
             "services.backup.making",
             "services.backup.restoring",
             "services.export.writing",
+            "core.staging",
+            "journals.notebook.repair",
             "services.imports.sqlite_copy",
         ),
     ),

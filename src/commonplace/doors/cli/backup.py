@@ -41,6 +41,7 @@ def backup(file: Path, with_tokens: bool, as_json: bool) -> None:
         made = make_backup(
             file,
             backup_places(app),
+            stages=app.stages,
             clock=utc_now,
             program=installed_version(),
             user_home=app.user_home,

@@ -151,7 +151,7 @@ def _keep_refs(folder: str, call: HookCall, refs: Sequence[str]) -> None:
     if not call.session:
         return
     path = _refs_file(folder, call)
-    part = f"{path}.{os.getpid()}"
+    part = f"{path}.{os.urandom(4).hex()}"
     kept = "".join(f"{ref}\n" for ref in refs[-MOST_REFS:])
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(part, flags, 0o600)

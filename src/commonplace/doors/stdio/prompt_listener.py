@@ -100,11 +100,10 @@ class PromptListener:
             raise PermissionError(f"{folder} must be yours alone: chmod 700.")
         _remove_dead(folder)
         project = self._app.settings.project
-        name = f"{prefix_of(os.fspath(project) if project else '')}{os.getpid()}"
+        # No process number: two containers on one home have the same ones.
+        name = f"{prefix_of(os.fspath(project) if project else '')}{os.urandom(4).hex()}"
         path = os.path.join(folder, f"{name}{SUFFIX}")
         unnamed = f"{name}.new"
-        with suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, unnamed))
         listening = socket.socket(socket.AF_UNIX)
         for address in _addresses(folder, unnamed):
             listening.bind(address)
@@ -207,7 +206,7 @@ def _remove_dead(folder: str) -> None:
 
 
 def _refuses(folder: str, name: str) -> bool:
-    """Whether nobody listens any more; a process id may mean another process by now."""
+    """Whether nobody listens any more."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(READ_S)
         try:

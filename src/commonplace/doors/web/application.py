@@ -56,7 +56,6 @@ if TYPE_CHECKING:
         MutableMapping,
         Sequence,
     )
-    from pathlib import Path
     from typing import BinaryIO
 
     from starlette.requests import Request
@@ -449,8 +448,9 @@ def _download(made: Download) -> Response:
     file = made.path.open("rb")
     with suppress(OSError):  # where an open file cannot be unlinked, it is once it was sent
         made.path.unlink()
+        made.close()
     return StreamingResponse(
-        _parts(file, made.path),
+        _parts(file, made),
         media_type=made.media_type,
         headers={
             "content-length": str(os.fstat(file.fileno()).st_size),
@@ -459,11 +459,11 @@ def _download(made: Download) -> Response:
     )
 
 
-def _parts(file: BinaryIO, path: Path) -> Iterator[bytes]:
+def _parts(file: BinaryIO, made: Download) -> Iterator[bytes]:
     with file:
         while part := file.read(_PART):
             yield part
-    path.unlink(missing_ok=True)
+    made.close()
 
 
 def _headers(scope: Mapping[str, Any]) -> dict[str, str]:

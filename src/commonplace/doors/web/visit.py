@@ -161,8 +161,10 @@ class Download(Struct, frozen=True, kw_only=True):
         path: The file; it is unlinked as soon as it begins to be sent.
         name: What the browser calls it.
         media_type: Such as `application/zip`.
+        close: Removes the folder that it was made in; may be called twice.
     """
 
     path: Path
     name: str
     media_type: str
+    close: Callable[[], object]

@@ -6,12 +6,12 @@ Never alters what a person wrote, and never removes a lock that git made.
 from __future__ import annotations
 
 import re
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Corrupted, Unavailable
 from commonplace.core.files import locked
+from commonplace.core.staging import staged, temp_folder
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Problem
 from commonplace.journals.git.index import age_s, is_ours, lock_path
@@ -167,7 +167,7 @@ def _is_ledger_true(notebook: NotebookReader) -> bool:
     """Whether the ledger, once it has caught up, holds what the whole history gives."""
     if not notebook.ledger.exists:
         return True
-    with tempfile.TemporaryDirectory() as folder:
+    with staged(temp_folder()) as folder:
         rebuilt = Ledger(notebook.repo, Path(folder, "rebuilt.db"), notebook.clock)
         opened = [rebuilt]
         try:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from commonplace.core.errors import CommonplaceError, Conflict
-from commonplace.core.files import translated
+from commonplace.core.files import remove_leftovers, temp_file, translated
 from commonplace.core.text import opening, well_formed
 from commonplace.journals.git.commit import EMPTY_TREES, BranchMoved
 from commonplace.journals.git.index import locked_index, read_entries
@@ -406,17 +406,10 @@ class WorkTree:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder)
         # Not synced: the commit is the truth, and git brings the file back.
-        temp = self._repo.git_dir / f"commonplace-{os.getpid()}-{os.urandom(4).hex()}.tmp"
-        try:
-            with open(temp, "xb") as file:
-                file.write(content)
+        with temp_file(self._repo.git_dir, content, mode=0o666) as temp:
             with contextlib.suppress(FileNotFoundError):
                 os.chmod(temp, stat.S_IMODE(os.lstat(target).st_mode))
             os.replace(temp, target)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(temp)
-            raise
 
     def _write_last_move(self, note: _LastMove | None) -> None:
         """Keep a note, or forget the one that is not finished; survives the end of this process.
@@ -424,6 +417,7 @@ class WorkTree:
         Raises: Unavailable, Denied.
         """
         pending = self._repo.git_dir / _NOTE
+        remove_leftovers(self._repo.git_dir)
         with translated(pending):
             if note is not None:
                 path = self._repo.git_dir / _LAST if note.newer else pending

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from commonplace.core.errors import NotFound
 from commonplace.core.files import is_leftover, translated
+from commonplace.core.staging import FOLDER, is_stage
 from commonplace.db.sqlite import is_database
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ KEY = "secret-marks.key"
 
 # What the journals can make again, in our folder; what lies between an owner and it, in between.
 _DERIVED = re.compile(
-    r"models|snapshots|hooks\.log|copies\.jsonl|served-home\.json|token-uses|download-[0-9a-f]+\.zip"
-    r"|users/[^/]+/(?:download-[0-9a-f]+\.zip|index|served/index|ledgers|prompts|transcripts/catalog\.db)"
+    r"models|snapshots|hooks\.log|copies\.jsonl|served-home\.json|token-uses"
+    r"|users/[^/]+/(?:index|served/index|ledgers|prompts|transcripts/catalog\.db)"
 )
 _BESIDE_DATABASES = ("-wal", "-shm", "-journal")
 
@@ -42,6 +43,13 @@ class BackupItem(Struct, frozen=True, kw_only=True):
     name: str
     path: Path
     kind: Literal["file", "database", "repository", "other"]
+
+
+def is_passing(name: str) -> bool:
+    """Whether a name in a backup is that of something prepared, or left by a killed process."""
+    parts = name.split("/")
+    in_staging = parts[:2] == ["home", FOLDER]
+    return in_staging or any(is_stage(part) or is_leftover(part) for part in parts)
 
 
 def list_contents(place: BackupPlace, *, with_tokens: bool = False) -> Iterator[BackupItem]:
@@ -65,7 +73,7 @@ def _walk(folder: Path, name: str, *, is_home: bool, with_tokens: bool) -> Itera
     for each in listed:
         inner = f"{name}/{each.name}"
         below = inner.partition("/")[2]
-        if each.name == ".git" or is_leftover(each.name):
+        if each.name == ".git" or is_passing(inner):
             continue
         if is_home and _DERIVED.fullmatch(below) and not (with_tokens and below in TOKENS):
             continue

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Unavailable
-from commonplace.core.files import publish_new, remove_leftovers, temp_beside, translated
+from commonplace.core.files import publish_new, translated
 from commonplace.db.sqlite import connect_read_only
 from commonplace.db.sqlite import translated as sqlite_translated
 from commonplace.journals.git.repo import find_repository
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
+    from commonplace.core.staging import Stages
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.backup.manifest import BackupPlace, EntryKind
 
@@ -57,6 +58,7 @@ def make_backup(
     target: Path,
     places: Sequence[BackupPlace],
     *,
+    stages: Stages,
     clock: Clock,
     program: str,
     user_home: Path | None = None,
@@ -68,6 +70,7 @@ def make_backup(
     Args:
         target: The file; nothing may be there.
         places: What is backed up.
+        stages: Notes where it is made; what killed processes left is removed first.
         clock: Says when.
         program: The version of this program.
         user_home: Below which a restore elsewhere finds what the paths in it lead to.
@@ -81,40 +84,36 @@ def make_backup(
     target = target.absolute()
     if os.path.lexists(target):
         raise _taken(target)
-    remove_leftovers(target.parent)
-    temp = temp_beside(target)
-    try:
-        with translated(target):
-            descriptor = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w+b") as file:
-                with contextlib.closing(_Writer(file, target)) as writer:
-                    for place in places:
-                        writer.add_place(place, with_tokens=with_tokens)
-                    made = writer.finish(
-                        Manifest(
-                            format=FORMAT,
-                            program=program,
-                            made_at=clock().isoformat(),
-                            files=[],
-                            repositories=[],
-                            not_included=[*not_included],
-                            user_homes=_names_of(user_home),
-                            places={each.root: str(each.path) for each in places},
-                        )
+    stages.clear()
+    with translated(target), stages.beside(target.parent) as stage:
+        temp = stage / "backup.zip"
+        descriptor = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w+b") as file:
+            with contextlib.closing(_Writer(file, target, stage)) as writer:
+                for place in places:
+                    writer.add_place(place, with_tokens=with_tokens)
+                made = writer.finish(
+                    Manifest(
+                        format=FORMAT,
+                        program=program,
+                        made_at=clock().isoformat(),
+                        files=[],
+                        repositories=[],
+                        not_included=[*not_included],
+                        user_homes=_names_of(user_home),
+                        places={each.root: str(each.path) for each in places},
                     )
-                file.flush()
-                os.fsync(file.fileno())
-            with open_backup(temp) as written:
-                if written.manifest != made:
-                    raise _unlike_what_was_written(target)
+                )
+            file.flush()
+            os.fsync(file.fileno())
+        with open_backup(temp) as written:
+            if written.manifest != made:
+                raise _unlike_what_was_written(target)
         try:
             publish_new(temp, target)
         except FileExistsError as exc:
             raise _taken(target) from exc
         return made
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temp)
 
 
 def _names_of(user_home: Path | None) -> list[str]:
@@ -125,11 +124,12 @@ def _names_of(user_home: Path | None) -> list[str]:
 
 
 class _Writer:
-    """The file that is being written. target: names the folder for what lies in between."""
+    """The file that is being written. stage: a folder for what lies in between."""
 
-    def __init__(self, file: BinaryIO, target: Path) -> None:
+    def __init__(self, file: BinaryIO, target: Path, stage: Path) -> None:
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
         self._target = target
+        self._stage = stage
         self._files: list[FileEntry] = []
         self._repositories: list[RepositoryEntry] = []
         self._left_out: list[str] = []
@@ -253,7 +253,7 @@ class _Writer:
 
     @contextlib.contextmanager
     def _temp(self) -> Iterator[Path]:
-        temp = temp_beside(self._target)
+        temp = self._stage / "part"
         try:
             yield temp
         finally:

@@ -10,13 +10,15 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from commonplace.core.errors import Conflict, Unavailable
 from commonplace.core.files import make_folder, sync_folder, translated
+from commonplace.core.staging import clear_stages, staged
 from commonplace.journals.git.repo import init_repository
 from commonplace.journals.git.run import LONG_TIMEOUT_S
-from commonplace.services.backup.contents import KEY, list_contents
+from commonplace.services.backup.contents import KEY, is_passing, list_contents
 from commonplace.services.backup.reading import open_backup
-from commonplace.services.backup.stage import remove_old_stages, staged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
         RepositoryEntry,
     )
     from commonplace.services.backup.reading import Backup
-
-_STAGE = ".commonplace-restore-"
 
 
 def restore_backup(
@@ -58,10 +58,10 @@ def restore_backup(
     """
     with open_backup(source) as held:
         held.check()
-        backup = relocated(held)
+        backup = _without_passing(relocated(held))
         for place in (*places, *kept):
             # Beside those as well that were done when the process was killed.
-            remove_old_stages(place.path.parent, _STAGE)
+            clear_stages(place.path.parent)
         wanted = {each.name.partition("/")[0] for each in backup.manifest.files}
         wanted |= {each.name.partition("/")[0] for each in backup.manifest.repositories}
         due = [
@@ -74,6 +74,12 @@ def restore_backup(
             for place, stage in ready:
                 _publish(stage, place)
         return backup.manifest
+
+
+def _without_passing(backup: Backup) -> Backup:
+    """A backup without what killed processes had left where it was made."""
+    files = [each for each in backup.manifest.files if not is_passing(each.name)]
+    return backup.altered(replace(backup.manifest, files=files), {})
 
 
 def _is_restored(backup: Backup, place: BackupPlace) -> bool:
@@ -111,7 +117,8 @@ def _hash_of(path: Path) -> str:
 @contextlib.contextmanager
 def _staged(backup: Backup, place: BackupPlace) -> Iterator[Path]:
     """A folder beside the place that holds its part, all of it on the disk; gone at the end."""
-    with staged(place.path.parent, _STAGE) as stage:
+    make_folder(place.path.parent)
+    with staged(place.path.parent) as stage:
         with translated(stage):
             folders = {stage}
             for each in backup.manifest.files:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.core.portable import PortableItem
     from commonplace.core.ports import Portable
     from commonplace.core.redact import Screen
+    from commonplace.core.staging import Stages
     from commonplace.core.time_book import TimeBook
     from commonplace.services.export.manifest import ExportManifest
     from commonplace.services.export.reading import Export
@@ -60,6 +61,7 @@ class ExportService:
         zone: The time zone of the pages.
         screen: Hides secrets on the way out, and on the way in.
         book: When entries expire.
+        stages: Where an export is noted that is being made.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class ExportService:
         zone: tzinfo,
         screen: Screen,
         book: TimeBook,
+        stages: Stages,
     ) -> None:
         self._portables = portables
         self._owner = owner
@@ -78,6 +81,7 @@ class ExportService:
         self._zone = zone
         self._screen = screen
         self._book = book
+        self._stages = stages
 
     def export(
         self,
@@ -126,7 +130,7 @@ class ExportService:
                     raise Invalid(f"The {name} journal cannot be exported.", hint="Leave it out.")
             return writer.finish(self._owner, str(self._zone), since)
 
-        return write_export(target, fill)
+        return write_export(target, self._stages, fill)
 
     def take(
         self,

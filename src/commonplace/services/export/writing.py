@@ -15,17 +15,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict
-from commonplace.core.files import (
-    make_folder,
-    publish_new,
-    remove_leftovers,
-    sync_folder,
-    temp_beside,
-    translated,
-)
+from commonplace.core.files import make_folder, publish_new, sync_folder, translated
 from commonplace.core.ports import ExportsSummaries
 from commonplace.services.backup.archive import EXPORT_FORMAT, MANIFEST
-from commonplace.services.backup.stage import staged
 from commonplace.services.export.lines import render_line, screened_item
 from commonplace.services.export.manifest import (
     ENTRIES,
@@ -46,8 +38,8 @@ if TYPE_CHECKING:
     from commonplace.core.portable import PortableItem
     from commonplace.core.ports import Portable
     from commonplace.core.redact import Screen
+    from commonplace.core.staging import Stages
 
-_STAGE = ".commonplace-export-"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _UNIX = 3
 _MODE = 0o600
@@ -165,11 +157,14 @@ class ExportWriter:
         return ExportFile(name=name, role=role, items=items, size=size, sha256=digest)  # type: ignore[arg-type]  # the three there are
 
 
-def write_export(target: Path, fill: Callable[[Path], ExportManifest]) -> ExportManifest:
-    """Make an export in a folder beside its place, read it back, and give it its name.
+def write_export(
+    target: Path, stages: Stages, fill: Callable[[Path], ExportManifest]
+) -> ExportManifest:
+    """Make an export in a stage beside its place, read it back, and give it its name.
 
     Args:
         target: A zip where its name ends so, else a folder; nothing may be there.
+        stages: Notes where it is made.
         fill: Writes the export into an empty folder.
 
     Raises:
@@ -179,15 +174,18 @@ def write_export(target: Path, fill: Callable[[Path], ExportManifest]) -> Export
     target = target.absolute()
     if os.path.lexists(target):
         raise _taken(target)
-    with translated(target), staged(target.parent, _STAGE) as stage:
-        made = fill(stage)
+    make_folder(target.parent)
+    with translated(target), stages.beside(target.parent) as stage:
+        content = stage / "export"
+        make_folder(content)
+        made = fill(content)
         if target.suffix.casefold() == ".zip":
-            _publish_zip(stage, target, made)
+            _publish_zip(content, stage / "export.zip", target, made)
         else:
-            with open_export(stage) as written:
+            with open_export(content) as written:
                 written.check()
             try:
-                os.rename(stage, target)
+                os.rename(content, target)
             except OSError as exc:
                 if os.path.lexists(target):
                     raise _taken(target) from exc
@@ -196,25 +194,19 @@ def write_export(target: Path, fill: Callable[[Path], ExportManifest]) -> Export
         return made
 
 
-def _publish_zip(stage: Path, target: Path, made: ExportManifest) -> None:
-    remove_leftovers(target.parent)
-    temp = temp_beside(target)
+def _publish_zip(content: Path, temp: Path, target: Path, made: ExportManifest) -> None:
+    with os.fdopen(os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, _MODE), "w+b") as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
+            for name in (MANIFEST, *(each.name for each in made.files)):
+                _pack(packed, content / name, name)
+        file.flush()
+        os.fsync(file.fileno())
+    with open_export(temp) as written:
+        written.check()
     try:
-        with os.fdopen(os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, _MODE), "w+b") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
-                for name in (MANIFEST, *(each.name for each in made.files)):
-                    _pack(packed, stage / name, name)
-            file.flush()
-            os.fsync(file.fileno())
-        with open_export(temp) as written:
-            written.check()
-        try:
-            publish_new(temp, target)
-        except FileExistsError as exc:
-            raise _taken(target) from exc
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temp)
+        publish_new(temp, target)
+    except FileExistsError as exc:
+        raise _taken(target) from exc
 
 
 def _pack(packed: zipfile.ZipFile, path: Path, name: str) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import tempfile
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.files import translated
+from commonplace.core.staging import staged, temp_folder
 from commonplace.core.text import opening
 from commonplace.services.imports.json_pieces import regular_file
 
@@ -45,8 +45,8 @@ def foreign_database(path: str) -> Iterator[sqlite3.Connection]:
         )
     if any(os.path.exists(f"{path}{log}") for log in _LOGS):
         with (
-            tempfile.TemporaryDirectory(prefix="commonplace-import-") as folder,
-            _opened(_copied(path, folder), path, "mode=rw") as database,
+            staged(temp_folder()) as folder,
+            _opened(_copied(path, str(folder)), path, "mode=rw") as database,
         ):
             yield database
         return

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from commonplace.config.settings import render_setting
@@ -16,6 +16,9 @@ from commonplace.doors.last_examination import keep_examination
 from commonplace.doors.web.visit import Download, Redirect, WebPage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from commonplace.doors.web.visit import Visit
 
 _HIDDEN = "(set, not shown)"
@@ -75,31 +78,45 @@ def back_up(visit: Visit) -> Download:
     from commonplace.services.backup.copies import BACKUP
     from commonplace.services.backup.making import make_backup
 
-    # In our own folder, which no other user can read, and unlinked as it begins to be sent.
-    made = visit.app.settings.home / f"download-{secrets.token_hex(8)}.zip"
-    make_backup(
-        made,
-        backup_places(visit.app),
-        clock=lambda: visit.now,
-        program=installed_version(),
-        user_home=visit.app.user_home,
-        with_tokens=False,
-        not_included=left_out_of_backups(visit.app),
-    )
-    visit.app.copies().note(BACKUP)
-    day = local_date(visit.now, visit.zone)
-    return Download(path=made, name=f"commonplace-{day}.zip", media_type="application/zip")
+    def make(target: Path) -> None:
+        make_backup(
+            target,
+            backup_places(visit.app),
+            stages=visit.app.stages,
+            clock=lambda: visit.now,
+            program=installed_version(),
+            user_home=visit.app.user_home,
+            with_tokens=False,
+            not_included=left_out_of_backups(visit.app),
+        )
+        visit.app.copies().note(BACKUP)
+
+    return _download(visit, "commonplace", make)
 
 
 def export(visit: Visit) -> Download:
     """An export of this owner's journals, as a download."""
     from commonplace.services.backup.copies import EXPORT
 
-    made = visit.app.folder / f"download-{secrets.token_hex(8)}.zip"
-    visit.app.exporting().export(made)
-    visit.app.copies().note(EXPORT)
+    def make(target: Path) -> None:
+        visit.app.exporting().export(target)
+        visit.app.copies().note(EXPORT)
+
+    return _download(visit, "commonplace-export", make)
+
+
+def _download(visit: Visit, name: str, make: Callable[[Path], None]) -> Download:
+    """A zip that is made in a stage, which no other user can read, and which goes with us."""
     day = local_date(visit.now, visit.zone)
-    return Download(path=made, name=f"commonplace-export-{day}.zip", media_type="application/zip")
+    with ExitStack() as held:
+        path = held.enter_context(visit.app.stages.inside()) / "download.zip"
+        make(path)
+        return Download(
+            path=path,
+            name=f"{name}-{day}.zip",
+            media_type="application/zip",
+            close=held.pop_all().close,
+        )
 
 
 def _check_own(visit: Visit) -> None:

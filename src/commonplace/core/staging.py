@@ -1,0 +1,242 @@
+"""Folders in which something is prepared before it gets its name, gone with whoever made them.
+
+A stage is held by a lock of the system, which ends with its process: what has no lock is nobody's.
+Never touches a folder of another name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import make_folder, remove_file, translated, write_derived
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER = "staging"
+"""Of our home: what is prepared there, and notes of what is prepared elsewhere."""
+
+_PREFIX = ".commonplace-stage-"
+_NAME = re.compile(re.escape(_PREFIX) + r"[0-9a-f]{16}")
+# Of earlier versions, which held no lock, and the names of their downloads.
+_FORMER = re.compile(r"\.commonplace-(?:export|restore)-\d+-[0-9a-f]{8}|download-[0-9a-f]{16}\.zip")
+_NOTE = ".beside"
+UNLOCKED_AGE_S = 86_400.0
+"""After so long a stage is nobody's where nothing can be locked: a backup may take hours."""
+
+
+def is_stage(name: str) -> bool:
+    """Whether a folder or file of this name is a stage, of a running process or of a killed one."""
+    return _NAME.fullmatch(name) is not None or _FORMER.fullmatch(name) is not None
+
+
+@contextlib.contextmanager
+def staged(above: Path) -> Iterator[Path]:
+    """A new folder (0700) in another, held by a lock, removed at the end.
+
+    What killed processes left there is removed first.
+
+    Raises:
+        Unavailable, Denied, NotFound, Invalid.
+    """
+    clear_stages(above)
+    stage, descriptor = _make_stage(above)
+    try:
+        yield stage
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def find_stages(above: Path) -> list[Path]:
+    """The stages in a folder that killed processes left."""
+    found = []
+    for path in _stages_in(above):
+        with _taken(path) as is_dead:
+            if is_dead:
+                found.append(path)
+    return found
+
+
+def clear_stages(above: Path) -> list[Path]:
+    """Remove what killed processes left in a folder; what was removed. Never raises."""
+    return [path for path in _stages_in(above) if remove_stage(path)]
+
+
+def remove_stage(path: Path) -> bool:
+    """Remove a stage that is nobody's; whether it was. Never raises."""
+    with _taken(path) as is_dead:
+        if is_dead:
+            _remove(path)
+        return is_dead
+
+
+def temp_folder() -> Path:
+    """The system's folder for temporary files, in which a stage is ours alone."""
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:  # nothing here can be written to
+        return Path(os.path.abspath(os.sep), "tmp")
+
+
+class Stages(Struct, frozen=True, kw_only=True):
+    """The stages of one home, and notes of those that lie beside what they become.
+
+    Attributes:
+        folder: Where both are.
+    """
+
+    folder: Path
+
+    @contextlib.contextmanager
+    def inside(self) -> Iterator[Path]:
+        """A stage in our own folder. Raises: as `staged`."""
+        make_folder(self.folder)
+        with staged(self.folder) as stage:
+            yield stage
+
+    @contextlib.contextmanager
+    def beside(self, above: Path) -> Iterator[Path]:
+        """A stage in a folder of the user's, noted here so that it is found if we are killed.
+
+        Raises: as `staged`.
+        """
+        with staged(above) as stage, contextlib.ExitStack() as noted:
+            with contextlib.suppress(CommonplaceError):  # without a note the work is the same
+                make_folder(self.folder)
+                note = self.folder / f"{stage.name.removeprefix(_PREFIX)}{_NOTE}"
+                write_derived(note, os.fsencode(stage))
+                noted.callback(_remove_note, note)
+            yield stage
+
+    def each(self) -> list[Path]:
+        """Every stage, of running processes and of killed ones."""
+        here = [*_stages_in(self.folder), *_stages_in(temp_folder())]
+        return [*here, *(path for _, path in self._notes())]
+
+    def find(self) -> list[Path]:
+        """What killed processes left."""
+        found = []
+        for path in self.each():
+            with _taken(path) as is_dead:
+                if is_dead:
+                    found.append(path)
+        return found
+
+    def clear(self) -> list[Path]:
+        """Remove what killed processes left; what was removed. Never raises."""
+        removed = [path for path in self.each() if remove_stage(path)]
+        for note, path in self._notes():
+            if not os.path.lexists(path):
+                _remove_note(note)
+        return removed
+
+    def _notes(self) -> list[tuple[Path, Path]]:
+        """Each note of a stage elsewhere, with the stage."""
+        found = []
+        with contextlib.suppress(OSError):
+            for note in sorted(self.folder.glob(f"*{_NOTE}")):
+                path = Path(os.fsdecode(note.read_bytes()))
+                if _NAME.fullmatch(path.name) and path.is_absolute():
+                    found.append((note, path))
+        return found
+
+
+def _make_stage(above: Path) -> tuple[Path, int | None]:
+    """A new stage, and the descriptor that holds its lock; None where nothing can be locked."""
+    while True:
+        stage = above / f"{_PREFIX}{os.urandom(8).hex()}"
+        with translated(stage):
+            os.mkdir(stage, 0o700)
+            descriptor = _opened(stage)
+        if descriptor is None or (_lock(descriptor) is not False and _is_at(stage, descriptor)):
+            return stage, descriptor
+        os.close(descriptor)  # another process took it for nobody's before it had its lock
+
+
+def _stages_in(above: Path) -> list[Path]:
+    try:
+        with os.scandir(above) as entries:
+            return sorted(Path(each.path) for each in entries if is_stage(each.name))
+    except OSError:
+        return []
+
+
+@contextlib.contextmanager
+def _taken(path: Path) -> Iterator[bool]:
+    """Whether a stage is nobody's; as long as this lasts, no other process takes it."""
+    with contextlib.ExitStack() as held:
+        is_dead = False
+        with contextlib.suppress(OSError):
+            is_dead = _is_dead(path, held)
+        yield is_dead
+
+
+def _is_dead(path: Path, held: contextlib.ExitStack) -> bool:
+    """Whether nobody holds a stage. held: keeps the lock. Raises: OSError."""
+    found = os.lstat(path)
+    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        return False
+    is_old = time.time() - found.st_mtime > UNLOCKED_AGE_S
+    if _FORMER.fullmatch(path.name):
+        return is_old
+    if not stat.S_ISDIR(found.st_mode):
+        return False
+    descriptor = _opened(path)
+    if descriptor is None:
+        return is_old
+    held.callback(os.close, descriptor)
+    is_free = _lock(descriptor)
+    return is_old if is_free is None else is_free
+
+
+def _opened(stage: Path) -> int | None:
+    """A folder, open to be locked; None where folders cannot be. Raises: OSError."""
+    if os.name == "nt":
+        return None
+    return os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _lock(descriptor: int) -> bool | None:
+    """Take a folder's lock; whether nobody had it, None where that cannot be known."""
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a share that knows no locks
+        return None
+    return True
+
+
+def _is_at(stage: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.lstat(stage), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _remove_note(note: Path) -> None:
+    with contextlib.suppress(CommonplaceError):
+        remove_file(note)
