@@ -38,6 +38,7 @@ class World:
         self.project = folder / "project"
         self.keys = folder / "keys"
         self.known = folder / "known"
+        self.copies = folder / "copies"
         self.temp = folder / "temp"
         for each in (self.home, self.project, self.temp):
             each.mkdir(exist_ok=True)
@@ -57,6 +58,7 @@ class World:
             clock=lambda: self.now,
             keys=self.keys,
             known=self.known,
+            copies=self.copies,
             random_micros=micros or (lambda: next(count) % 1000),
         )
 

@@ -102,6 +102,7 @@ class App(OwnerContext):
             sessions=made["transcripts"].safety,
             imported=self.imported,
             last_backup=lambda: self.copies().last_backup() if self.shows_paths else None,
+            gone=made["private"].gone,
         )
         # By name and type, for the doors of each.
         self.private: PrivateWiring = made["private"]
@@ -119,7 +120,12 @@ class App(OwnerContext):
     def toolset(self, name: str) -> Toolset:
         """The toolset of a name in the table, whether or not the settings ask for it."""
         made = self._made(name).screened(self.shared.screen)
-        return made.preceded(self.sweep_expired).expiring(self.write_expiring)
+        return made.preceded(self._prepare).expiring(self.write_expiring)
+
+    def _prepare(self) -> Sequence[str]:
+        """What comes before each tool; its notes for the answer."""
+        self.sweep_expired()
+        return self.private.notes_on_gone()
 
     def toolsets_with(self, tool: str) -> list[str]:
         """The names of the toolsets that have a tool of this name, offered or not; opens nothing.
@@ -224,10 +230,15 @@ class App(OwnerContext):
             forgetting=self.forgetting,
             ends=self.notebook.ends,
             is_away=lambda ref: self.private.is_away(ref) or self.notebook.ends.is_away(ref),
-            unfile=self.filing.forget,
+            unfile=self._unfile,
             clock=self.clock,
             zone=self.settings.timezone,
         )
+
+    def _unfile(self, refs: Sequence[str]) -> None:
+        """Take entries whose folder is away out of all that we hold of them."""
+        self.filing.forget(refs)
+        self.private.journal.copies.forget(refs)
 
     def write_expiring(self, phrase: str, write: Callable[[datetime], Answer]) -> Answer:
         """Run a tool's write, and note when what it wrote expires; its answer says when.

@@ -22,7 +22,7 @@ from commonplace.core.text import screening
 from commonplace.tools.answers import add_notes, either, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from pydantic import BaseModel
@@ -84,7 +84,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         about: The journals it is about, before what its docstring says; empty where that says it.
         quotes: Whether its text holds stored text outside a fence; see `Answer.quoted_by`.
         screen: Hides secrets in its answers.
-        before: Called before each run.
+        before: Called before each run; the notes that it gives are added to the answer.
         view: The address of the page that shows its result in a chat; empty for none.
         may_expire: Whether what it writes may be given a time at which it is forgotten.
         expiring: Runs a write, given the time in words at which its result is forgotten; it calls
@@ -100,7 +100,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     about: str = ""
     quotes: bool = False
     screen: Screen | None = None
-    before: Callable[[], object] | None = None
+    before: Callable[[], Sequence[str]] | None = None
     view: str = ""
     may_expire: bool = False
     expiring: Callable[[str, Callable[[datetime], Answer]], Answer] | None = None
@@ -194,8 +194,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
                 raise unknown_name(
                     f"Unknown argument of {self.name}: {name!r}.", name, list(self._parameters)
                 )
-        if self.before is not None:
-            self.before()
+        notes = () if self.before is None else self.before()
         shown = self.screen and self.screen.shown
         with noting_secrets() as left_out, screening(shown):
             checked = self._checked(given)
@@ -211,7 +210,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         if self.screen is not None:
             facts = self.screen.shown_values(dict(answer.facts))
             answer = replace(answer, text=self.screen.shown(answer.text), facts=facts)
-        return add_notes(answer, left_out.notes)
+        return add_notes(answer, [*left_out.notes, *notes])
 
     def _handed(self, ends: datetime) -> dict[str, Any]:
         """The end of what is written, for a function that keeps it; else nothing."""
@@ -408,8 +407,11 @@ class Toolset(Struct, frozen=True, kw_only=True):
             prompts=tuple(replace(each, write=_shown(screen, each.write)) for each in self.prompts),
         )
 
-    def preceded(self, before: Callable[[], object]) -> Toolset:
-        """The same toolset, with a function called before each tool runs or resource is read."""
+    def preceded(self, before: Callable[[], Sequence[str]]) -> Toolset:
+        """The same toolset, with a function called before each tool runs or resource is read.
+
+        before: gives notes for the answer of a tool; a resource has no room for any.
+        """
         return replace(
             self,
             tools=tuple(replace(tool, before=before) for tool in self.tools),
@@ -428,7 +430,7 @@ class Toolset(Struct, frozen=True, kw_only=True):
         return replace(self, tools=kept, writing_guide="")
 
 
-def _after(before: Callable[[], object], read: Callable[[], str]) -> Callable[[], str]:
+def _after(before: Callable[[], Sequence[str]], read: Callable[[], str]) -> Callable[[], str]:
     @wraps(read)
     def both() -> str:
         before()

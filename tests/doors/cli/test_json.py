@@ -58,6 +58,7 @@ READING = {
     "transcripts search": ["harbour"],
     "brief": [],
     "project": [],
+    "recover": [],
     "status": [],
     "doctor": [],
     "model status": [],

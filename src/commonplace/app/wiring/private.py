@@ -48,6 +48,8 @@ class PrivateWiring:
     def __init__(self, context: OwnerContext) -> None:
         self._context = context
         self.wiring = context.wiring
+        self._has_looked = False
+        self._announced: GoneNotes | None = None
 
     @locked_cached_property
     def journal(self) -> PrivateJournal:
@@ -139,6 +141,27 @@ class PrivateWiring:
         """What is gone of this project's notes; what was restored of them is put back by this."""
         return self.journal.recovery.gone()
 
+    def notes_on_gone(self) -> Sequence[str]:
+        """What an answer says of this project's notes that are gone: the first, and after a change.
+
+        The folders are looked at once; what comes later is noticed by searches. Never raises.
+        """
+        context = self._context
+        if context.settings.project is None or not _list_folder(context.reach / NOTES):
+            return ()
+        with self.wiring, suppress(CommonplaceError):  # `doctor` names what is wrong
+            recovery = self.journal.recovery
+            is_first, self._has_looked = not self._has_looked, True
+            gone = (
+                recovery.gone() if is_first else recovery.copies.gone(recovery.roots, looks=False)
+            )
+            if gone is not None and gone != self._announced:
+                from commonplace.tools.private.recovery import gone_sentence
+
+                self._announced = gone
+                return (gone_sentence(gone, context.settings.timezone),)
+        return ()
+
     def brief_headings(self, reach: str) -> Mapping[str, frozenset[str] | None]:
         """The headings that a model may be given unasked, by scope.
 
@@ -218,6 +241,13 @@ class PrivateWiring:
         if self.journal.note:
             yield self.journal.note
         yield from self._left_behind()
+        if gone := self.gone():
+            from commonplace.tools.private.recovery import gone_sentence
+
+            said, _, hint = gone_sentence(gone, self._context.settings.timezone).partition("; ")
+            yield Problem(what=f"{said}.", hint=hint)
+        for trouble in self.journal.recovery.troubles():
+            yield Problem(what=trouble, hint="Check the disk of the home, then try again.")
         for folder, count in self._leftovers():
             yield f"{folder} holds {_leftover(count)} of interrupted writes."
         yield from self.journal.problems()
@@ -249,6 +279,8 @@ class PrivateWiring:
 
     def _leftovers(self) -> Iterator[tuple[Path, int]]:
         folders = [self._context.reach / "keys" / "private"]
+        copies = [x for x in _list_folder(self._context.reach / NOTES) if x.is_dir()]
+        folders += [*copies, *(day for x in copies for day in _list_folder(x) if day.is_dir())]
         for root in (x for x in self.journal.roots if x.link() is None):
             folders += [root.path, *(x for x in _list_folder(root.path) if x.is_dir())]
         for folder in folders:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from commonplace.app.context import JournalWiring, OwnerContext
     from commonplace.core.ports import OpensRefs, Searched
     from commonplace.core.time_book import TimeBook
+    from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.search.finder import Finder
     from commonplace.services.backup.copies import MadeCopy
     from commonplace.services.imports.tally import ImportTally
@@ -63,6 +64,7 @@ class RecallWiring:
         sessions: Callable[[], Safety | None],
         imported: Callable[[], ImportTally],
         last_backup: Callable[[], MadeCopy | None],
+        gone: Callable[[], GoneNotes | None],
     ) -> None:
         self._context = context
         self._amend = amend
@@ -70,6 +72,7 @@ class RecallWiring:
         self._sessions = sessions
         self._imported = imported
         self._last_backup = last_backup
+        self._gone = gone
         self.wiring = context.wiring
         self._journals = journals
 
@@ -144,6 +147,7 @@ class RecallWiring:
             sessions=self._sessions,
             imported=lambda: self._imported().counts(),
             last_backup=self._last_backup,
+            gone=self._gone,
             left_out=() if context.shared.serves_owners else context.settings.left_out,
         )
 

@@ -183,6 +183,9 @@ def _gone_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
                 left = (
                     f"the note is gone from {root.path}; `commonplace recover` in that project"
                     " brings it back, so that it can be forgotten, `recover --forget` removes it"
+                    if root.path.parent.exists()
+                    else f"its project {root.path.parent} is not there; if it is gone for good,"
+                    f" remove {copy.path}"
                 )
                 yield TextCopy(what="the copy of a note", path=path, left=left)
 

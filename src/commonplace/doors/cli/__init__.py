@@ -49,6 +49,9 @@ COMMANDS = {
         "commonplace.doors.cli.backup:restore",
         "Restore everything that `commonplace backup` put into FILE.",
     ),
+    "recover": Lazy(
+        "commonplace.doors.cli.recover:recover", "Bring back notes of this project that are gone."
+    ),
     "rollup": Lazy(
         "commonplace.doors.cli.rollup:rollup",
         "Roll the timeline up: what is due, or a period again.",

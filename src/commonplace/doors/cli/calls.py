@@ -40,16 +40,21 @@ VECTORS_WAIT_S = 10.0
 
 
 @contextmanager
-def opened(*, defers_filing: bool = False, sweeps: bool = True) -> Iterator[App]:
+def opened(
+    *, defers_filing: bool = False, sweeps: bool = True, names_gone: bool = True
+) -> Iterator[App]:
     """The app of this call's settings, closed at the end.
 
     Args:
         defers_filing: Whether new entries are left to the next search or server to file.
         sweeps: Whether expired entries are forgotten first, so that the command shows none.
+        names_gone: Whether to say that notes of the project are gone; else the command does.
     """
     app = App(settings(), user_home=home_folder(), defers_filing=defers_filing)
     try:
         for note in app.sweep_expired() if sweeps else ():
+            click.echo(f"Note: {note}", err=True)
+        for note in app.private.notes_on_gone() if names_gone else ():
             click.echo(f"Note: {note}", err=True)
         with noting_secrets() as left_out, screening(app.shared.screen.shown):
             yield app

@@ -102,5 +102,5 @@ def status(as_json: bool) -> None:
     """Show what each journal holds."""
     from commonplace.tools.recall.status import status_answer
 
-    with opened() as app:
+    with opened(names_gone=False) as app:
         show(status_answer(app.recall.status()), as_json)

@@ -15,7 +15,13 @@ from msgspec import Struct, field
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import remove_leftovers, translated
 from commonplace.core.folder_identity import identity_of
-from commonplace.journals.private.copy_record import CopyRecord, KnownDay, is_away, read_record
+from commonplace.journals.private.copy_record import (
+    CopyRecord,
+    KnownDay,
+    is_away,
+    note_place,
+    read_record,
+)
 from commonplace.journals.private.format import parse_day
 from commonplace.journals.private.places import EntryPlace, list_day, places_of, read_bytes
 
@@ -140,8 +146,7 @@ def keep_days(root: Root, record: CopyRecord, seen: Difference, undone: set[str]
                 number, born_ns = identity_of(root.path / day)
             days[day] = KnownDay(number, born_ns, 0 if day in undone else here.mtime_ns)
     record.days = days
-    with contextlib.suppress(OSError):
-        record.folder = identity_of(root.path.parent)
+    note_place(record)
 
 
 def note_in(root: Root, relative: str) -> EntryPlace:

@@ -60,14 +60,19 @@ class CopyRecord(Struct, kw_only=True):
 
 def new_record(root: Root) -> CopyRecord:
     """The record of a root of which nothing is known yet."""
-    real = root.real()
-    at = real
+    record = CopyRecord(path=root.real())
+    note_place(record)
+    return record
+
+
+def note_place(record: CopyRecord) -> None:
+    """Note on which disk a root that is there lies, and in which folder."""
+    at = record.path
     while not os.path.ismount(at) and at != os.path.dirname(at):
         at = os.path.dirname(at)
-    record = CopyRecord(path=real, mount=at)
+    record.mount = at
     with contextlib.suppress(OSError):
-        record.folder = identity_of(os.path.dirname(real))
-    return record
+        record.folder = identity_of(os.path.dirname(record.path))
 
 
 def is_away(record: CopyRecord, root: Root) -> bool:

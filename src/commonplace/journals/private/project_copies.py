@@ -175,11 +175,15 @@ class ProjectCopies:
             _log.warning("The notes of a project could not be copied into the home: %s", exc)
             return LookedAt(trouble=str(exc))
 
-    def gone(self, roots: Sequence[Root]) -> GoneNotes | None:
-        """What is gone of these roots and waits for the user; None for nothing. Looks at them."""
+    def gone(self, roots: Sequence[Root], *, looks: bool = True) -> GoneNotes | None:
+        """What is gone of these roots and waits for the user; None for nothing.
+
+        looks: whether to look at them first; else what the last look found.
+        """
         found: list[str] = []
         for root in roots:
-            self.look(root)
+            if looks:
+                self.look(root)
             if (copy := self._copy_of(root)) is not None:
                 found += read_record(copy.path).gone.values()
         if not found:
@@ -295,6 +299,7 @@ class ProjectCopies:
         held = tracked or frozenset()
         undone: dict[str, str] = {}
         with self._locked(root) as copy:
+            remove_leftovers(copy.path)
             seen = difference_of(copy, root, thorough=thorough)
             if seen is None:
                 return LookedAt()

@@ -50,6 +50,16 @@ class NotesRecovery(Struct, frozen=True, kw_only=True):
                     self.copies.accept(root)
         return self.copies.gone(self.roots)
 
+    def troubles(self) -> list[str]:
+        """Why notes of this project have no copy, a sentence for each root; looks at all of it."""
+        self.gone()
+        looks = ((root, self.copies.look(root, thorough=True)) for root in self.roots)
+        return [
+            f"Some notes in {root.path} have no copy in the home: {found.trouble}"
+            for root, found in looks
+            if found.trouble
+        ]
+
     def bring_back(self) -> list[str]:
         """Write what is gone of this project's notes where it was; their refs.
 
@@ -121,16 +131,3 @@ def _is_project(root: Root, home: Path | None) -> bool:
     if not is_usual or root.link() is not None or not os.path.isdir(above):
         return False
     return find_project(above, home) == str(above)
-
-
-def sentence(gone: GoneNotes, since: str) -> str:
-    """What every first answer says of what is gone. since: its time, rendered."""
-    if gone.count == 1:
-        return (
-            f"1 note of this project is gone since {since}; `commonplace recover` brings it back,"
-            " `--forget` does not."
-        )
-    return (
-        f"{gone.count} notes of this project are gone since {since}; `commonplace recover` brings"
-        " them back, `--forget` does not."
-    )

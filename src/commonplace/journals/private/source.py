@@ -70,6 +70,7 @@ class RootSource:
         self._notices = journal.notices
         self._project_roots = journal.project_roots
         self._ignored = journal.ignored
+        self._copies = journal.copies
         self._offered: dict[str, PrivateEntry] = {}
         self._examined: set[str] = set()
         self._watch = FolderWatch(root.path)
@@ -130,6 +131,7 @@ class RootSource:
             self._project_roots.record(self._root)
         remove_leftovers(self._root.path)
         before = _parse_mark(since.mark)
+        self._copies.look(self._root, thorough=before is None)
         # What is filed is asked for before the disk is, here and for each day: else an entry that
         # another process writes and files in between would look like one that has gone.
         known = since.stamps(f"{self.name}/") if before is None else {}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Searched
     from commonplace.core.values import EncoderState, Tally
+    from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.search.filing.filing import Filing
     from commonplace.services.backup.copies import MadeCopy
     from commonplace.services.imports.tally import ImportCount
@@ -59,6 +60,7 @@ class RecallStatus(Struct, frozen=True, kw_only=True):
         sessions: None where they cannot be read, or the owner may not know.
         imported: How much was ever imported from other programs.
         last_backup: None where none was noted, or the owner may not see paths.
+        gone: What is gone of the project's notes; None for nothing.
         left_out: What project files asked for and did not get.
     """
 
@@ -70,6 +72,7 @@ class RecallStatus(Struct, frozen=True, kw_only=True):
     sessions: Safety | None
     imported: Sequence[ImportCount]
     last_backup: MadeCopy | None
+    gone: GoneNotes | None
     left_out: tuple[str, ...]
 
 
@@ -84,6 +87,7 @@ class StatusService(Struct, frozen=True, kw_only=True):
             owner may not know.
         imported: How much was ever imported from other programs.
         last_backup: The newest backup; answers None where none was noted.
+        gone: What is gone of the project's notes; answers None for nothing.
         left_out: What project files asked for and did not get.
     """
 
@@ -98,6 +102,7 @@ class StatusService(Struct, frozen=True, kw_only=True):
     sessions: Callable[[], Safety | None]
     imported: Callable[[], Sequence[ImportCount]]
     last_backup: Callable[[], MadeCopy | None]
+    gone: Callable[[], GoneNotes | None]
     left_out: tuple[str, ...]
 
     def read(self) -> RecallStatus:
@@ -137,6 +142,7 @@ class StatusService(Struct, frozen=True, kw_only=True):
             sessions=self._sessions(),
             imported=self.imported(),
             last_backup=self.last_backup(),
+            gone=self._gone(),
             left_out=self.left_out,
         )
 
@@ -145,6 +151,11 @@ class StatusService(Struct, frozen=True, kw_only=True):
             return self.sessions()
         except (CommonplaceError, OSError):
             return None
+
+    def _gone(self) -> GoneNotes | None:
+        with suppress(CommonplaceError):  # the private journal is named above
+            return self.gone()
+        return None
 
     def _project(self) -> ProjectState | None:
         with suppress(CommonplaceError):  # the private journal, if it is that, is named above

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import visible_line
 from commonplace.core.values import Answer
+from commonplace.tools.private.recovery import gone_sentence
 from commonplace.tools.projects import project_facts, project_lines
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def _facts(status: RecallStatus) -> dict[str, Any]:
         ],
         "last_backup": status.last_backup
         and {"at": status.last_backup.at.isoformat(), "path": status.last_backup.path},
+        "gone": status.gone
+        and {"notes": status.gone.count, "since": status.gone.since.isoformat()},
         "notes": list(status.left_out),
     }
 
@@ -105,6 +108,8 @@ def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
         made = status.last_backup
         where = f"in {made.path}" if made.path else "downloaded from the page"
         lines.append(visible_line(f"Backup   {render_instant(made.at, zone)}, {where}"))
+    if status.gone:
+        lines.append(gone_sentence(status.gone, zone))
     lines += (
         [visible_line(each) for each in project_lines(status.project)] if status.project else []
     )

@@ -1,0 +1,27 @@
+"""`commonplace recover`: notes of this project that are gone come back from their copies.
+
+Never decides what is gone: the private journal does.
+"""
+
+from __future__ import annotations
+
+import click
+
+from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.frame import common_options, show
+
+
+@click.command()
+@click.option("--forget", is_flag=True, help="Remove the copies instead: the notes stay gone.")
+@common_options
+def recover(forget: bool, as_json: bool) -> None:
+    """Bring back notes of this project that are gone.
+
+    `git clean -fdx` deletes a project's private journal, so the home has a copy of each note. What
+    is gone is written where it was, and nothing is written over.
+    """
+    from commonplace.tools.private.recovery import forget_answer, recover_answer
+
+    with opened(names_gone=False) as app:
+        recovery = app.private.journal.recovery
+        show((forget_answer if forget else recover_answer)(recovery), as_json)

@@ -1,0 +1,64 @@
+"""What is said of the notes of a project that are gone, and of bringing them back.
+
+Never looks at a folder itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import render_instant
+from commonplace.core.errors import Invalid
+from commonplace.core.values import Answer
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from commonplace.journals.private.project_copies import GoneNotes
+    from commonplace.journals.private.recovery import NotesRecovery
+
+
+def gone_sentence(gone: GoneNotes, zone: tzinfo) -> str:
+    """What status, doctor and the first answer in a project say of its notes that are gone."""
+    since = render_instant(gone.since, zone)
+    if gone.count == 1:
+        return (
+            f"1 note of this project is gone since {since}; `commonplace recover` brings it back,"
+            " `--forget` does not."
+        )
+    return (
+        f"{gone.count} notes of this project are gone since {since}; `commonplace recover` brings"
+        " them back, `--forget` does not."
+    )
+
+
+def recover_answer(recovery: NotesRecovery) -> Answer:
+    """Bring back what is gone of this project's notes. Raises: Invalid, Denied, Unavailable."""
+    refs = _present(recovery).bring_back()
+    folders = " and ".join(str(root.path) for root in recovery.roots if _has(refs, root.scope))
+    said = f"Brought back {_counted(len(refs))} into {folders}." if refs else _NOTHING
+    return Answer(text=said, facts={"refs": refs, "forgotten": 0})
+
+
+def forget_answer(recovery: NotesRecovery) -> Answer:
+    """Remove the copies of what is gone for good. Raises: Invalid, Denied, Unavailable."""
+    count = _present(recovery).forget()
+    said = f"Removed the copies of {_counted(count)}." if count else _NOTHING
+    return Answer(text=said, facts={"refs": [], "forgotten": count})
+
+
+_NOTHING = "Nothing is gone of the notes of this project."
+
+
+def _present(recovery: NotesRecovery) -> NotesRecovery:
+    if not recovery.roots:
+        raise Invalid("No project is known here.", hint="Go to its folder, or name it: --project.")
+    return recovery
+
+
+def _has(refs: list[str], scope: str) -> bool:
+    return any(ref.startswith(f"private:{scope}/") for ref in refs)
+
+
+def _counted(count: int) -> str:
+    return "1 note" if count == 1 else f"{count} notes"

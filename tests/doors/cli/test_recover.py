@@ -1,0 +1,112 @@
+"""Notes of a project that are gone are named by every answer, until they come back or are let go."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.doors.terminal import facts, opened_app, run
+from tests.tools.recall_world import ask
+
+from commonplace.app import App
+from commonplace.config.settings import read_settings
+
+pytestmark = pytest.mark.usefixtures("no_weights")
+
+
+@pytest.fixture
+def cleaned():
+    """A project that lost two notes to `git clean -fdx`."""
+    subprocess.run(["git", "init", "-q"], check=True)
+    refs = [
+        facts("private", "write", "", "--project-notes", text)["refs"][0]
+        for text in ("low at seven", "high at one")
+    ]
+    subprocess.run(["git", "clean", "-fdxq"], check=True)
+    assert not Path(".private-journal").exists()
+    return refs
+
+
+SAID = re.compile(
+    r"2 notes of this project are gone since 20\d\d-\S+ \S+; `commonplace recover` brings them"
+    r" back, `--forget` does not\."
+)
+
+
+def test_every_place_says_so(cleaned):
+    """Status, doctor, the first answer of a command, and the first of a server's tools."""
+    done = run("private", "list")
+    assert SAID.search(done.stderr)
+    assert not SAID.search(done.stdout)
+    assert len(SAID.findall(run("status").output)) == 1
+    assert facts("status")["gone"]["notes"] == 2
+    assert "2 notes of this project are gone" in run("doctor").stdout
+    assert facts("doctor", code=1)["problems"]
+    app = opened_app()
+    try:
+        assert SAID.search(ask(app, "recall", query="tides").text)
+        assert not SAID.search(ask(app, "recall", query="tides").text)
+    finally:
+        app.close()
+
+
+def test_they_come_back(cleaned):
+    """Each once, under its ref; then nothing is said any more."""
+    done = facts("recover")
+    assert (sorted(done["refs"]), done["forgotten"]) == (sorted(cleaned), 0)
+    assert [facts("open", ref)["ref"] for ref in cleaned] == cleaned
+    assert run("recover").stdout == "Nothing is gone of the notes of this project.\n"
+    assert facts("status")["gone"] is None
+    assert run("private", "list").stderr == ""
+
+
+def test_they_are_let_go(cleaned, tmp_path):
+    """Their copies go, to the last byte, and nothing is said any more."""
+    assert run("recover", "--forget").stdout == "Removed the copies of 2 notes.\n"
+    assert facts("status")["gone"] is None
+    assert [x for x in tmp_path.rglob("*.md") if "low at seven" in x.read_text()] == []
+    assert facts("recover")["refs"] == []
+
+
+def test_forget_names_a_note_that_is_gone(cleaned):
+    """It holds the words, and is the user's to bring back or to let go."""
+    words = "the sluice opens at seven and the ferries wait outside until the tide has turned"
+    note = facts("private", "write", "", "--project-notes", words)["refs"][0]
+    subprocess.run(["git", "clean", "-fdxq"], check=True)
+    ref = facts("log", words)["ref"]
+    (copy,) = facts("forget", ref, "--dry-run")["copies"]
+    assert copy["what"] == "the copy of a note"
+    assert copy["path"].endswith(f"{note.partition('/')[2]}.md")
+    assert "`commonplace recover` in that project" in copy["left"]
+    assert facts("recover", "--forget")["forgotten"] == 3
+    assert facts("forget", ref, "--dry-run")["copies"] == []
+
+
+def test_one_that_expires_while_it_is_gone_leaves_the_copy(tmp_path):
+    """Its time has come, wherever it is; the others can still come back."""
+    text = "ochre zebrafinch counts eleven velvet umbrellas"
+    facts("private", "write", "", "--project-notes", text, "--expires", "in 1 hour")
+    facts("private", "write", "", "--project-notes", "stays")
+    shutil.rmtree(".private-journal")
+    assert facts("status")["gone"]["notes"] == 2
+    later = datetime.now(UTC) + timedelta(hours=2)
+    settings = read_settings(cwd=Path.cwd(), home=Path.home())
+    app = App(settings, user_home=Path.home(), clock=lambda: later)
+    try:
+        app.sweep_expired()
+    finally:
+        app.close()
+    files = [x for x in tmp_path.rglob("*") if x.is_file()]
+    assert [x for x in files if text.encode() in x.read_bytes()] == []
+    assert len(facts("recover")["refs"]) == 1
+
+
+def test_outside_of_a_project(monkeypatch):
+    """It says where to go."""
+    monkeypatch.chdir(Path.home())
+    done = run("recover")
+    assert (done.exit_code, "No project is known here" in done.stderr) == (2, True)
