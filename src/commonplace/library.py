@@ -12,10 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
-from commonplace.core.clock import utc_now
+from commonplace.core.clock import micros, utc_now
 from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.expiring import expiry_book
 from commonplace.core.owner_folders import parse_owner
+from commonplace.core.replaced import replaced_book
 from commonplace.core.values import Interval
 from commonplace.services.amend import (
     delete_entry,
@@ -319,12 +320,27 @@ class Library(ABC, Generic[_Service]):
         elsewhere = times_of(shared, self.owner, "expires_at")
         return expiry_book(shared.folder_of(self.owner), elsewhere)
 
+    @cached_property
+    def _replaced(self) -> TimeBook:
+        from commonplace.app.wiring.memory.wiring import times_of
+
+        shared = self._shared.app.shared
+        elsewhere = times_of(shared, self.owner, "replaced_at")
+        return replaced_book(shared.folder_of(self.owner), elsewhere)
+
     def _sweep(self, service: _Service) -> None:
-        """Delete the entries that have expired, before each answer. Raises: Unavailable."""
+        """Delete the entries that have expired, before each answer. Raises: Unavailable.
+
+        What they had replaced stays replaced, as where a door lets them expire.
+        """
         for ref in self._expiring.list_due(self._shared.app.clock().timestamp()):
             if ref.startswith(f"{self._journal}:"):
+                amender = self._amender_of(service)
                 with suppress(NotFound):  # another process was faster
-                    self._amender_of(service).delete(ref)
+                    gone = amender.read_text(ref)
+                    if gone.supersedes and gone.written:
+                        self._replaced.keep(gone.supersedes, micros(gone.written) / 1e6)
+                    amender.delete(ref)
                 self._expiring.drop([ref])
 
     def close(self) -> None:

@@ -96,16 +96,19 @@ def test_nobody_sees_when_another_s_records_expire(world, app, environ):
     assert (kept, at) == (ref, world.clock() + timedelta(days=1))
 
 
-@pytest.mark.parametrize("way", ["expired", "forgotten"])
+@pytest.mark.parametrize("way", ["expired", "forgotten", "expired in a program"])
 def test_what_a_gone_record_replaced_stays_replaced_on_every_server(world, app, other, way):
     """As it does in files; it is not true again because another server let its successor go."""
     old = write(app, "memory", "The quokka API listens on port 8000.")
     new = superseding(app, "memory", old, "The quokka API listens on port 9000.")
-    if way == "expired":
+    if way != "forgotten":
         app.expiring.expire(new, world.clock() + timedelta(days=1))
         world.clock.advance(2 * DAY)
     else:
         app.forgetting().carry_out(app.forgetting().plan([new]))
+    if way == "expired in a program":
+        with Memory(app.settings.owner, settings=app.settings, clock=world.clock) as memory:
+            assert len(memory.todos()) == 1
     ask(app, "recall", query="quokka")
     assert "No longer holds" in ask(other, "recall", query="quokka API").text
     assert opened(other, old).facts["replaced"]
