@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -220,6 +223,21 @@ def test_forgetting_finds_records_by_words_and_time(world, app, other, draft):
     assert trace.refs == (same,)
     assert service.carry_out(service.plan([same])).is_clean
     assert service.select(EntrySelection(query="quokka gate")) == []
+
+
+def test_a_command_of_another_journal_asks_no_database(environ):
+    """It shows no record, so it waits for no server; one that may show some does."""
+    script = "import sys; from commonplace.doors.cli import main\ntry: main(sys.argv[1:])\n"
+    script += "finally: print('asks' if 'psycopg' in sys.modules else 'asks nobody')"
+    for words, asks in (("chronicle list", "asks nobody"), ("list", "asks")):
+        ran = subprocess.run(
+            [sys.executable, "-c", script, *words.split()],
+            env=os.environ | environ,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.stdout.splitlines()[-1] == asks, ran.stderr
 
 
 def test_while_the_database_is_away_nobody_is_told_that_nothing_is_left(world, app, admin):

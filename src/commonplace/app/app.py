@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from commonplace.app.backends import Backend
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import EncoderSlot, KeepsTimes, Source
     from commonplace.core.rollups import Lineage
     from commonplace.core.staging import Stages
-    from commonplace.core.time_book import TimeColumn
+    from commonplace.core.time_book import TimeColumn, TimesWithin
     from commonplace.core.values import Answer
     from commonplace.services.backup.copies import Copies
     from commonplace.services.export.service import ExportService
@@ -54,6 +55,10 @@ if TYPE_CHECKING:
 
 SWEEP_WAITS_S = 2.0
 """How long the first look at every entry waits for an encoder that is being loaded."""
+
+
+WITHOUT_MEMORY = frozenset(x for row in JOURNALS if row.name != "memory" for x in row.toolsets)
+"""The toolsets whose answers show nothing of memory; commands of these journals are called so."""
 
 
 class App(OwnerContext):
@@ -120,11 +125,12 @@ class App(OwnerContext):
     def toolset(self, name: str) -> Toolset:
         """The toolset of a name in the table, whether or not the settings ask for it."""
         made = self._made(name).screened(self.shared.screen)
-        return made.preceded(self._prepare).expiring(self.write_expiring)
+        within: TimesWithin = "file" if name in WITHOUT_MEMORY else "all"
+        return made.preceded(partial(self._prepare, within)).expiring(self.write_expiring)
 
-    def _prepare(self) -> Sequence[str]:
+    def _prepare(self, within: TimesWithin) -> Sequence[str]:
         """What comes before each tool; its notes for the answer."""
-        self.sweep_expired()
+        self.sweep_expired(within=within)
         return self.private.notes_on_gone()
 
     def toolsets_with(self, tool: str) -> list[str]:
@@ -255,14 +261,19 @@ class App(OwnerContext):
             self.expiring.expire(ref, at)
         return add_notes(answer, [f"It expires {render_instant(at, self.settings.timezone)}."])
 
-    def sweep_expired(self) -> Sequence[str]:
+    def sweep_expired(self, *, within: TimesWithin = "all") -> Sequence[str]:
         """Forget what has expired and what a killed process was forgetting; returns notes on it.
 
         Every door calls it before it answers; where nothing is due, it looks at two files, and asks
-        the database where one keeps the memories. Raises: Unavailable where an entry cannot be
-        forgotten.
+        the database where one keeps the memories and the answer may show some.
+
+        Args:
+            within: "file" where it may show none.
+
+        Raises:
+            Unavailable: An entry cannot be forgotten.
         """
-        is_due = self.expiry_book.list_due(self.clock().timestamp())
+        is_due = self.expiry_book.list_due(self.clock().timestamp(), within=within)
         if not is_due and not os.path.exists(self.folder.joinpath(*PENDING)):
             return ()
         return self.expiring.sweep()

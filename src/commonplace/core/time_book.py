@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     TimeColumn: TypeAlias = Literal["expires_at", "replaced_at"]
     """Under which name a server keeps the times of a file."""
 
+    TimesWithin: TypeAlias = Literal["all", "file"]
+    """Which times: of all journals, or of those alone whose times stand in the file."""
+
 _NAME = "entries.json"
 
 
@@ -96,8 +99,8 @@ class TimeBook:
         self._move(known, other)
         return {**found, **other.read_times(theirs)}
 
-    def list_due(self, now: float) -> list[str]:
-        """The refs of entries whose time has come.
+    def list_due(self, now: float, *, within: TimesWithin = "all") -> list[str]:
+        """The refs of entries whose time has come; of those in the file alone no server is asked.
 
         Those of a server that does not answer are left out: it answers no question for them either.
         Raises: as `read`, for a file that is there.
@@ -105,15 +108,17 @@ class TimeBook:
         # Where its folder is closed too there are none: a write goes on, and a read names it.
         known = self._read_file() if os.path.exists(self._path) else {}
         due = [ref for ref, at in known.items() if at <= now]
+        if within == "file":
+            return due
         from commonplace.core.errors import CommonplaceError
 
+        if (other := self._elsewhere()) is None:
+            return due
         try:
-            if (other := self._elsewhere()) is None:
-                return due
             self._move(known, other)
             return [*(ref for ref in due if not other.covers(ref)), *other.list_due(now)]
         except CommonplaceError:
-            return [ref for ref in due if other is not None and not other.covers(ref)]
+            return [ref for ref in due if not other.covers(ref)]
 
     def keep(self, ref: str, at: float) -> None:
         """Set the time of an entry, in place of any earlier one. Raises: Unavailable, Denied."""

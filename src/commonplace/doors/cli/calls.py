@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import click
 
 from commonplace.app import App
+from commonplace.app.app import WITHOUT_MEMORY
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.redact import noting_secrets
 from commonplace.core.text import screening
@@ -29,11 +30,15 @@ from commonplace.doors.cli.short_refs import find_entry, is_older_than_list
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from commonplace.core.time_book import TimesWithin
     from commonplace.core.values import Answer, EditableText
     from commonplace.tools.toolset import Arg, Tool
 
 ENCODER_WAIT_S = 10.0
 """A command waits this long for the encoder, since it ends before a background could help."""
+
+_OF_CHRONICLE = ("log", "when")
+"""Commands of chronicle's that have short names."""
 
 VECTORS_WAIT_S = 10.0
 """How long a command lets vectors be made that it asked for, before it ends."""
@@ -52,7 +57,7 @@ def opened(
     """
     app = App(settings(), user_home=home_folder(), defers_filing=defers_filing)
     try:
-        for note in app.sweep_expired() if sweeps else ():
+        for note in app.sweep_expired(within=_within()) if sweeps else ():
             click.echo(f"Note: {note}", err=True)
         for note in app.private.notes_on_gone() if names_gone else ():
             click.echo(f"Note: {note}", err=True)
@@ -64,6 +69,15 @@ def opened(
         app.settle(VECTORS_WAIT_S)
     finally:
         app.close()
+
+
+def _within() -> TimesWithin:
+    """Whether the running command may show memories; a database is not connected to for others."""
+    context = click.get_current_context(silent=True)
+    while context and context.parent and context.parent.parent:
+        context = context.parent
+    name = context.info_name if context else ""
+    return "file" if name in {*WITHOUT_MEMORY, *_OF_CHRONICLE} else "all"
 
 
 def call_tool(

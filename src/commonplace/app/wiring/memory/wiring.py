@@ -90,13 +90,52 @@ def memories_of(shared: ProcessContext) -> Memories:
 def times_of(
     shared: ProcessContext, owner: str, column: TimeColumn
 ) -> Callable[[], KeepsTimes | None]:
-    """Opens what keeps times of a user's records in a database; it gives None without one.
-
-    What it returns raises Unavailable without the extra that it needs.
-    """
+    """Opens what keeps times of a user's records in a database; it gives None without one."""
     if shared.settings.database.url is None:
         return lambda: None
-    return cache(lambda: memories_of(shared).times_of(owner, column))
+    late = LateTimes(lambda: memories_of(shared).times_of(owner, column))
+    return lambda: late
+
+
+class LateTimes:
+    """Times of a user's records in a database, which is opened once they are asked for.
+
+    Implements `core.ports.KeepsTimes`; each method but `covers` raises Unavailable too without the
+    extra that the database needs.
+    """
+
+    def __init__(self, open_times: Callable[[], KeepsTimes | None]) -> None:
+        self._open_times = cache(open_times)
+
+    @property
+    def _times(self) -> KeepsTimes:
+        times = self._open_times()
+        assert times is not None  # a database keeps them
+        return times
+
+    def covers(self, ref: str) -> bool:
+        """Whether it is that of a record; see the port."""
+        return ref.startswith(f"{MemoryWiring.name}:")
+
+    def read_times(self, refs: Sequence[str] | None = None) -> Mapping[str, float]:
+        """The times of those of these records that have one, or all; see the port."""
+        return self._times.read_times(refs)
+
+    def list_due(self, now: float) -> Sequence[str]:
+        """The refs of records whose time has come; see the port."""
+        return self._times.list_due(now)
+
+    def keep_times(self, times: Mapping[str, float]) -> None:
+        """Set times, in place of any earlier ones; see the port."""
+        self._times.keep_times(times)
+
+    def take_over(self, times: Mapping[str, float]) -> Sequence[str]:
+        """Set times that a file kept, unless a later one is there; see the port."""
+        return self._times.take_over(times)
+
+    def drop_times(self, refs: Sequence[str]) -> None:
+        """Remove the times of records; see the port."""
+        self._times.drop_times(refs)
 
 
 def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
