@@ -1,9 +1,12 @@
 """One line that a brief may show, as journals give it.
 
-Imports nothing: a hook reads the journals for a brief in a few milliseconds.
+Imports nothing: a hook reads the lines of a brief in a few milliseconds.
 """
 
 from __future__ import annotations
+
+OWN = "own"
+"""The word of a line that the owner, or a program of the owner's, wrote."""
 
 
 class BriefItem:
@@ -13,17 +16,34 @@ class BriefItem:
         at: Seconds since 1970.
         text: As it was written, or the beginning of it.
         ref: Its address.
-        kind: `event`, `note`, `todo`, `session`, or a heading of the private journal.
+        kind: `event`, `note`, `todo`, `session`, `turn`, or a heading of the private journal.
         tags: Of an event.
+        expires: When it expires, in seconds since 1970; None for never.
+        word: Whose word it is: `OWN`.
     """
 
-    __slots__ = ("at", "kind", "ref", "tags", "text")
+    __slots__ = ("at", "expires", "kind", "ref", "tags", "text", "word")
 
     def __init__(
-        self, at: float, text: str, ref: str, kind: str, tags: tuple[str, ...] = ()
+        self,
+        at: float,
+        text: str,
+        ref: str,
+        kind: str,
+        tags: tuple[str, ...] = (),
+        *,
+        expires: float | None = None,
+        word: str = OWN,
     ) -> None:
         self.at = at
         self.text = text
         self.ref = ref
         self.kind = kind
         self.tags = tags
+        self.expires = expires
+        self.word = word
+
+    @property
+    def journal(self) -> str:
+        """The journal that it stands in."""
+        return self.ref.partition(":")[0]

@@ -25,6 +25,7 @@ from commonplace.journals.chronicle.event import (
     Mention,
     ambiguous_id,
     count_tags,
+    held_of,
     nothing_to_undo,
     parse_tags,
     relinked,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
+    from commonplace.core.project_folders import ProjectFolders
     from commonplace.journals.chronicle.event import (
         Changes,
         Event,
@@ -65,13 +67,18 @@ if TYPE_CHECKING:
         TagCount,
         UnlessSaid,
     )
+    from commonplace.journals.chronicle.layouts import Row
     from commonplace.journals.chronicle.words import Words
 
 UPGRADE_HINT = "Run `commonplace chronicle upgrade`; the original is kept beside it."
 
+SURVEYED = 10_000
+"""How many of the entries that were written last are looked at for those of a project."""
+
 _LAYOUTS_KEPT = 16
 _log = logging.getLogger(__name__)
 _ABSENT = "absent"
+_NEVER = 10**21  # nanoseconds past the calendar's end
 _PAST_EVERY_ID = "\U0010ffff"
 
 
@@ -264,6 +271,29 @@ class ChronicleDatabase:
         """The newest entries that are asked for, newest first. Raises: Unavailable, Invalid."""
         with self.reading() as (conn, layout):
             return list(islice(_matching(conn, layout, question), limit))
+
+    def newest_of(self, project: ProjectFolders, limit: int) -> list[Event]:
+        """The newest entries of a project that no later one took the place of, newest first.
+
+        Of the SURVEYED entries that were written last. Raises: Unavailable, Invalid.
+        """
+        with self.reading() as (conn, layout):
+            if layout.generation == "D2" and layout.whole:
+                match = f"tags : {SUPERSEDES.removesuffix(':')}"
+                asked: dict[str, object] = {"surveyed": SURVEYED, "match": match}
+                tags = conn.execute(SQL["list_links"], asked)
+                links = {tag for (x,) in tags for tag in parse_tags(x.decode("utf-8", "replace"))}
+                asked |= {"folders": json.dumps(project.folders), "limit": 2 * limit}
+                rows = conn.execute(layout.reading("newest_in_folders"), asked)
+                found: Iterator[Event] = (
+                    event for row in rows if (event := _event_in(row)) is not None
+                )
+            else:
+                timed = newest_first(conn, layout, _NEVER)
+                seen = [event_of(x.row) for x in islice(timed, SURVEYED)]
+                links = {tag for event in seen for tag in event.tags}
+                found = iter(seen)
+            return [*islice(held_of(found, project, links), limit)]
 
     def oldest(self, limit: int, after: tuple[int, int]) -> list[Event]:
         """The entries after an (instant, place), oldest first. Raises: Unavailable, Invalid."""
@@ -547,6 +577,12 @@ class ChronicleDatabase:
                 with contextlib.suppress(Unreadable):
                     found.append(event_of(row))
             return found
+
+
+def _event_in(row: Row) -> Event | None:
+    with contextlib.suppress(Unreadable, OverflowError):
+        return event_of(row)
+    return None
 
 
 def _matching(conn: sqlite3.Connection, layout: Layout, question: EventQuery) -> Iterator[Event]:

@@ -22,9 +22,11 @@ from commonplace.journals.chronicle.spelling import render_go_json
 from commonplace.journals.chronicle.times import from_instant, to_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
+
+    from commonplace.core.project_folders import ProjectFolders
 
 JOURNAL = "chronicle"
 KIND = "event"
@@ -319,6 +321,22 @@ def successors_among(events: Iterable[Event], ids: Sequence[str]) -> dict[str, E
             if known is None or (event.instant, event.place) > (known.instant, known.place):
                 newest[former] = event
     return newest
+
+
+def held_of(
+    events: Iterable[Event], project: ProjectFolders, links: Container[str]
+) -> Iterator[Event]:
+    """Those of a project that say something and hold.
+
+    Args:
+        events: Some entries.
+        project: Whose they are to be.
+        links: Tags of entries that took the place of others.
+    """
+    for event in events:
+        holds = f"{SUPERSEDES}{event.id}" not in links
+        if holds and event.message and project.holds(event.directory):
+            yield event
 
 
 def count_tags(groups: Iterable[tuple[tuple[str, ...], int]]) -> list[TagCount]:

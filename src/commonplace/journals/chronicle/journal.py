@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
     from pathlib import Path
 
+    from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Interval, Problem
     from commonplace.journals.chronicle.markdown_tree import ChronicleTree
     from commonplace.journals.chronicle.places import ChroniclePlace
@@ -362,6 +363,13 @@ class Chronicle:
         events = self._store.newest(limit + 1, question)
         more = _render_cursor(events[limit - 1]) if len(events) > limit else ""
         return EventPage(events=tuple(events[:limit]), cursor=more)
+
+    def list_newest(self, project: ProjectFolders, *, limit: int) -> list[Event]:
+        """The newest entries of a project that no later one took the place of, newest first.
+
+        Of those that were written last; see the stores. Raises: Invalid, Conflict, Unavailable.
+        """
+        return self._store.newest_of(project, limit)
 
     def edit_event(
         self,

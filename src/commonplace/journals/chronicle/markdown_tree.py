@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import time
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.digest import blake2b_hex
@@ -35,6 +36,7 @@ from commonplace.journals.chronicle.event import (
     ambiguous_id,
     changed,
     count_tags,
+    held_of,
     nothing_to_undo,
     relinked,
     storable,
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
+    from commonplace.core.project_folders import ProjectFolders
     from commonplace.journals.chronicle.event import (
         EventDraft,
         EventQuery,
@@ -70,6 +73,10 @@ _LOCK_STEP_S = 0.02
 _LARGEST_FILE = 64 * 1024 * 1024
 _SLUG_WORDS, _SLUG_BYTES = 5, 60
 _SHORT_ID = 8
+
+SURVEYED = 500
+"""How many files are looked at for the newest entries of a project."""
+
 _TICK_NS = 2_000_000_000
 """The longest tick of a disk's clock, that of FAT."""
 
@@ -131,6 +138,26 @@ class ChronicleTree:
     def newest(self, limit: int, question: EventQuery) -> list[Event]:
         """The newest entries that are asked for, newest first. Raises: Denied, Unavailable."""
         return heapq.nlargest(limit, self._matching(question), key=_place_of)
+
+    def newest_of(self, project: ProjectFolders, limit: int) -> list[Event]:
+        """The newest entries of a project that no later one took the place of, newest first.
+
+        Of the SURVEYED files with the latest days. Raises: Denied, Unavailable.
+        """
+        read = (self._read(path) for path in islice(self._latest(), SURVEYED))
+        seen = [event for event in read if isinstance(event, Event)]
+        seen.sort(key=_place_of, reverse=True)
+        links = {tag for event in seen for tag in event.tags}
+        return [*islice(held_of(seen, project, links), limit)]
+
+    def _latest(self) -> Iterator[str]:
+        """The paths of the entries, those of the latest day first."""
+        for year in sorted(_dated(str(self.path)), reverse=True) if self._is_there() else ():
+            for month in sorted(_dated(year), reverse=True):
+                for day in sorted(_dated(month), reverse=True):
+                    with contextlib.suppress(OSError):
+                        names = sorted(os.listdir(day), reverse=True)
+                        yield from (os.path.join(day, x) for x in names if x.endswith(SUFFIX))
 
     def oldest(self, limit: int, after: tuple[int, int]) -> list[Event]:
         """The entries after an (instant, place), oldest first. Raises: Denied, Unavailable."""

@@ -198,6 +198,29 @@ WHERE rowid IN (SELECT rowid FROM entries_fts WHERE entries_fts MATCH :match);
 WHERE timestamp_unix_seconds <= :seconds
 ORDER BY timestamp_unix_seconds DESC, timestamp_nanosecond DESC, rowid DESC;
 
+-- name: newest_in_folders
+-- Appended to a reading: of the newest entries those that were logged in some folders or below them,
+-- newest first. No index of chronicle's holds the folder: 1 ms where many of the newest are of them,
+-- 10 ms where none of 10,000 is.
+JOIN (
+    WITH folders (folder) AS MATERIALIZED (SELECT rtrim(value, '/') FROM json_each(:folders))
+    SELECT number FROM (
+        SELECT rowid AS number, working_directory AS directory FROM entries
+        ORDER BY timestamp_unix_seconds DESC, timestamp_nanosecond DESC, rowid DESC
+        LIMIT :surveyed
+    ) WHERE EXISTS (
+        SELECT 1 FROM folders WHERE directory = folder
+            OR (directory > folder || '/' AND directory < folder || '0')
+    ) LIMIT :limit
+) ON rowid = number
+ORDER BY timestamp_unix_seconds DESC, timestamp_nanosecond DESC, rowid DESC;
+
+-- name: list_links
+-- The tags of those entries that took the place of others, the last that were written.
+SELECT CAST(tags AS TEXT) FROM entries WHERE rowid IN (
+    SELECT rowid FROM entries_fts WHERE entries_fts MATCH :match ORDER BY rowid DESC LIMIT :surveyed
+);
+
 -- name: oldest_by_instant
 -- Appended to a reading: entries from a second on, oldest first.
 WHERE timestamp_unix_seconds >= :seconds AND timestamp_unix_seconds < ''

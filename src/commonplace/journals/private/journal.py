@@ -11,6 +11,7 @@ import logging
 import os
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from commonplace.core.clock import micros
@@ -65,7 +66,7 @@ from commonplace.journals.private.write import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -306,7 +307,7 @@ class PrivateJournal:
             return []
         newest: list[tuple[datetime, str, EntryPlace]] = []
         asked = within or Interval()
-        for root, day in self._days_newest_first(kind):
+        for root, day in self._days_newest_first(self._of_kind(kind)):
             span = _span_of(day)
             full = len(newest) >= limit
             if (full and newest[0][0] >= span[1]) or (asked.start and span[1] <= asked.start):
@@ -320,9 +321,21 @@ class PrivateJournal:
                         heapq.heappop(newest)
         return list(self._readable(place for _, _, place in sorted(newest, reverse=True)))
 
-    def _days_newest_first(self, kind: Kind) -> list[tuple[Root, str]]:
+    def list_of(self, root: Root, *, limit: int) -> list[PrivateEntry]:
+        """The entries of one root whose files have the latest names, the latest first.
+
+        Reads no other file. A broken one is passed over.
+        """
+        places = (
+            place
+            for _, day in self._days_newest_first([root])
+            for place in reversed([*self._places_of(root, day)])
+        )
+        return list(self._readable(islice(places, limit)))
+
+    def _days_newest_first(self, roots: Sequence[Root]) -> list[tuple[Root, str]]:
         days: list[tuple[Root, str]] = []
-        for root in self._of_kind(kind):
+        for root in roots:
             if root.link():  # `note` says so
                 continue
             try:
@@ -334,16 +347,19 @@ class PrivateJournal:
         return sorted(days, key=lambda pair: pair[1], reverse=True)
 
     def _times_of(self, root: Root, day: str) -> Iterator[tuple[datetime, EntryPlace]]:
+        for place in self._places_of(root, day):
+            try:
+                yield read_at(place, self.zone), place
+            except CommonplaceError as exc:
+                self.notices.log(place.path, exc.message)
+
+    def _places_of(self, root: Root, day: str) -> Iterator[EntryPlace]:
         try:
             listing = list_day(root, day)
         except OSError as exc:
             self.notices.log(root.path / day, os.strerror(exc.errno or 0))
             return
-        for place in places_of(root, day, listing):
-            try:
-                yield read_at(place, self.zone), place
-            except CommonplaceError as exc:
-                self.notices.log(place.path, exc.message)
+        yield from places_of(root, day, listing)
 
     def _readable(self, places: Iterator[EntryPlace]) -> Iterator[PrivateEntry]:
         for place in places:

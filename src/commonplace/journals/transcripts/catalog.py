@@ -208,6 +208,11 @@ class Catalog:
         found = self._all("first_row_of_role", key=key, role=role)
         return LineRow(*found[0]) if found else None
 
+    def last_rows_of_role(self, key: int, role: str, limit: int) -> list[LineRow]:
+        """Where the last messages of a role lie that say something, the last first."""
+        found = self._all("last_rows_of_role", key=key, role=role, limit=limit)
+        return [LineRow(*x) for x in found]
+
     def list_stamps(self, key: int) -> list[tuple[int, int]]:
         """The numbers and checksums of the messages that say something."""
         return self._all("list_stamps", key=key)
@@ -223,6 +228,11 @@ class Catalog:
     def list_sessions(self, *, since: str, until: str, client: str) -> list[SessionSummary]:
         """The sessions with a message in [since, until), newest first."""
         found = self._all("list_sessions", since=since, until=until, client=client)
+        return [SessionSummary(*x) for x in found]
+
+    def list_in(self, folders: Sequence[str], limit: int) -> list[SessionSummary]:
+        """The newest sessions that began in one of these folders or below, newest first."""
+        found = self._all("list_in", folders=json.dumps([*folders]), limit=limit)
         return [SessionSummary(*x) for x in found]
 
     def list_files(self) -> dict[tuple[str, str], tuple[str, int, int, int]]:

@@ -159,6 +159,11 @@ ORDER BY n;
 SELECT n, start, length, crc FROM messages
 WHERE session = :key AND role = :role AND has_text ORDER BY n LIMIT 1;
 
+-- name: last_rows_of_role
+-- Where the last messages of a role lie that say something, the last first.
+SELECT n, start, length, crc FROM messages
+WHERE session = :key AND role = :role AND has_text ORDER BY n DESC LIMIT :limit;
+
 -- name: list_stamps
 -- The messages of a session that say something, and the checksums of their lines.
 SELECT n, crc FROM messages WHERE session = :key AND has_text ORDER BY n;
@@ -173,6 +178,13 @@ SELECT client, name, first_at, last_at, cwd, branch, messages, year FROM session
 WHERE messages > 0 AND last_at >= :since AND first_at < :until
   AND (:client = '' OR client = :client)
 ORDER BY last_at DESC, client, name;
+
+-- name: list_in
+-- The newest sessions that began in one of some folders or below it.
+WITH folders (folder) AS MATERIALIZED (SELECT rtrim(value, '/') FROM json_each(:folders))
+SELECT DISTINCT client, name, first_at, last_at, cwd, branch, messages, year
+FROM sessions JOIN folders ON cwd = folder OR (cwd > folder || '/' AND cwd < folder || '0')
+WHERE messages > 0 ORDER BY last_at DESC, client, name LIMIT :limit;
 
 -- name: list_files
 -- What is known of all files, oldest session first.

@@ -206,6 +206,18 @@ class TranscriptStore:
 
         return next(iter(self._read_rows(client, session, rows)), None)
 
+    def list_in(self, folders: Sequence[str], limit: int) -> list[SessionSummary]:
+        """The sessions that began in one of these folders or below, the last to go on first."""
+        return self._read(lambda catalog: catalog.list_in(folders, limit)) or []
+
+    def read_last(self, client: str, session: str, role: str, limit: int) -> list[Message]:
+        """The last things that were said in a role, in their order."""
+
+        def rows(catalog: Catalog, key: int) -> list[LineRow]:
+            return catalog.last_rows_of_role(key, role, limit)[::-1]
+
+        return self._read_rows(client, session, rows)
+
     def delete(self, client: str, session: str, numbers: Sequence[int] = ()) -> int:
         """Delete messages by their numbers, or a whole session, for good; how many messages.
 
