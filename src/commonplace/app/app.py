@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.app.backends import Backend
@@ -25,7 +26,6 @@ from commonplace.tools.selection import classic_toolset, default_toolset
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
-    from pathlib import Path
 
     from commonplace.app.context import JournalWiring
     from commonplace.app.wiring.chronicle import ChronicleWiring
@@ -37,11 +37,13 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, KeepsTimes, Source
+    from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.rollups import Lineage
     from commonplace.core.staging import Stages
     from commonplace.core.time_book import TimeColumn, TimesWithin
     from commonplace.core.values import Answer
     from commonplace.services.backup.copies import Copies
+    from commonplace.services.brief.keeper import BriefKeeper
     from commonplace.services.export.service import ExportService
     from commonplace.services.forgetting.expiry import ExpiryService
     from commonplace.services.forgetting.service import ForgettingService
@@ -199,6 +201,50 @@ class App(OwnerContext):
             )
         )
 
+    def brief_of(self, owner: str) -> BriefKeeper:
+        """What keeps an owner's brief, empty for this one.
+
+        Of another owner, and of one who is served, nothing is kept: what is deleted is taken out of
+        what that owner's own commands have kept.
+        """
+        if owner in {"", self.settings.owner}:
+            return self._brief
+        return self._keeper(self.shared.folder_of(owner), ())
+
+    @locked_cached_property
+    def _brief(self) -> BriefKeeper:
+        is_kept = not self.shared.serves_owners and self.settings.brief.tokens > 0
+        return self._keeper(self.folder, self.journals if is_kept else ())
+
+    def _keeper(self, folder: Path, journals: Sequence[JournalWiring]) -> BriefKeeper:
+        from commonplace.services.brief.keeper import BriefKeeper, ReadsBrief
+        from commonplace.services.brief.kept import BriefFiles
+
+        return BriefKeeper(
+            BriefFiles(folder, prepare=lambda made: self.make_folder(Path(made))),
+            journals={each.name: each for each in journals if isinstance(each, ReadsBrief)},
+            project=self._brief_project,
+            project_at=self._brief_project_at,
+            screen=self.shared.screen.shown,
+            ends=self.expiry_book.read,
+            replaced=self.replaced.read,
+            now=lambda: self.clock().timestamp(),
+            aside=not self.defers_filing,
+        )
+
+    def _brief_project(self) -> ProjectFolders | None:
+        folder = self.settings.work_folder
+        return None if folder is None else self._brief_project_at("", str(folder))
+
+    def _brief_project_at(self, journal: str, scope: str) -> ProjectFolders | None:
+        """The project of a folder, or of the part of a journal that lies in one."""
+        from commonplace.core.project_folders import find_folders
+
+        folder = self.private.pages().place_of(scope) if journal == self.private.name else scope
+        if not os.path.isabs(folder):
+            return None
+        return find_folders(folder, str(self.user_home or ""))
+
     def exporting(self) -> ExportService:
         """The service that exports this owner's journals, and imports an export into them."""
         from commonplace.services.export.service import ExportService
@@ -237,13 +283,14 @@ class App(OwnerContext):
             ends=self.notebook.ends,
             is_away=lambda ref: self.private.is_away(ref) or self.notebook.ends.is_away(ref),
             unfile=self._unfile,
+            hide_after=self.brief.set_end,
             clock=self.clock,
             zone=self.settings.timezone,
         )
 
     def _unfile(self, refs: Sequence[str]) -> None:
         """Take entries whose folder is away out of all that we hold of them."""
-        self.filing.forget(refs)
+        self.service_filing.forget(refs)
         self.private.journal.copies.forget(refs)
 
     def write_expiring(self, phrase: str, write: Callable[[datetime], Answer]) -> Answer:
@@ -348,11 +395,12 @@ class App(OwnerContext):
         return list(found_sources(self.journals))
 
     def warm_up(self) -> None:
-        """Load the encoder and look at every entry; takes as long as loading does.
+        """Make the brief, load the encoder and look at every entry; takes as long as loading does.
 
         What killed processes left of a copy goes first.
         """
         self.stages.clear()
+        self.brief.refresh()
         self.encoder.start()
         filing, finder = self.filing, self.finder
         # A sweep would slow the loading down, and a first search waits for that one.
@@ -375,6 +423,8 @@ class App(OwnerContext):
 
     def close(self) -> None:
         """Stop the background work and close every file; may be called twice."""
+        if "_brief" in self.__dict__:  # outside of the lock: what it waits for may make something
+            self._brief.close()
         with self.wiring:
             if self.is_filing:
                 self.filing.close()

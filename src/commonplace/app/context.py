@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
     from commonplace.search.two_questions import TwoQuestionFinder
+    from commonplace.services.brief.keeper import BriefKeeper
     from commonplace.tools.toolset import Toolset
 
 _log = logging.getLogger(__name__)
@@ -206,6 +207,7 @@ class OwnerContext(ABC):
             encoder=self.encoder,
             holder=holder(),
             quoting=self._quoting(),
+            observer=self.brief,
             shows_paths=self.shows_paths,
         )
 
@@ -234,10 +236,20 @@ class OwnerContext(ABC):
     def service_filing(self) -> Filing:
         """The filing for a service: opened at its first use, new entries deferred if asked for."""
         if not self.defers_filing:
-            return at_first_use(lambda: self.filing)
+            return self.observed(lambda: self.filing)
         from commonplace.search.filing.deferred import DeferredFiling
 
-        return cast("Filing", DeferredFiling(lambda: self.filing))
+        deferred = cast("Filing", DeferredFiling(lambda: self.filing))
+        return self.observed(lambda: deferred)
+
+    def observed(self, open_filing: Callable[[], _F_co], owner: str = "") -> _F_co:
+        """A filing, opened at its first use, whose writes the owner's brief hears of.
+
+        owner: another than this context's; empty for this one.
+        """
+        from commonplace.search.filing.observed import ObservedFiling
+
+        return cast("_F_co", ObservedFiling(open_filing, self.brief_of(owner)))
 
     @property
     def service_finder(self) -> Finder:
@@ -283,6 +295,15 @@ class OwnerContext(ABC):
     def is_filing(self) -> bool:
         """Whether anything was filed or asked for so far."""
         return "filing" in self.__dict__
+
+    @property
+    def brief(self) -> BriefKeeper:
+        """What keeps this owner's brief behind the journals."""
+        return self.brief_of("")
+
+    @abstractmethod
+    def brief_of(self, owner: str) -> BriefKeeper:
+        """What keeps an owner's brief; empty for this one. Of another it only drops lines."""
 
     @abstractmethod
     def fed(self) -> Sequence[JournalWiring]:

@@ -1,6 +1,6 @@
 """When entries expire: one small file for each owner, for the entries of all journals.
 
-Holds refs and times, and never a word of an entry. Imports nothing heavy: a hook reads it too.
+Holds refs and times, and never a word of an entry. Imports nothing heavy: every command reads it.
 """
 
 from __future__ import annotations

@@ -286,7 +286,7 @@ def is_leftover(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[int | None]:
+def locked(folder: Path | str) -> Iterator[int | None]:
     """Hold the folder's lock against other threads and processes that ask for it here.
 
     Yields the descriptor that holds it, None where folders cannot be locked. Freed by the system

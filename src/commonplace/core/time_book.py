@@ -1,6 +1,6 @@
 """A small file with a time for each of some entries, by their refs: when they expire, for one.
 
-Holds refs and times, and never a word of an entry. Imports nothing heavy: a hook reads it too.
+Holds refs and times, and never a word of an entry. Imports nothing heavy: every command reads it.
 """
 
 from __future__ import annotations

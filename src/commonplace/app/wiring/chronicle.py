@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
+    from commonplace.core.brief_item import BriefItem
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
+    from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Finding
     from commonplace.journals.chronicle.journal import Author, Chronicle
     from commonplace.journals.chronicle.source import ChronicleSource
@@ -101,6 +103,12 @@ class ChronicleWiring:
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
         return {"chronicle": lambda: self.tools.toolset}
+
+    def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
+        """The newest entries of a project that hold, newest first; without one there are none."""
+        from commonplace.journals.chronicle.newest import list_newest
+
+        return () if project is None else list_newest(self.journal, project)
 
     def is_there(self) -> bool:
         """Always: it is made at the first write."""

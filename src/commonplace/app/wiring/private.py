@@ -20,14 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
+    from commonplace.core.brief_item import BriefItem
     from commonplace.core.clock import Clock
     from commonplace.core.ports import AmendsRefs, Portable, Source
+    from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Finding
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.pages import PrivatePages
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.journals.private.recovery import NotesRecovery
-    from commonplace.journals.private.roots import Roots
+    from commonplace.journals.private.roots import Root, Roots
     from commonplace.services.private.service import PrivateService
     from commonplace.tools.private.tools import PrivateTools
     from commonplace.tools.toolset import Toolset
@@ -171,17 +173,48 @@ class PrivateWiring:
         Args:
             reach: What `brief.private` says.
         """
-        from commonplace.journals.private.recent import PROJECT_NOTES, USER_CONTEXT
-
-        headings = {"user": USER_CONTEXT, "project": PROJECT_NOTES}
         if reach == "none":
             return {}
-        return {
-            scope: None if reach == "all" else frozenset({headings[scope.partition("@")[0]]})
-            for scope in dict.fromkeys(
-                root.scope for root in self.journal.roots if root not in self.journal.former
-            )
-        }
+        own = (root for root in self.journal.roots if root not in self.journal.former)
+        return {root.scope: self._headings(reach, root.scope) for root in own}
+
+    def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem] | None:
+        """What the newest entries say under the headings that a brief may hold, newest first.
+
+        Args:
+            project: Whose own journal is asked; None for the user's.
+
+        Returns:
+            The lines; None for another project whose journal is not known.
+        """
+        from commonplace.journals.private.newest import list_newest
+
+        root = self._root_of(project)
+        if root is None:
+            return None if project is not None and not self._is_here(project) else ()
+        reach = self._context.settings.brief.private
+        headings = self._headings(reach, root.scope)
+        return () if reach == "none" else list_newest(self.journal, root, headings)
+
+    def _headings(self, reach: str, scope: str) -> frozenset[str] | None:
+        from commonplace.services.brief.reach import HEADINGS
+
+        return None if reach == "all" else frozenset({HEADINGS[scope.partition("@")[0]]})
+
+    def _is_here(self, project: ProjectFolders) -> bool:
+        here = self._context.settings.project
+        return here is not None and os.path.realpath(here) == project.root
+
+    def _root_of(self, project: ProjectFolders | None) -> Root | None:
+        """The root of a project's own journal; for None the user's."""
+        from commonplace.journals.private.roots import FOLDER, project_digest
+
+        own = [root for root in self.journal.roots if root not in self.journal.former]
+        if project is None or self._is_here(project):
+            begins = "user" if project is None else "project"
+            return next((root for root in own if root.scope.startswith(begins)), None)
+        digest = project_digest(Path(project.root, FOLDER))
+        return self.journal.project_roots.find(f"project@{digest}")
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
+    from commonplace.core.brief_item import BriefItem
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
+    from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Finding
     from commonplace.journals.transcripts.store import TranscriptStore
     from commonplace.services.transcripts.safety import Safety
@@ -113,6 +115,12 @@ class TranscriptWiring:
         from commonplace.tools.transcripts.tools import TranscriptTools
 
         return TranscriptTools(self.service).toolset
+
+    def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
+        """The newest sessions of a project, and what was said in them; none without one."""
+        from commonplace.journals.transcripts.newest import list_newest
+
+        return () if project is None or not self.is_there() else list_newest(self.store, project)
 
     def is_there(self) -> bool:
         """Whether anything was kept."""

@@ -44,7 +44,7 @@ from commonplace.search.filing.source_indexer import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex, Source
+    from commonplace.core.ports import Encoder, EncoderSlot, FilingObserver, OwnerIndex, Source
     from commonplace.core.values import Change, Vector
 
 # What each entry of a group says, and its vector where one chunk holds all of it.
@@ -120,6 +120,7 @@ class Filing:
         monotonic: Seconds that never go back.
         quoting: Gives the refs of entries that quote some others, so that they are erased with
             them.
+        observer: Hears of what other programs wrote.
         shows_paths: Whether a message may name a path of this machine.
     """
 
@@ -133,6 +134,7 @@ class Filing:
         others: Sequence[Source] = (),
         monotonic: Callable[[], float] = time.monotonic,
         quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
+        observer: FilingObserver | None = None,
         shows_paths: bool = True,
     ) -> None:
         self._shows_paths = shows_paths
@@ -142,6 +144,7 @@ class Filing:
         self._holder = holder
         self._monotonic = monotonic
         self._quoting = quoting
+        self._observer = observer
         self._state = threading.Condition()
         self._over = threading.Condition()
         self._sweeping = threading.Lock()
@@ -176,6 +179,7 @@ class Filing:
             monotonic=self._monotonic,
             on_put=self._note_put,
             on_filed=partial(self._note_filed, source),
+            on_changes=self._note_changes,
             sweeping=self._sweeping,
             shows_paths=self._shows_paths,
         )
@@ -446,6 +450,10 @@ class Filing:
                     self._index.drop_lease(_ENCODING, self._holder)
         for indexer in indexers:
             indexer.join(max(deadline - time.monotonic(), 0.0))
+
+    def _note_changes(self, changes: Sequence[Change]) -> None:
+        if self._observer is not None:
+            self._observer.changed(changes)
 
     def _note_put(self) -> None:
         with self._state:

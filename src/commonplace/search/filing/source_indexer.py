@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from commonplace.core.ports import OwnerIndex, Source
+    from commonplace.core.values import Change
 
 DAMAGED = "The index was damaged, and is made again from the journals."
 
@@ -99,6 +100,7 @@ class SourceIndexer:
         monotonic: Seconds that never go back.
         on_put: Called when entries were filed.
         on_filed: Called when its own thread has filed all there were, or has looked at every entry.
+        on_changes: Called with what was just filed.
         sweeping: Held by the one source whose sweep has its turn.
         shows_paths: Whether a message may name a path of this machine.
     """
@@ -112,6 +114,7 @@ class SourceIndexer:
         monotonic: Callable[[], float],
         on_put: Callable[[], None],
         on_filed: Callable[[], None],
+        on_changes: Callable[[Sequence[Change]], None],
         sweeping: threading.Lock,
         shows_paths: bool = True,
     ) -> None:
@@ -122,6 +125,7 @@ class SourceIndexer:
         self._monotonic = monotonic
         self._on_put = on_put
         self._on_filed = on_filed
+        self._on_changes = on_changes
         self._sweeping = sweeping
         self._looking = BackgroundStep(self._look, name=f"look {source.name}", over=over)
         self._filing = BackgroundStep(self._file, name=f"file {source.name}", over=over)
@@ -315,6 +319,7 @@ class SourceIndexer:
             with self._applying:
                 kept = [x for x in batch if not (isinstance(x, Put) and x.doc.ref in forgotten)]
                 self._index.apply(kept, source=self.source.name)
+            self._on_changes(kept)
             has_left_out = has_left_out or len(kept) < len(batch)
             put = sum(isinstance(change, Put) for change in kept)
             self._go_on(put, is_last=len(batch) < policy.APPLY_BATCH)

@@ -32,7 +32,7 @@ KEY = "secret-marks.key"
 # What the journals can make again, in our folder; what lies between an owner and it, in between.
 _DERIVED = re.compile(
     r"models|snapshots|hooks\.log|copies\.jsonl|served-home\.json|token-uses"
-    r"|users/[^/]+/(?:index|served/index|ledgers|prompts|transcripts/catalog\.db)"
+    r"|users/[^/]+/(?:brief|index|served/index|ledgers|prompts|transcripts/catalog\.db)"
 )
 _BESIDE_DATABASES = ("-wal", "-shm", "-journal")
 

@@ -73,6 +73,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         forgetting: Opens the service that forgets; called only where an entry is due.
         is_away: Whether the folder that an entry lies in is not there, as of a disk taken out.
         unfile: Takes refs out of the index.
+        hide_after: Notes elsewhere when an entry expires, None for never.
         clock: The present.
         zone: The owner's, for phrases.
     """
@@ -82,6 +83,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
     forgetting: Callable[[], ForgettingService]
     is_away: Callable[[str], bool]
     unfile: Callable[[Sequence[str]], object]
+    hide_after: Callable[[str, float | None], object]
     clock: Clock
     zone: tzinfo
 
@@ -109,6 +111,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
                 hint="Let the entries expire that it is made from.",
             )
         self.book.keep(whole, micros(at) / 1e6)
+        self.hide_after(whole, micros(at) / 1e6)
         return whole
 
     def cancel(self, ref: str) -> bool:
@@ -123,6 +126,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         was = ref in self.book.read()
         if was:
             self.book.drop([ref])
+            self.hide_after(ref, None)
         return was
 
     def list_expiring(self) -> list[tuple[str, datetime]]:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from commonplace.app.context import JournalWiring, OwnerContext, SearchStack
     from commonplace.app.process import ProcessContext
+    from commonplace.core.brief_item import BriefItem
     from commonplace.core.clock import Clock
     from commonplace.core.ports import AmendsRefs, KeepsTimes, OpensRefs, Portable, Source
+    from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.time_book import TimeColumn
     from commonplace.core.values import Finding
     from commonplace.journals.memory.ports import MemoryStore
@@ -182,7 +184,8 @@ class MemoryWiring:
     @locked_cached_property
     def _service(self) -> MemoryService:
         context = self._context
-        return self._service_over(self.journal, cache(lambda: self._memories.of_owner(context)))
+        followed = cache(lambda: self._memories.of_owner(context))
+        return self._service_over(self.journal, followed)
 
     def service_of(self, owner: str) -> MemoryService:
         """The memory of any user alone, in that user's own index.
@@ -216,6 +219,13 @@ class MemoryWiring:
             "memory": lambda: self.tools.toolset,
             "memory-write": lambda: self.tools.write_toolset,
         }
+
+    def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
+        """The newest to-dos that are not done, newest first: they are of no project."""
+        from commonplace.journals.memory.newest import list_newest
+
+        is_kept = self._memories.is_there(self._context.settings.owner)
+        return list_newest(self.journal) if project is None and is_kept else ()
 
     def is_there(self) -> bool:
         """Whether there may be one: a user who has none pays a look at one file."""
@@ -299,13 +309,16 @@ class MemoryWiring:
         return lambda: deferred
 
     def _service_over(
-        self, store: MemoryStore, followed: Callable[[], SearchStack[FilingPort]]
+        self,
+        store: MemoryStore,
+        followed: Callable[[], SearchStack[FilingPort]],
     ) -> MemoryService:
         from commonplace.search import policy
         from commonplace.services.memory.finding import MemoryNumbers
         from commonplace.services.memory.service import MemoryService
 
         context, settings = self._context, self._context.settings
+        filing = context.observed(self._filing_of(followed), store.owner)
         top_k, least, recency = (
             settings.memory.top_k,
             settings.memory.min_score,
@@ -313,7 +326,7 @@ class MemoryWiring:
         )
         return MemoryService(
             store=store,
-            filing=self._filing_of(followed),
+            filing=lambda: filing,
             finder=lambda: followed().finder,
             index=lambda: followed().index,
             encoder=context.encoder,
