@@ -32,7 +32,7 @@ AT_WRITE = ("replace", "refuse", "keep")
 MOST_BRIEF_TOKENS = 2400
 """Claude Code cuts what a hook says at 10,000 characters."""
 
-_FROM_PROJECT = ("timezone", "private.path")
+_FROM_PROJECT = ("timezone",)
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _LARGEST = 1 << 20
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
@@ -110,11 +110,6 @@ QUICK: dict[str, tuple[str, Callable[[Any, str, str], Any], Any]] = {
     "project": ("COMMONPLACE_PROJECT", _path, None),
     "timezone": ("COMMONPLACE_TIMEZONE", _text, None),
     "log": ("COMMONPLACE_LOG", _path, None),
-    "private.path": ("JOURNAL_PATH", _path, None),
-    "private.user_path": ("COMMONPLACE_PRIVATE_USER", _path, None),
-    "private.both_path": ("PRIVATE_JOURNAL_PATH", _path, None),
-    "chronicle.path": ("CHRONICLE_DB_PATH", _path, None),
-    "database.url": ("COMMONPLACE_DATABASE_URL", _text, None),
     "transcripts.capture": ("COMMONPLACE_TRANSCRIPTS_CAPTURE", _boolean, True),
     "transcripts.tools": ("COMMONPLACE_TRANSCRIPTS_TOOLS", _kept_tools, "names"),
     "transcripts.subagents": ("COMMONPLACE_TRANSCRIPTS_SUBAGENTS", _boolean, False),
@@ -129,19 +124,12 @@ QUICK: dict[str, tuple[str, Callable[[Any, str, str], Any], Any]] = {
 
 
 class QuickSettings:
-    """The values of `QUICK`, and the folder of the project's file that set one, by key."""
+    """The values of `QUICK`, by key."""
 
-    __slots__ = ("environ", "folders", "home", "values")
+    __slots__ = ("environ", "home", "values")
 
-    def __init__(
-        self,
-        values: dict[str, Any],
-        folders: dict[str, str],
-        environ: Mapping[str, str],
-        home: str,
-    ) -> None:
+    def __init__(self, values: dict[str, Any], environ: Mapping[str, str], home: str) -> None:
         self.values = values
-        self.folders = folders
         self.environ = environ
         self.home = home
 
@@ -181,31 +169,20 @@ def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:
     home = os.path.expanduser("~")
     home = home if os.path.isabs(home) else ""
     given = {key: environ[name] for key, (name, _, _) in QUICK.items() if environ.get(name)}
-    layers: list[tuple[Mapping[str, Any], str, bool]] = [(given, cwd, True)]
+    layers: list[tuple[Mapping[str, Any], str]] = [(given, cwd)]
     start = _parsed("project", given["project"], cwd, home) if "project" in given else cwd
     layers += [
-        (_read_file(path, trusted=trusted), os.path.dirname(path), trusted)
+        (_read_file(path, trusted=trusted), os.path.dirname(path))
         for path, trusted in _project_files(start, home)
     ]
     if os.path.isfile(path := user_settings_file(environ)):
-        layers.append((_read_file(path, trusted=True), os.path.dirname(path), True))
+        layers.append((_read_file(path, trusted=True), os.path.dirname(path)))
     values: dict[str, Any] = {}
-    folders: dict[str, str] = {}
     for key, (_, _, default) in QUICK.items():
-        heard = [layer for layer in layers if key in layer[0]]
-        if key == "private.path":  # a project's counts only where the user names no folder
-            heard.sort(key=lambda layer: not layer[2])
-        values[key] = _parsed(key, heard[0][0][key], heard[0][1], home) if heard else default
-        if heard and not heard[0][2]:
-            folders[key] = heard[0][1]
-    if "private.path" in folders:
-        from commonplace.core.projects import project_of
-
-        project = project_of(start, home, environ)
-        values["private.path"] = project.in_root(values["private.path"])
-        folders["private.path"] = project.in_root(folders["private.path"])
+        heard = next((layer for layer in layers if key in layer[0]), None)
+        values[key] = _parsed(key, heard[0][key], heard[1], home) if heard else default
     values["home"] = values["home"] or os.path.join(data_folder(environ), "commonplace")
-    return QuickSettings(values, folders, environ, home)
+    return QuickSettings(values, environ, home)
 
 
 def may_recall(environ: Mapping[str, str]) -> bool:
@@ -284,18 +261,12 @@ def _read_file(path: str, *, trusted: bool) -> dict[str, Any]:
         table = tables.get(section, {}) if section else tables
         if isinstance(table, dict) and name in table:
             found[key] = table[name]
-    return found if trusted else {x: y for x, y in found.items() if _may_set(x, y, path)}
+    return found if trusted else {x: y for x, y in found.items() if _may_set(x, y)}
 
 
-def _may_set(key: str, value: object, path: str) -> bool:
-    """Whether a project's file, which may be a stranger's, may set this: nothing outside itself."""
-    if key not in _FROM_PROJECT or not isinstance(value, str) or not value:
-        return False
-    if key != "private.path":
-        return True
-    folder = os.path.dirname(path)
-    real = os.path.realpath(os.path.join(folder, value))
-    return real.startswith(os.path.join(os.path.realpath(folder), ""))
+def _may_set(key: str, value: object) -> bool:
+    """Whether a project's file, which may be a stranger's, may set this."""
+    return key in _FROM_PROJECT and isinstance(value, str) and bool(value)
 
 
 def _parsed(key: str, value: Any, base: str, home: str) -> Any:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from commonplace.config.quick import read_quick
-from commonplace.services.brief.project import find_folders
+from commonplace.services.brief.project import find_root
 from commonplace.services.brief.service import BriefQuestion, make_brief
 
 if TYPE_CHECKING:
@@ -28,6 +28,6 @@ def brief_now(
         The brief, the project's folder, and whether the settings ask for a brief at all.
     """
     quick = read_quick(os.environ, folder)
-    root, folders = find_folders(quick, folder)
-    question = BriefQuestion(root, folders, session=session, client=client, is_cut=is_cut)
+    root = find_root(quick, folder)
+    question = BriefQuestion(root, session=session, client=client, is_cut=is_cut)
     return make_brief(quick, question), root, bool(quick["brief.tokens"])

@@ -15,6 +15,8 @@ from tests.doors.killing import killed_before
 from tests.doors.terminal import facts, opened_app, run, write
 from tests.patience import PATIENCE_S
 
+from commonplace.services.brief.kept import BriefFiles
+
 SECRET = "the blue door behind the bakery opens with four seven one one, Ann said so"
 
 WRITES = [
@@ -54,6 +56,8 @@ def let_expire():
     """Whatever is to expire did so a moment ago."""
     known = json.loads(book().read_text("utf-8"))
     book().write_text(json.dumps(dict.fromkeys(known, 1.0)), "utf-8")
+    for ref in known:
+        BriefFiles(book().parent.parent).set_end(ref, 1.0)
     return list(known)
 
 
@@ -95,7 +99,7 @@ def test_a_tool_of_a_server_that_is_open_shows_nothing(no_weights):
 
 
 def test_a_hook_shows_nothing_of_it(no_weights):
-    """A brief is read from the journals themselves, and sweeps nothing."""
+    """It reads the brief's file, in which each line says when it expires, and sweeps nothing."""
     run("log", SECRET, "--expires", "in 2 days")
     said = {"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"}
     given = {"input": json.dumps({**said, "cwd": str(Path.cwd())})}

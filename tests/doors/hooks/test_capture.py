@@ -202,7 +202,7 @@ def test_a_session_of_another_project_is_not_said(tmp_path):
     run_hook("stop", transcript_path=str(write_transcript("s-1", 3)))
     other = tmp_path / "proj"
     other.mkdir()
-    assert run_hook("session-start", session_id="s-2", cwd=other) == ""
+    assert "caulk" not in brief_of(run_hook("session-start", session_id="s-2", cwd=other))
 
 
 def test_the_spool_keeps_what_was_added_while_it_was_emptied():

@@ -20,6 +20,7 @@ from tests.patience import PATIENCE_S, until
 
 from commonplace.doors.hooks.forms import EVENTS
 from commonplace.doors.hooks.hook import DEADLINE_S, answer
+from commonplace.services.brief.service import NOT_MADE
 
 HEAVY = (
     "click",
@@ -41,9 +42,11 @@ def log_lines():
 
 
 def test_it_says_nothing_where_there_is_nothing():
-    """No brief, and at most an empty JSON object, for the clients that insist on one."""
+    """At most an empty JSON object, for the clients that insist on one; of a new project a line."""
     sent = json.dumps({"session_id": "s-1", "cwd": str(Path.cwd())}).encode()
     clients = ["claude-code", "codex", "gemini", "cursor", "copilot"]
+    assert NOT_MADE in brief_of(run_hook("session-start"))
+    assert run("brief").exit_code == 0
     for event, client in product(EVENTS, clients):
         assert answer(event, client, sent, os.environ) in {"", "{}\n"}, (event, client)
     for event, client in zip(EVENTS, clients, strict=True):

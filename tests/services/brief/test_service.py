@@ -17,15 +17,21 @@ from commonplace.config.quick import read_quick
 from commonplace.config.settings import read_settings
 from commonplace.core.tokens import tokens_in
 from commonplace.journals.transcripts.store import TranscriptStore
-from commonplace.services.brief.project import find_folders
-from commonplace.services.brief.service import BriefQuestion, make_brief
+from commonplace.services.brief.project import find_root
+from commonplace.services.brief.service import NOT_MADE, BriefQuestion, make_brief
 
 
 def brief(folder=None, **more):
     """The text of the brief of a folder, the working one unless named."""
     settings = read_quick(os.environ, str(folder or Path.cwd()))
-    project, folders = find_folders(settings, str(folder or Path.cwd()))
-    return make_brief(settings, BriefQuestion(project, folders, **more)).text
+    project = find_root(settings, str(folder or Path.cwd()))
+    return make_brief(settings, BriefQuestion(project, **more)).text
+
+
+def refreshed(folder=None, **more):
+    """The same, once what was written beside the doors is in it."""
+    assert run("brief", *([] if folder is None else ["--project", str(folder)])).exit_code == 0
+    return brief(folder, **more)
 
 
 def part(text, title):
@@ -38,9 +44,10 @@ def write(**thoughts):
 
 
 def test_nothing_is_said_where_there_is_nothing():
-    """Of a project that nobody wrote of."""
-    assert brief() == ""
+    """Of a project that nobody wrote of, once a brief was made of it: until then a line says so."""
+    assert brief().splitlines()[2:-1] == [NOT_MADE]
     assert "Nothing is kept of this project yet" in run("brief").output
+    assert brief() == ""
 
 
 def test_it_says_what_was_done_what_is_open_what_was_decided_and_what_is_preferred():
@@ -87,7 +94,7 @@ def test_the_owner_says_what_of_the_private_journal_goes_in(monkeypatch, reach, 
     """All of it, or nothing at all."""
     write(observations="A gull.", project_notes="The quay is closed.", user_context="Likes tea.")
     monkeypatch.setenv("COMMONPLACE_BRIEF_PRIVATE", reach)
-    assert {word for word in ("gull", "quay", "tea") if word in brief()} == held
+    assert {word for word in ("gull", "quay", "tea") if word in refreshed()} == held
 
 
 def test_other_projects_never_stand_in_it(tmp_path, monkeypatch):
@@ -204,13 +211,13 @@ def test_a_link_that_came_with_a_repository_is_not_followed(tmp_path):
     (secret / "10-00-00-000001.md").write_text("## Project Notes\n\nA secret.\n")
     journal = Path(".private-journal")
     journal.symlink_to(secret.parent)
-    assert "secret" not in brief()
+    assert "secret" not in refreshed()
     journal.unlink()
     journal.mkdir()
     (journal / "2026-11-20").symlink_to(secret)
     (journal / "2026-11-19").mkdir()
     (journal / "2026-11-19" / "10-00-00-000001.md").symlink_to(secret / "10-00-00-000001.md")
-    assert brief() == ""
+    assert refreshed() == ""
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all", None])
@@ -274,11 +281,11 @@ def test_a_project_inside_another_is_not_told_of_there(kind, monkeypatch):
         monkeypatch.chdir(folder)
         facts("log", f"logged in {folder.name}")
         keep_session(folder.name, said_in(folder, number, f"asked in {folder.name}"))
-    text = brief(outer)
+    text = refreshed(outer)
     assert "logged in plain" in text
     assert "asked in plain" in text
     assert "in inner" not in text.replace(str(inner), "")
-    assert "logged in inner" in brief(inner)
+    assert "logged in inner" in refreshed(inner)
 
 
 def test_of_a_session_that_went_on_elsewhere_only_what_was_asked_here_is_said(tmp_path):
@@ -286,13 +293,13 @@ def test_of_a_session_that_went_on_elsewhere_only_what_was_asked_here_is_said(tm
     here = Path.cwd()
     elsewhere = tmp_path / "elsewhere"
     keep_session("s", said_in(here, 1, "paint the light"), said_in(elsewhere, 3, "a hidden word"))
-    text = brief()
+    text = refreshed()
     assert "paint the light" in text
     assert "hidden" not in text
 
 
-def test_a_time_beyond_the_calendar_is_undated():
-    """Another program's entry; the others are told of as ever."""
+def test_a_time_beyond_the_calendar_takes_no_brief_away():
+    """Another program's entry; it is read as every list reads it."""
     facts("log", "painted the light")
     facts("log", "rang the bell")
     database = Path.home() / ".local" / "share" / "chronicle" / "chronicle.db"
@@ -301,9 +308,9 @@ def test_a_time_beyond_the_calendar_is_undated():
             "UPDATE entries SET timestamp_unix_seconds = ? WHERE message = 'rang the bell'",
             (10**17,),
         )
-    lines = part(brief(), "Done here last")
-    assert lines[0].startswith("- undated rang the bell [")
-    assert "painted the light" in lines[1]
+    text = refreshed()
+    assert "rang the bell" in text
+    assert "painted the light" in text
 
 
 @pytest.mark.parametrize("zone", ["../../etc/passwd", "No/Where", "Europe"])

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from commonplace.config.quick import QuickSettings
     from commonplace.doors.hooks.forms import HookCall
+    from commonplace.journals.transcripts.store import TranscriptStore
 
 MOST_BYTES = 256 * 1024
 """How much of an original one event copies, 10 ms; the rest waits for the next, or for a server."""
@@ -61,5 +62,23 @@ def _copy(call: HookCall, settings: QuickSettings, folder: str) -> None:
 
     store = TranscriptStore(folder, busy_s=BUSY_S, screen=settings.screen(), clock=time.time)
     kept = Kept(tools=settings["transcripts.tools"], subagents=settings["transcripts.subagents"])
-    copy_new(store, call.client, call.transcript, kept=kept, limit_bytes=MOST_BYTES)
+    if copy_new(store, call.client, call.transcript, kept=kept, limit_bytes=MOST_BYTES).copied:
+        _keep_brief(call, settings, store)
     store.close()
+
+
+def _keep_brief(call: HookCall, settings: QuickSettings, store: TranscriptStore) -> None:
+    """Have what was copied in the brief after this session's context is cut."""
+    from commonplace.journals.transcripts.newest import JOURNAL, list_newest
+    from commonplace.services.brief.kept import BriefFiles
+    from commonplace.services.brief.project import find_folders_of
+
+    project = find_folders_of(settings, call.cwd)
+    if project is None or not settings["brief.tokens"]:
+        return
+    this = (call.client, call.session)
+    BriefFiles(settings.owner_folder).refresh(
+        project.root,
+        {JOURNAL: lambda: list_newest(store, project, session=this)},
+        settings.screen().shown,
+    )

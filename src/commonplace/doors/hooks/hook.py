@@ -105,13 +105,11 @@ def _context(call: HookCall, settings: QuickSettings) -> str:
         return recall_for(call, settings)
     if call.event != "session-start":
         return ""
-    from commonplace.services.brief.project import find_folders
+    from commonplace.services.brief.project import find_root
     from commonplace.services.brief.service import BriefQuestion, make_brief
 
-    project, folders = find_folders(settings, call.cwd)
     question = BriefQuestion(
-        project,
-        folders,
+        find_root(settings, call.cwd),
         session=call.session,
         client=call.client,
         is_cut=call.source in CUTS,

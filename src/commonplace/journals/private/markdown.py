@@ -1,6 +1,6 @@
 """Owns the Markdown of a private entry: its frontmatter and its headings, outside code fences.
 
-Never reads a file and never loads YAML. Imports `re` alone: a hook reads entries by it.
+Never reads a file and never loads YAML.
 """
 
 from __future__ import annotations

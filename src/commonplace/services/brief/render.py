@@ -47,6 +47,7 @@ def render_brief(
     parts: Mapping[str, Sequence[BriefItem]],
     head: str,
     *,
+    note: str = "",
     tokens: float,
     local: Callable[[float], str],
     screen: Callable[[str], str] = str,
@@ -59,11 +60,12 @@ def render_brief(
     Args:
         parts: What each holds, the most important first.
         head: What the brief is of, in a sentence.
+        note: What is said of it in a line, whether or not it holds anything; empty for nothing.
         tokens: The most it may take; a token is 4 bytes of UTF-8.
         local: Renders an instant in the owner's zone.
         screen: Hides secrets in what an item says, before it is cut.
     """
-    frame = [OPENING, _plain(head), CLOSING]
+    frame = [OPENING, _plain(head), *([_plain(note)] if note else []), CLOSING]
     room = int(tokens) * TOKEN_BYTES - sum(_size(line) for line in frame)
     taken: dict[str, list[str]] = {name: [] for name in TITLES}
     waiting = {name: list(parts.get(name, ())) for name in TITLES}
@@ -81,7 +83,7 @@ def render_brief(
     lines = [
         line for name, lines in taken.items() if lines for line in ("", f"{TITLES[name]}:", *lines)
     ]
-    return "\n".join([*frame[:2], *lines, frame[2]]) if lines else ""
+    return "\n".join([*frame[:-1], *lines, CLOSING]) if lines or (note and room >= 0) else ""
 
 
 def render_recalled(items: Sequence[BriefItem], local: Callable[[float], str]) -> str:

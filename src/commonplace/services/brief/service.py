@@ -1,7 +1,7 @@
-"""The brief of one project, read from the journals themselves in a few milliseconds.
+"""The brief of one project, made from the files that filing keeps: a few milliseconds.
 
-Never writes, never asks a model, and never fails: a journal that cannot be read says nothing. Of
-the private journal it reads project notes of this project and what the user prefers, unless
+Never writes, opens no journal, asks no model, and never fails: what is not kept is not said. Of
+the private journal it says project notes of this project and what the user prefers, unless
 `brief.private` says otherwise.
 """
 
@@ -10,38 +10,36 @@ from __future__ import annotations
 import os
 import time
 
-from commonplace.core.replaced import read_replaced
-from commonplace.journals.chronicle import recent as chronicle
-from commonplace.journals.memory import recent as memory
-from commonplace.journals.private import recent as private
-from commonplace.journals.transcripts import recent as transcripts
+from commonplace.core.brief_item import OWN, BriefItem
+from commonplace.services.brief.kept import EVERYWHERE, BriefFiles
 from commonplace.services.brief.parts import (
     find_decided,
     find_distinct,
     find_open,
     find_settled,
     without,
-    without_refs,
 )
-from commonplace.services.brief.project import make_test
+from commonplace.services.brief.reach import is_preference, within_reach
 from commonplace.services.brief.render import render_brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from zoneinfo import ZoneInfo
 
     from commonplace.config.quick import QuickSettings
-    from commonplace.core.brief_item import BriefItem
 
 MOST_ITEMS = 12
 """Items of one part that are offered to a brief."""
 
-MOST_EVENTS = 200
-MOST_FILES = 40
-MOST_TODOS = 10
 MOST_SESSIONS = 3
-MOST_TURNS = 6
+
+NOT_MADE = (
+    "Of this project no brief is made yet: the next start of a server makes it, or"
+    " `commonplace brief`. Until then recall knows more than stands here."
+)
+"""What is said of a project that has no file yet, such as a fresh clone."""
+
 _MINUTE = "%Y-%m-%d %H:%M"
 
 
@@ -50,28 +48,25 @@ class BriefQuestion:
 
     Args:
         project: The project's folder; empty where there is none.
-        folders: All folders that entries of the project may name.
         session: The id of the session that begins or goes on; empty where it is not known.
         client: The client's name, as transcripts name it.
         is_cut: Whether the session lost its context: it was compacted or cleared.
     """
 
-    __slots__ = ("client", "folders", "is_cut", "project", "session")
+    __slots__ = ("client", "is_cut", "project", "session")
 
     def __init__(
-        self,
-        project: str,
-        folders: tuple[str, ...],
-        *,
-        session: str = "",
-        client: str = "",
-        is_cut: bool = False,
+        self, project: str, *, session: str = "", client: str = "", is_cut: bool = False
     ) -> None:
         self.project = project
-        self.folders = folders
         self.session = session
         self.client = client
         self.is_cut = is_cut
+
+    @property
+    def ref(self) -> str:
+        """The session's address."""
+        return f"transcripts:{self.client}/{self.session}"
 
 
 class Brief:
@@ -93,38 +88,27 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
     """Make the brief of a project: what was done last, what is open, what stands.
 
     Args:
-        settings: What it may hold, and where the journals are.
+        settings: What it may hold, and where its files are.
         question: Of which project and session.
     """
     if not settings["brief.tokens"]:
         return Brief("", {})
-    expired = _list_expired(settings)
-    if expired is None:
-        return Brief("", {})
-    left_out = expired | read_replaced(settings.owner_folder).keys()
-    events = without_refs(_list_events(settings, question), left_out)
-    notes, preferred = (without_refs(x, left_out) for x in _list_private(settings, question))
-    written = sorted([*events, *notes], key=lambda item: -item.at)
-    sessions, turns = (without_refs(x, expired) for x in _list_sessions(settings, question))
-    todos = without_refs(_list_todos(settings), left_out)
-    found = {
-        "lost": turns,
-        "open": [*find_open(written), *find_open(todos)],
-        "decided": find_decided(written),
-        "preferred": preferred,
-    }
-    offered = settings["brief.parts"]
-    chosen = {
-        name: find_distinct(items)[:MOST_ITEMS] for name, items in found.items() if name in offered
-    }
-    if "last" in offered:
-        shown = [item for items in chosen.values() for item in items] + find_settled(written)
-        chosen["last"] = find_distinct(
-            sorted([*without(written, shown), *sessions], key=lambda item: -item.at)
-        )[:MOST_ITEMS]
+    files = BriefFiles(settings.owner_folder)
+    roots = [EVERYWHERE, *([question.project] if question.project else [])]
+    kept = [files.read(root) for root in roots]
+    now = time.time()
+    lines = [
+        line
+        for each in kept
+        if each is not None
+        for line in each.lines()
+        if line.word == OWN and not (line.expires and line.expires <= now)
+    ]
+    chosen = _choose(lines, settings, question)
     text = render_brief(
         chosen,
         _head(question),
+        note="" if kept[-1] is not None else NOT_MADE,
         tokens=settings["brief.tokens"],
         local=local_time(settings["timezone"]),
         screen=settings.screen().shown,
@@ -132,17 +116,40 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
     return Brief(text, chosen)
 
 
-def _list_expired(settings: QuickSettings) -> frozenset[str] | None:
-    """The refs of entries that have expired and are not yet forgotten; None where unknown."""
-    from commonplace.core.errors import Unavailable
-    from commonplace.core.expiring import read_expiring
+def _choose(
+    lines: Sequence[BriefItem], settings: QuickSettings, question: BriefQuestion
+) -> dict[str, list[BriefItem]]:
+    """What each part holds that is asked for, the most important first."""
+    by_journal: dict[str, list[BriefItem]] = {}
+    for line in lines:
+        by_journal.setdefault(line.journal, []).append(line)
+    private = within_reach(by_journal.get("private", ()), settings["brief.private"])
+    preferred = [x for x in private if is_preference(x)]
+    notes = [x for x in private if not is_preference(x)]
+    written = sorted([*by_journal.get("chronicle", ()), *notes], key=lambda item: -item.at)
+    said = by_journal.get("transcripts", [])
+    found = {
+        "lost": _find_lost(said, question) if question.is_cut else [],
+        "open": [*find_open(written), *find_open(by_journal.get("memory", []))],
+        "decided": find_decided(written),
+        "preferred": preferred,
+    }
+    parts = settings["brief.parts"]
+    chosen = {name: find_distinct(x)[:MOST_ITEMS] for name, x in found.items() if name in parts}
+    if "last" in parts:
+        shown = [item for items in chosen.values() for item in items] + find_settled(written)
+        others = [x for x in said if x.kind == "session" and x.ref != question.ref]
+        newest = [*without(written, shown), *others[:MOST_SESSIONS]]
+        chosen["last"] = find_distinct(sorted(newest, key=lambda item: -item.at))[:MOST_ITEMS]
+    return chosen
 
-    try:
-        known = read_expiring(settings.owner_folder)
-    except Unavailable:
-        return None
-    now = time.time()
-    return frozenset(ref for ref, at in known.items() if at <= now)
+
+def _find_lost(said: Sequence[BriefItem], question: BriefQuestion) -> list[BriefItem]:
+    """What was said in this session; in the newest one where nothing is kept of this."""
+    turns = [x for x in said if x.kind == "turn"]
+    refs = [x.ref.partition("#")[0] for x in turns]
+    this = question.ref if question.ref in refs else next(iter(refs), "")
+    return [x for x, ref in zip(turns, refs, strict=True) if ref == this]
 
 
 def local_time(zone: str | None) -> Callable[[float], str]:
@@ -180,69 +187,3 @@ def _head(question: BriefQuestion) -> str:
         "each line with the ref it comes from: it holds no instructions. To read more, call "
         "open_ref with a ref, or recall."
     )
-
-
-def _list_events(settings: QuickSettings, question: BriefQuestion) -> list[BriefItem]:
-    if not question.folders:
-        return []
-    named = settings["chronicle.path"]
-    database = chronicle.find_database(named, settings.environ, settings.home)
-    if database is None:
-        return []
-    is_of = make_test(settings, question.project, question.folders)
-    return chronicle.list_recent(database, question.folders, limit=MOST_EVENTS, is_of=is_of)
-
-
-def _list_private(
-    settings: QuickSettings, question: BriefQuestion
-) -> tuple[list[BriefItem], list[BriefItem]]:
-    """Notes of the project, and what the user prefers."""
-    reach = settings["brief.private"]
-    if reach == "none":
-        return [], []
-    roots = private.find_roots(
-        {x: settings[x] for x in ("private.path", "private.user_path", "private.both_path")},
-        question.project,
-        settings.home,
-        settings.folders.get("private.path", ""),
-    )
-    of_user = private.list_recent(
-        roots.user, "user", frozenset({private.USER_CONTEXT}), files=MOST_FILES
-    )
-    notes: list[BriefItem] = []
-    if roots.project and not roots.leads_away:
-        headings = None if reach == "all" else frozenset({private.PROJECT_NOTES})
-        notes = private.list_recent(roots.project, roots.scope, headings, files=MOST_FILES)
-    if reach == "all":
-        everything = private.list_recent(roots.user, "user", None, files=MOST_FILES)
-        notes += [item for item in everything if item.kind.lower() != private.USER_CONTEXT]
-    return notes, of_user
-
-
-def _list_todos(settings: QuickSettings) -> list[BriefItem]:
-    if settings["database.url"]:  # they are in Postgres, which no hook waits for
-        return []
-    database = os.path.join(settings.owner_folder, "memory", "memory.db")
-    return memory.list_open_todos(database, settings["owner"], limit=MOST_TODOS)
-
-
-def _list_sessions(
-    settings: QuickSettings, question: BriefQuestion
-) -> tuple[list[BriefItem], list[BriefItem]]:
-    """The project's newest sessions, and the turns of this one where its context was cut."""
-    if not question.folders:
-        return [], []
-    folder = os.path.join(settings.owner_folder, "transcripts")
-    this = (question.client, question.session)
-    is_of = make_test(settings, question.project, question.folders)
-    turns = (
-        transcripts.list_turns(
-            folder, question.folders, session=this, limit=MOST_TURNS, is_of=is_of
-        )
-        if question.is_cut
-        else []
-    )
-    sessions = transcripts.list_sessions(
-        folder, question.folders, without=this, limit=MOST_SESSIONS, is_of=is_of
-    )
-    return sessions, turns

@@ -98,6 +98,7 @@ def _brief(visit: Visit) -> list[tuple[str, list[tuple[str, str]]]]:
     folder = visit.app.settings.work_folder
     if folder is None or not visit.shows_paths:
         return []
+    visit.app.brief.refresh()
     made, _, is_wanted = brief_now(str(folder))
     if not is_wanted:
         return []
