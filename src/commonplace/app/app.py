@@ -226,8 +226,8 @@ class App(OwnerContext):
             project=self._brief_project,
             project_at=self._brief_project_at,
             screen=self.shared.screen.shown,
-            ends=self.expiry_book.read,
-            replaced=self.replaced.read,
+            ends=self.expiry_book.find,
+            replaced=self.replaced.find,
             now=lambda: self.clock().timestamp(),
             aside=not self.defers_filing,
         )

@@ -27,7 +27,6 @@ NO_TEXT = {
     "core.owner_folders": "the name of an owner",
     "core.redact": "the key of the marks of secrets",
     "core.time_book": "refs and times",
-    "db.glance": "reads only",
     "db.postgres.database": "a connection to Postgres",
     "db.postgres.migrate": "a connection to Postgres",
     "doors.cli.short_refs": "refs of the last list",
@@ -175,6 +174,7 @@ def test_whatever_is_written_lies_in_a_row(no_weights, stranger):
     found = {path: rows_of(path) for path in places if not path.is_relative_to(clients)}
     assert [str(path) for path, rows in found.items() if not rows] == []
     assert {name for rows in found.values() for name in rows} == {
+        "brief",
         "chronicle",
         "copies of the notes of projects",
         "drafts",

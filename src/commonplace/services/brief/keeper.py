@@ -51,8 +51,8 @@ class BriefKeeper:
         project: Finds the project that is worked in; called once it is needed.
         project_at: Finds the project of a part of a journal: its name, and the scope of a doc.
         screen: What each text goes through.
-        ends: When entries expire, by ref. Raises: Unavailable.
-        replaced: The refs of entries whose successor is gone.
+        ends: When those of some entries expire that do, by ref. Raises: Unavailable.
+        replaced: Those of some entries whose successor is gone, by ref.
         now: Seconds since 1970.
         aside: Whether a thread of its own does the work; else it is done at the end.
     """
@@ -65,8 +65,8 @@ class BriefKeeper:
         project: Callable[[], ProjectFolders | None],
         project_at: Callable[[str, str], ProjectFolders | None],
         screen: Callable[[str], str],
-        ends: Callable[[], Mapping[str, float]],
-        replaced: Callable[[], Mapping[str, float]],
+        ends: Callable[[Sequence[str]], Mapping[str, float]],
+        replaced: Callable[[Sequence[str]], Mapping[str, float]],
         now: Callable[[], float],
         aside: bool,
     ) -> None:
@@ -197,14 +197,14 @@ class BriefKeeper:
         """What a journal holds and has not expired; None where it cannot be read now."""
         try:
             found = self._journals[journal].brief_items(project)
-            ends = self._ends() if found else {}
+            refs = [item.ref for item in found or ()]
+            ends, replaced = self._ends(refs), self._replaced(refs)
         except CommonplaceError as exc:
             _log.warning("The brief keeps what it has of %s: %s", journal, exc)
             return None
         if found is None:
             return None
-        replaced, now = self._replaced() if found else {}, self._now()
-        kept = []
+        now, kept = self._now(), []
         for item in found:
             item.expires = ends.get(item.ref, item.expires)
             if item.ref not in replaced and not (item.expires and item.expires <= now):
