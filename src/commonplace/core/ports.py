@@ -694,15 +694,3 @@ class KeepsTimes(Protocol):
     def drop_times(self, refs: Sequence[str]) -> None:
         """Remove the times of entries. Raises: Unavailable."""
         ...
-
-
-class FilingObserver(Protocol):
-    """What follows the journals beside the index."""
-
-    def changed(self, changes: Sequence[Change]) -> None:
-        """Note what was written, or was found written; never raises, and never waits long."""
-        ...
-
-    def gone(self, refs: Sequence[str]) -> str:
-        """Leave nothing of these entries; why that failed, as a sentence, or empty."""
-        ...

@@ -44,8 +44,9 @@ from commonplace.search.filing.source_indexer import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from commonplace.core.ports import Encoder, EncoderSlot, FilingObserver, OwnerIndex, Source
+    from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex, Source
     from commonplace.core.values import Change, Vector
+    from commonplace.search.filing.observer import FilingObserver
 
 # What each entry of a group says, and its vector where one chunk holds all of it.
 Whole: TypeAlias = "dict[str, tuple[str, Vector | None]]"

@@ -12,9 +12,9 @@ from commonplace.core.values import Put
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from commonplace.core.ports import FilingObserver
     from commonplace.core.values import Change
     from commonplace.search.filing.filing import Filed, Pending
+    from commonplace.search.filing.observer import FilingObserver
     from commonplace.search.filing.port import Deferred, FilingPort
 
 
