@@ -18,7 +18,7 @@ from commonplace.app.wiring.private import NOTES
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file
 from commonplace.core.staging import FOLDER, Stages, find_stages, remove_stage
-from commonplace.services.brief.kept import FOLDER
+from commonplace.services.brief import kept
 from commonplace.services.forgetting.byte_scan import ByteScan
 from commonplace.services.forgetting.copies import DRAFT, TextCopy, TextLeftover
 
@@ -337,7 +337,7 @@ PLACES: tuple[TextPlace, ...] = (
         name="brief",
         where="`users/me/brief`",
         holds="lines of entries that the next session of each project is told, without secrets",
-        paths=lambda owner: (owner.context.folder / FOLDER,),
+        paths=lambda owner: (owner.context.folder / kept.FOLDER,),
         erased="deleting, editing or superseding the entry",
         writers=("services.brief.kept",),
     ),
