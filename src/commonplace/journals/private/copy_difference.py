@@ -88,7 +88,8 @@ def difference_of(copy: Root, root: Root, *, thorough: bool) -> Difference | Non
             if relative in record.gone:
                 seen.back.append(relative)
             if had.get(name) != stamp and (
-                content_of(note_in(root, relative)) != content_of(note_in(copy, relative))
+                name not in had
+                or content_of(note_in(root, relative)) != content_of(note_in(copy, relative))
             ):
                 seen.fresh.append(relative)
         lost = (f"{day}/{name}" for name in had.keys() - there.keys())

@@ -20,7 +20,7 @@ from commonplace.core.files import (
     make_folder,
     remove_file,
     remove_leftovers,
-    replace_file,
+    write_derived,
 )
 from commonplace.core.folder_identity import FolderIdentity, identity_of
 from commonplace.journals.private.copy_difference import (
@@ -306,9 +306,10 @@ class ProjectCopies:
             record = seen.record
             for name in seen.back:
                 record.gone.pop(name, None)
+            others = [x for x in self.each() if x[1].scope != copy.scope] if seen.fresh else []
             for name in (x for x in seen.fresh if x not in held):
                 is_known = tracked is not None or os.path.lexists(copy.path / name)
-                if why := self._copy_fresh(copy, root, name) if is_known else _NOT_SAID:
+                if why := self._copy_fresh(copy, root, name, others) if is_known else _NOT_SAID:
                     undone[name] = why
             ours = [x.relative for x in copied_places(copy)] if thorough else seen.fresh
             for name in {*ours, *seen.missing} & (held | in_history):
@@ -324,11 +325,13 @@ class ProjectCopies:
         there = sum(os.path.lexists(root.path / x) for x in held)
         return LookedAt(tracked=there, trouble=next(iter(undone.values()), ""))
 
-    def _copy_fresh(self, copy: Root, root: Root, name: str) -> str:
+    def _copy_fresh(
+        self, copy: Root, root: Root, name: str, others: Sequence[tuple[Root, Root]]
+    ) -> str:
         """Copy a note; why that could not be done, empty where it was."""
         try:
-            self._mirror(copy, note_in(root, name))
-            self._drop_moved(copy, name)
+            self._copy(copy, note_in(root, name))
+            self._drop_moved(copy, name, others)
         except (CommonplaceError, OSError) as exc:
             return str(exc)
         return ""
@@ -355,20 +358,22 @@ class ProjectCopies:
 
     def _mirror(self, copy: Root, place: EntryPlace) -> None:
         """Copy one note as it is, and note its folder. Raises: OSError, CommonplaceError."""
-        target = copy.path / place.relative
         if not os.path.lexists(place.path):
             self._remove(copy, place.relative)
             return
-        content, status = read_bytes(place)
-        is_ours = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-        if len(content) > LARGEST_FILE or not is_ours:
-            return
-        _put(target, content, status.st_mtime_ns)
+        self._copy(copy, place)
         record, day = read_record(copy.path), place.path.parent.name
         if day not in record.days:
             found = identity_of(place.path.parent)
             record.days[day] = KnownDay(found.number, found.born_ns, 0)
             write_record(copy.path, record)
+
+    def _copy(self, copy: Root, place: EntryPlace) -> None:
+        content, status = read_bytes(place)
+        is_ours = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+        if len(content) > LARGEST_FILE or not is_ours:
+            return
+        _put(copy.path / place.relative, content, status.st_mtime_ns)
 
     def _forget(self, relative: str, copy: Root, place: EntryPlace) -> None:
         """Remove a copy, and those of the same note that a project had before it was moved.
@@ -381,11 +386,12 @@ class ProjectCopies:
             if other.scope != copy.scope and content_of(note_in(other, relative)) == content:
                 self._remove(other, relative)
 
-    def _drop_moved(self, copy: Root, relative: str) -> None:
+    def _drop_moved(self, copy: Root, relative: str, others: Sequence[tuple[Root, Root]]) -> None:
         """Remove what another root's copy has of a note that lies there no more, but here."""
-        content = content_of(note_in(copy, relative))
-        for root, other in self.each():
-            if other.scope == copy.scope or os.path.lexists(root.path / relative):
+        there = [x for x in others if os.path.lexists(x[1].path / relative)]
+        content = content_of(note_in(copy, relative)) if there else None
+        for root, other in there:
+            if os.path.lexists(root.path / relative):
                 continue
             if content and content_of(note_in(other, relative)) == content:
                 self._remove(other, relative)
@@ -407,7 +413,11 @@ class ProjectCopies:
 
 def _put(target: Path, content: bytes, at_ns: int) -> None:
     make_folder(target.parent)
-    replace_file(target, content, mode=0o600)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(target)
+    # Not synced: the note is there, and a copy that a power cut tears is made again at a look.
+    # Synced, the first look at 10,000 notes took 137 s in place of 32.
+    write_derived(target, content, mode=0o600)
     # The time of change may be all that gives an entry its time.
     with contextlib.suppress(OSError, OverflowError):
         os.utime(target, ns=(at_ns, at_ns))
