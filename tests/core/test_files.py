@@ -16,6 +16,7 @@ from commonplace.core.files import (
     is_leftover,
     locked,
     make_folder,
+    regular_file,
     remove_file,
     remove_leftovers,
     replace_file,
@@ -147,6 +148,20 @@ def test_without_hard_links_a_taken_name_still_stands(folder, monkeypatch):
         write_new(folder / "a.md", b"second")
     assert (folder / "a.md").read_bytes() == b"first"
     assert os.listdir(folder) == ["a.md"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "circle of links"])
+def test_what_is_no_file_is_named_and_not_waited_for(folder, kind):
+    """No end of a pipe, a device or a circle of links ever comes."""
+    path = folder / "x"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to({"device": "/dev/zero", "circle of links": "x"}[kind])
+    with pytest.raises(Invalid, match=re.escape(str(path))), regular_file(path) as file:
+        file.read()
 
 
 def test_replacing_keeps_the_mode(folder):

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
+from commonplace.core.regular_files import open_regular
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -197,7 +199,7 @@ def may_recall(environ: Mapping[str, str]) -> bool:
         return True
     for path in (user_settings_file(environ), os.path.expanduser(f"~/{PROJECT_FILE}")):
         try:
-            with open(path, "rb") as file:
+            with open_regular(path) as file:
                 if b"recall" in file.read(_LARGEST):
                     return True
         except FileNotFoundError:
@@ -249,7 +251,7 @@ def _read_file(path: str, *, trusted: bool) -> dict[str, Any]:
     import tomllib
 
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             tables = tomllib.loads(file.read(_LARGEST).decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         if trusted:

@@ -28,9 +28,9 @@ from commonplace.core.files import (
     locked,
     make_folder,
     may_exist,
+    regular_file,
     remove_leftovers,
     replace_file,
-    translated,
 )
 from commonplace.core.projects import HERE, PROJECT_FILE, project_of
 from commonplace.core.toml import parse_toml
@@ -358,7 +358,7 @@ def _file_layer(file: Path, *, trusted: bool) -> _Layer:
 
 def _read_text(file: Path) -> str:
     try:
-        with translated(file), open(file, "rb") as opened:
+        with regular_file(file) as opened:
             content = opened.read(_LARGEST + 1)
         if len(content) > _LARGEST:
             raise Invalid(f"{file} is larger than {_LARGEST >> 20} MB.", hint="Remove it.")

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import re
 import stat
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound, Unavailable
+from commonplace.core.regular_files import NotRegularError, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,6 +95,27 @@ def _explained(exc: OSError, path: Path | str) -> CommonplaceError:
         )
     kind, (message, hint) = known
     return kind(message, hint=hint, place=shown)
+
+
+@contextlib.contextmanager
+def regular_file(path: Path | str) -> Iterator[io.BufferedReader[Any]]:
+    """A file for reading, where it is one: no pipe, device or circle of links is waited for.
+
+    Raises: Invalid, NotFound, Denied, Unavailable.
+    """
+    with translated(path):
+        try:
+            opened = open_regular(path)
+        except NotRegularError as exc:
+            message = "The path {place} is not a file."
+            raise Invalid(message, hint="Name a file.", place=str(path)) from exc
+        except OSError as exc:
+            if exc.errno != errno.ELOOP:
+                raise
+            message = "The link {place} leads in a circle."
+            raise Invalid(message, hint="Remove it, then try again.", place=str(path)) from exc
+    with io.BufferedReader(cast("io.RawIOBase", opened)) as file, translated(path):
+        yield file
 
 
 def write_new(path: Path, content: bytes, *, mode: int = 0o600) -> None:

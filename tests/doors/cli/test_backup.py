@@ -84,6 +84,19 @@ def test_a_backup_gives_everything_back(written):
     ok("notebook", "write", "backups", "Also after it.")
 
 
+def test_a_pipe_is_no_backup_no_export_and_no_settings(tmp_path):
+    """Nobody would ever write to it: no command waits."""
+    pipe = tmp_path / "pipe.zip"
+    os.mkfifo(pipe)
+    for words in (["restore", pipe], ["import", pipe], ["import", "jrnl", pipe]):
+        done = run(*words)
+        assert done.exit_code == 2, words
+        assert f"{pipe} is not a file" in done.stderr, words
+    pipe.rename(".commonplace.toml")
+    for words in (["list"], ["config", "show"]):  # a project's is as if it were not there
+        assert run(*words).exit_code == 0, words
+
+
 def test_a_backup_writes_over_nothing(written):
     """A file of the name stays as it is; nor does a restore touch a home that holds something."""
     (written / "all.zip").write_text("mine")

@@ -17,6 +17,7 @@ from tests.journals.transcripts.originals import (
 )
 from tests.peak_memory import peak_memory
 
+from commonplace.core.regular_files import open_regular
 from commonplace.journals.transcripts.clients import json_lines
 from commonplace.journals.transcripts.clients.claude_code import originals_in
 from commonplace.journals.transcripts.copying import Kept, copy_new
@@ -288,7 +289,7 @@ def test_lines_end_where_the_next_begins(tmp_path):
     path = write_lines(tmp_path / "lines", *values)
     ends = []
     for most in (1, 2, 7, 64, 1000, 10**6):
-        with json_lines.open_regular(path) as whole:
+        with open_regular(path) as whole:
             file = Dribbling(whole, most)
             found = [*json_lines.json_lines(file)]
             assert [value for value, _ in found] == values

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import zlib
 
+from commonplace.core.regular_files import open_regular
 from commonplace.journals.transcripts.clients import LINE_CLIENTS, document_client, line_client
 from commonplace.journals.transcripts.clients.json_lines import (
     json_lines,
-    open_regular,
     parse_line,
 )
 from commonplace.journals.transcripts.clients.original import BROKEN, UNKNOWN, Kept, Skipped

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
-from commonplace.core.files import translated
+from commonplace.core.files import regular_file
 from commonplace.services.backup.archive import ArchiveKind, checked_pieces
 from commonplace.services.backup.manifest import LARGEST_MANIFEST, MOST_FILES, parse_manifest
 
@@ -102,7 +102,7 @@ def open_backup(path: Path) -> Iterator[Backup]:
 
     Raises: Invalid for what is no backup, was cut off, or was made to do harm; NotFound, Denied.
     """
-    with translated(path), open(path, "rb") as file:
+    with regular_file(path) as file:
         archive, content = _BACKUP.open(path, file, os.fstat(file.fileno()).st_size)
         with archive:
             manifest = parse_manifest(content)

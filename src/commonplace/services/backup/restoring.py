@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Unavailable
-from commonplace.core.files import make_folder, sync_folder, translated
+from commonplace.core.files import make_folder, regular_file, sync_folder, translated
 from commonplace.core.staging import clear_stages, staged
 from commonplace.journals.git.repo import init_repository
 from commonplace.journals.git.run import LONG_TIMEOUT_S
@@ -110,7 +110,7 @@ def _is_in(name: str, place: BackupPlace) -> bool:
 
 
 def _hash_of(path: Path) -> str:
-    with translated(path), open(path, "rb") as file:
+    with regular_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -12,7 +12,7 @@ import stat
 from typing import IO, TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.files import translated
+from commonplace.core.files import regular_file, translated
 from commonplace.services.backup.archive import MANIFEST, ArchiveKind, checked_pieces
 from commonplace.services.export.lines import line_parser
 from commonplace.services.export.manifest import (
@@ -134,7 +134,7 @@ def _opened(
             raise _EXPORT.unsound(path, "its manifest is too large")
         yield content, open_beneath
         return
-    with translated(path), open(path, "rb") as whole:
+    with regular_file(path) as whole:
         archive, content = _EXPORT.open(path, whole, os.fstat(whole.fileno()).st_size)
         with archive:
 

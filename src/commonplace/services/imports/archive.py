@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
-from commonplace.services.imports.json_pieces import regular_file
+from commonplace.core.files import regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import codecs
 import json
-import os
 import re
-import stat
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
-from commonplace.core.files import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,19 +24,6 @@ _MARGIN = 64
 """A fault this close to the end of what was read may be that end."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _KINDS = {"{": "an object", "[": "a list", '"': "a text", "t": "true", "f": "false", "n": "null"}
-
-
-@contextmanager
-def regular_file(path: str) -> Iterator[IO[bytes]]:
-    """A file for reading, where it is one. Raises: Invalid, NotFound, Denied, Unavailable."""
-    flags = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with translated(path):
-        number = os.open(path, os.O_RDONLY | flags)
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        raise Invalid("The path {place} is not a file.", hint="Name a file.", place=path)
-    with os.fdopen(number, "rb") as file, translated(path):
-        yield file
 
 
 class JsonPieces:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.files import regular_file
 from commonplace.services.imports.entry import A_LINK, NotTaken
-from commonplace.services.imports.json_pieces import regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

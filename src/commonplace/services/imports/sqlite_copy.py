@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.files import translated
+from commonplace.core.files import regular_file, translated
 from commonplace.core.staging import staged, temp_folder
 from commonplace.core.text import opening
-from commonplace.services.imports.json_pieces import regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

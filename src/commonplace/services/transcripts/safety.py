@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.regular_files import open_regular
 from commonplace.journals.transcripts.clients import (
     LINE_CLIENTS,
     document_client,
@@ -131,7 +132,7 @@ def cleanup_days(home: str, environ: Mapping[str, str]) -> float:
     """
     folder = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     try:
-        with open(os.path.join(folder, "settings.json"), "rb") as file:
+        with open_regular(os.path.join(folder, "settings.json")) as file:
             found = json.loads(file.read(_LARGEST))
     except (OSError, ValueError, RecursionError):
         return CLEANUP_DAYS

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import cast
 
 from commonplace.core.errors import Invalid
-from commonplace.journals.transcripts.clients.json_lines import open_regular
+from commonplace.core.regular_files import open_regular
 from commonplace.journals.transcripts.clients.original import BROKEN
 
 TYPE_CHECKING = False

@@ -7,8 +7,6 @@ before the brace that closes it at the end of a file.
 from __future__ import annotations
 
 import json
-import os
-import stat
 
 from commonplace.journals.transcripts.clients.original import BROKEN
 
@@ -22,17 +20,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 16 * 1024 * 1024
 """The most bytes of one line; a longer one is skipped, and counted as broken."""
 
-_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _PIECE = 64 * 1024  # a hook has no megabytes to spare
-
-
-def open_regular(path: str) -> IO[bytes]:
-    """A file for reading, where it is one: no pipe or device is waited for. Raises: OSError."""
-    number = os.open(path, os.O_RDONLY | _FLAGS)
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        raise OSError(f"{path} is not a regular file")
-    return os.fdopen(number, "rb", buffering=0)
 
 
 def json_lines(file: IO[bytes], *, start: int = 0) -> Iterator[tuple[object | Skipped, int]]:

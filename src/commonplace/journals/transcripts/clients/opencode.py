@@ -12,9 +12,9 @@ import sqlite3
 from contextlib import closing, contextmanager, suppress
 from urllib.parse import quote
 
+from commonplace.core.regular_files import open_regular
 from commonplace.journals.transcripts.clients.json_lines import (
     LONGEST_LINE,
-    open_regular,
     parse_line,
 )
 from commonplace.journals.transcripts.clients.original import (

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid
+from commonplace.core.files import regular_file
 from commonplace.services.imports.entry import ForeignEntry, NotTaken, instant_of, text_in
-from commonplace.services.imports.json_pieces import JsonPieces, regular_file
+from commonplace.services.imports.json_pieces import JsonPieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

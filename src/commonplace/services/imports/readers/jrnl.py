@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
+from commonplace.core.files import regular_file
 from commonplace.core.text import opening
 from commonplace.services.imports.entry import (
     A_LINK,
@@ -21,7 +22,7 @@ from commonplace.services.imports.entry import (
     text_in,
     texts_in,
 )
-from commonplace.services.imports.json_pieces import JsonPieces, regular_file
+from commonplace.services.imports.json_pieces import JsonPieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
+from commonplace.core.files import regular_file
 from commonplace.core.text import opening
 from commonplace.services.imports.entry import ForeignEntry, NotTaken, instant_of, text_in, texts_in
-from commonplace.services.imports.json_pieces import JsonPieces, regular_file
+from commonplace.services.imports.json_pieces import JsonPieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

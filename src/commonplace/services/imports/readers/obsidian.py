@@ -12,8 +12,8 @@ from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.files import regular_file
 from commonplace.services.imports.entry import ForeignEntry, NotTaken, texts_in
-from commonplace.services.imports.json_pieces import regular_file
 from commonplace.services.imports.notes import note_paths, read_note
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
+from commonplace.core.files import regular_file
 from commonplace.core.text import opening
 from commonplace.services.imports.entry import ForeignEntry, NotTaken
-from commonplace.services.imports.json_pieces import regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
