@@ -214,12 +214,12 @@ def test_toml_is_merged(machine):
     """Comments, other tables and their order stay."""
     text = (
         'model = "gpt" # mine\n\n[mcp_servers.other]\ncommand = "x" # keep\n\n'
-        '[mcp_servers.commonplace] # ours\ncommand = "/old"  # was there\n'
+        '[mcp_servers.commonplace] # ours\ncommand = "/old/cpl"  # was there\n'
         '\n[mcp_servers.commonplace.env]\nA = "b"\n'
     )
     file = put("codex", machine, text)
     _, backup = set_up("codex", machine)
-    assert file.read_text() == text.replace('"/old"', '"/opt/bin/commonplace"').replace(
+    assert file.read_text() == text.replace('"/old/cpl"', '"/opt/bin/commonplace"').replace(
         "# was there\n", '# was there\nargs = ["mcp"]\n'
     )
     assert backup.read_text() == text
@@ -228,8 +228,8 @@ def test_toml_is_merged(machine):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("vscode", '{\n  // mine\n  "servers": {}\n}'),
-        ("vscode", '{"servers": {},}'),
+        ("vscode", '{\n  // mine\n  "servers": {}\n'),
+        ("vscode", '{\n  /* mine\n  "servers": {}\n}'),
         ("cursor", '{"mcpServers": []}'),
         ("cursor", '{"mcpServers": {}, "mcpServers": {}}'),
         ("cursor", "[]"),
@@ -243,7 +243,7 @@ def test_toml_is_merged(machine):
     ],
 )
 def test_a_file_we_cannot_edit_stays_untouched(name, text, machine):
-    """Comments, broken text, odd forms: an error with the block to paste, no backup, no change."""
+    """Broken text, odd forms: an error with the block to paste, no backup, no change."""
     file = put(name, machine, text)
     before = file.read_bytes()
     with pytest.raises(Invalid) as caught:
@@ -271,7 +271,9 @@ def test_a_block_beside_an_inline_table_is_valid_where_it_says(machine):
 def test_an_inline_entry_of_codex_is_set_where_it_stands(machine):
     """The command is replaced and the arguments join it; the rest of the file stays."""
     file = put(
-        "codex", machine, 'model = "o" # mine\n[mcp_servers]\ncommonplace = { command = "x" }\n'
+        "codex",
+        machine,
+        'model = "o" # mine\n[mcp_servers]\ncommonplace = { command = "cpl.exe" }\n',
     )
     set_up("codex", machine)
     assert file.read_text().startswith(
@@ -384,7 +386,7 @@ def test_options_that_the_server_does_not_know_are_kept_and_have_no_snapshot(tmp
     """They may be of another version; the first session says what is wrong with them."""
     file = tmp_path / "home" / ".cursor" / "mcp.json"
     file.parent.mkdir(parents=True)
-    entry = {"command": "x", "args": ["mcp", "--of-tomorrow"]}
+    entry = {"command": "cpl", "args": ["mcp", "--of-tomorrow"]}
     file.write_text(json.dumps({"mcpServers": {"commonplace": entry}}))
     done = json.loads(CliRunner().invoke(main, ["setup", "cursor", "--json"]).stdout)
     assert done["command"][-2:] == ["mcp", "--of-tomorrow"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import assume, given
@@ -97,9 +98,66 @@ def test_what_was_put_in_is_cut_out_byte_for_byte(root, indent):
     assert cut_json_value(edited, ("t", "u", 0), name="f") == text
 
 
+GAPS = st.lists(st.sampled_from([" ", "\n  ", "\r\n", "// x, {\n", "/* } */", "/**/"]), max_size=3)
+
+
+@st.composite
+def commented(draw):
+    """An object as JSON with comments between any two of its signs, and at times a last comma."""
+
+    def gap():
+        return "".join(draw(GAPS))
+
+    def written(value):
+        if isinstance(value, dict):
+            members = [f"{json.dumps(k)}{gap()}:{gap()}{written(v)}" for k, v in value.items()]
+            return listed("{}", members)
+        if isinstance(value, list):
+            return listed("[]", [written(item) for item in value])
+        return json.dumps(value)
+
+    def listed(ends, inside):
+        last = "," if inside and draw(st.booleans()) else ""
+        parts = ",".join(f"{gap()}{part}{gap()}" for part in inside)
+        return f"{ends[0]}{gap()}{parts}{last}{gap()}{ends[1]}"
+
+    value = draw(st.dictionaries(st.sampled_from("abt"), JSON, max_size=3))
+    if draw(st.booleans()):
+        value["t"] = draw(st.dictionaries(st.sampled_from("xyz"), JSON, max_size=3))
+    else:
+        value.pop("t", None)
+    return value, gap() + written(value) + gap()
+
+
+def comments_of(text):
+    """The comments of a text, in their order."""
+    found = re.finditer(r'"(?:[^"\\]|\\.)*"|(//[^\r\n]*|/\*.*?\*/)', text, re.DOTALL)
+    return [each[1] for each in found if each[1]]
+
+
+@given(commented())
+def test_comments_stay_where_they_are(made):
+    """Wherever they lie, what is put in joins the values; cut out again it takes no comment along."""
+    value, text = made
+    assert read_json_object(text) == value
+    edited = set_json_value(text, ("t", "k"), {"c": [1]}, name="f")
+    assert read_json_object(edited) == {**value, "t": {**value.get("t", {}), "k": {"c": [1]}}}
+    assert comments_of(edited) == comments_of(text)
+    cut = cut_json_value(edited, ("t", "k"), name="f")
+    left = read_json_object(cut)
+    assert {k: v for k, v in left.items() if v != {}} == {k: v for k, v in value.items() if v != {}}
+    assert comments_of(cut) == comments_of(text)
+
+
 @pytest.mark.parametrize(
     ("before", "path", "after"),
     [
+        (
+            '{ // x\n  "a": 1, // one\n  "b": 2, // two\n}',
+            ("b",),
+            '{ // x\n  "a": 1, // one\n   // two\n}',
+        ),
+        ('{\n  "a": 1, // one\n  "b": 2\n}', ("b",), '{\n  "a": 1 // one\n}'),
         ('{"a": 1, "b": 2, "c": 3}', ("a",), '{"b": 2, "c": 3}'),
         ('{"a": 1, "b": 2, "c": 3}', ("b",), '{"a": 1, "c": 3}'),
         ('{"a": 1, "b": 2, "c": 3}', ("c",), '{"a": 1, "b": 2}'),

@@ -16,17 +16,13 @@ from tests.patience import PATIENCE_S
 
 from commonplace.doors.cli import main
 from commonplace.doors.setup.clients import CLIENTS, Machine
+from commonplace.doors.setup.files import list_files
 from commonplace.doors.setup.hooks import HOOKS, render_hook, render_plugin_hooks
+from commonplace.doors.setup.json_text import read_json_object
 from commonplace.doors.setup.packaged import list_skills
 
 WITH_HOOKS = [name for name, client in CLIENTS.items() if client.hooks_file]
 WITH_SKILLS = [name for name, client in CLIENTS.items() if client.skills]
-SETTINGS = """\
-{
-    // kept as they are
-    "theme": "dark",
-}
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -208,25 +204,124 @@ def test_a_hook_of_a_program_that_moved_is_set_where_it_stands(machine):
     assert file.read_text() == moved
 
 
-def test_json_with_comments_is_shown_and_once_pasted_left_alone(home):
-    """Nothing of the client is written before the user has added what was shown."""
-    file = home / ".gemini" / "settings.json"
-    file.parent.mkdir()
-    file.write_text(SETTINGS)
-    refused = CliRunner().invoke(main, ["setup", "gemini"])
-    assert refused.exit_code == 2
-    shown = refused.output.partition("Add this to it yourself:\n")[2]
-    assert [*snapshot(home)] == [file]
-    file.write_text(shown.rstrip().removesuffix("}") + ",\n" + SETTINGS.partition("{")[2])
-    pasted = file.read_text()
-    assert setup("gemini")["changed_files"] == [
-        str(home / ".gemini" / "skills" / name / "SKILL.md") for name, _ in list_skills()
-    ]
-    assert file.read_text() == pasted
-    out = CliRunner().invoke(main, ["setup", "gemini", "--remove"])
-    assert out.exit_code == 2
-    assert "Take out of it yourself: commonplace, session-start, prompt," in out.output
-    assert file.read_text() == pasted
+COMMENTED = """// settings of mine
+{
+  // first
+  "a": 1, // the one
+  /* servers */
+  "TABLE": {
+    // the other
+    "other": {"command": "x", "args": ["-y",],}, // by hand
+    // "third": {},
+  },
+  "z": 2, // last
+}
+"""
+JSON_CLIENTS = [name for name in CLIENTS if not CLIENTS[name].is_toml]
+
+
+@pytest.mark.parametrize("name", JSON_CLIENTS)
+def test_comments_stay(name, home, machine):
+    """And commas behind a last value: where ours comes in, where it goes, and where it is cut."""
+    client = CLIENTS[name]
+    file = client.file(machine)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = COMMENTED.replace("TABLE", client.table)
+    file.write_text(text)
+    setup(name)
+    written = iter(file.read_text().splitlines())
+    assert all(line in written for line in text.splitlines())  # each, and in their order
+    servers = read_json_object(file.read_text())[client.table]
+    assert [*servers] == ["other", "commonplace"]
+    setup(name, "--remove")
+    assert snapshot(home) == {file: text.encode()}
+    setup(name, "--toolsets", "all")
+    file.write_text(file.read_text().replace('"z": 2', '"z": 3'))
+    setup(name, "--toolsets", "private")
+    setup(name, "--remove")
+    assert file.read_text() == text.replace('"z": 2', '"z": 3')
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_server_of_the_users_own_under_our_name_stays(name, home, machine):
+    """Ours gets the name that the user chooses, is found by it again, and leaves alone."""
+    client = CLIENTS[name]
+    file = client.file(machine)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    words = {"command": ["node", "mine.js"]} if client.is_one_list else {"command": "node"}
+    file.write_text(
+        '[mcp_servers.commonplace]\ncommand = "node"\n'
+        if client.is_toml
+        else json.dumps({client.table: {"commonplace": words}})
+    )
+    before = snapshot(home)
+    refused = CliRunner().invoke(main, ["setup", name])
+    assert refused.exit_code == 4
+    assert f"{file} has a server commonplace that is not Commonplace" in refused.output
+    assert "--name commonplace-memory" in refused.output
+    assert setup(name, "--remove")["changed"] is False
+    assert snapshot(home) == before
+    setup(name, "--name", "memory")
+    loads = tomllib.loads if client.is_toml else json.loads
+    servers = loads(file.read_text())[client.table]
+    assert (servers["commonplace"], [*servers]) == (words, ["commonplace", "memory"])
+    assert (setup(name)["changed"], setup(name, "--name", "memory")["changed"]) == (False, False)
+    (row,) = [row for row in setup("--list")["clients"] if row["client"] == name]
+    assert ([each["name"] for each in row["server"]], row["problem"]) == (["memory"], None)
+    setup(name, "--remove")
+    assert snapshot(home) == before
+
+
+@pytest.mark.parametrize("name", ["cursor", "codex"])
+def test_a_server_that_ours_once_took_the_name_of_comes_back(name, home, machine):
+    """An earlier setup wrote ours over it, with a backup beside: removing ours restores it."""
+    client = CLIENTS[name]
+    setup(name)
+    file = client.file(machine)
+    former = {"command": "node", "args": ["mine.js"]}
+    text = (
+        '[mcp_servers.commonplace]\ncommand = "node"\nargs = ["mine.js"]\n'
+        if client.is_toml
+        else json.dumps({client.table: {"commonplace": former}})
+    )
+    file.with_name(f"{file.name}.backup-20261101T000000000000Z").write_text(text)
+    setup(name, "--remove")
+    loads = tomllib.loads if client.is_toml else json.loads
+    assert loads(file.read_text())[client.table] == {"commonplace": former}
+
+
+def pipe(path):
+    """No process will ever write to it."""
+    os.mkfifo(path)
+
+
+def circle(path):
+    """Two links that lead to each other."""
+    path.symlink_to(path.with_name("other"))
+    path.with_name("other").symlink_to(path)
+
+
+def zeros(path):
+    """A device that has no end."""
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("make", [pipe, circle, zeros])
+@pytest.mark.parametrize("name", CLIENTS)
+def test_what_is_no_file_is_not_waited_for(name, make, home, machine):
+    """In the place of any of a client's files: it is named, and nothing is written."""
+    places = [each.path for each in list_files(name, ["commonplace"], [], machine)]
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        make(place)
+        refused = CliRunner().invoke(main, ["setup", name])
+        assert refused.exit_code == 2
+        assert str(place) in refused.output
+        for words in (["--list"], [name, "--print"], [name, "--remove"]):
+            CliRunner().invoke(main, ["setup", *words])
+        assert snapshot(home) == {}
+        place.unlink()
+        place.with_name("other").unlink(missing_ok=True)
 
 
 def test_a_skill_of_the_user_under_our_name_is_refused(home):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from commonplace.core.errors import Unavailable
 from commonplace.doors import entry_point
 from commonplace.doors.cli.frame import home_folder, json_option, show
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @click.command()
@@ -17,6 +21,12 @@ from commonplace.doors.cli.frame import home_folder, json_option, show
 @click.option("--remove", is_flag=True, help="Take all of it out again.")
 @click.option("--list", "list_all", is_flag=True, help="Say what is set up, and where.")
 @click.option("--toolsets", metavar="A,B|all", help="Which tools the client is offered.")
+@click.option(
+    "--name",
+    default="",
+    metavar="NAME",
+    help="What the client calls the server (commonplace).",
+)
 @json_option
 def setup(
     client: str | None,
@@ -25,6 +35,7 @@ def setup(
     remove: bool,
     list_all: bool,
     toolsets: str | None,
+    name: str,
     as_json: bool,
 ) -> None:
     """Add Commonplace to an MCP client.
@@ -41,6 +52,8 @@ def setup(
         raise click.UsageError(
             "Use one of --print, --remove, --list; --toolsets with none of the last two."
         )
+    if name and (list_all or not _NAME.fullmatch(name)):
+        raise click.UsageError("--name takes 1 to 64 letters, digits, - and _; --list takes none.")
     if list_all and client is None:
         show(entry_point("list_clients")(home=home), as_json)
         return
@@ -48,7 +61,7 @@ def setup(
         names = ", ".join(entry_point("clients"))
         raise click.UsageError(f"Name one client ({names}), or use --list without one.")
     if remove:
-        show(entry_point("remove_from_client")(client, home=home), as_json)
+        show(entry_point("remove_from_client")(client, name=name, home=home), as_json)
         return
     run = entry_point("show_client_blocks" if only_print else "set_up_client")
-    show(run(client, toolsets=toolsets, home=home), as_json)
+    show(run(client, toolsets=toolsets, name=name, home=home), as_json)

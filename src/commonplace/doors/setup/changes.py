@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound
 from commonplace.core.files import (
     make_folder,
+    regular_file,
     remove_file,
     replace_file,
     sync_folder,
@@ -23,11 +24,13 @@ from commonplace.core.files import (
     write_new,
 )
 from commonplace.doors.setup.clients import SERVER
-from commonplace.doors.setup.files import ClientFile, OwnFile
+from commonplace.doors.setup.files import ClientFile, JsonServer, OwnFile, TomlServer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
+
+    from commonplace.doors.setup.files import SetupPart
 
 _BOM = b"\xef\xbb\xbf"
 _STAMP = re.compile(r"\.backup-\d{8}T\d{12}Z")
@@ -108,7 +111,7 @@ def plan_removal(files: Sequence[ClientFile]) -> list[Change]:
         if before is None or not present:
             continue
         try:
-            changes.append(_restored(each, before) or _cut(each, before))
+            changes.append(_restored(each, before, present) or _cut(each, before, present))
         except (Invalid, RecursionError) as exc:
             labels = ", ".join(dict.fromkeys(part.label for part in present))
             hint = f"Take out of it yourself: {labels}. Then run this again."
@@ -149,9 +152,11 @@ def write_change(change: Change, *, now: datetime) -> Path | None:
     return backup
 
 
-def _restored(each: ClientFile, now: bytes) -> Change | None:
+def _restored(each: ClientFile, now: bytes, present: Sequence[SetupPart]) -> Change | None:
     """The change back to what the file was before ours came into it; None where that is unknown."""
-    backups = {path: path.read_bytes() for path in _list_backups(each.path)}
+    if _former_servers(each, present):
+        return None
+    backups = {path: _content(path) or b"" for path in _list_backups(each.path)}
     is_own = any(isinstance(part, OwnFile) for part in each.parts)
     for former in [*backups.values(), None]:
         if _is_with_ours(each, former, now):
@@ -187,10 +192,28 @@ def _is_with_ours(each: ClientFile, former: bytes | None, now: bytes) -> bool:
         return False
 
 
-def _cut(each: ClientFile, before: bytes) -> Change:
+def _cut(each: ClientFile, before: bytes, present: Sequence[SetupPart]) -> Change:
     left = each.without_ours(before.decode("utf-8-sig"))
+    for part, former in _former_servers(each, present):
+        left = part.restore(left or "", former, name=str(each.path))
     after = None if left is None else _encoded(left, before)
     return Change(file=each.path, before=before, after=after, needs_backup=True)
+
+
+def _former_servers(
+    each: ClientFile, present: Sequence[SetupPart]
+) -> list[tuple[JsonServer | TomlServer, Any]]:
+    """The servers of the user's own whose names ours took: setup once did that, and refuses now."""
+    found = []
+    for part in present:
+        if isinstance(part, (JsonServer, TomlServer)):
+            for backup in reversed(_list_backups(each.path)):
+                text = read_text(backup)
+                former = part.named(text)
+                if isinstance(former, dict):
+                    found += [] if part.find(text) else [(part, former)]
+                    break
+    return found
 
 
 def _list_backups(file: Path) -> list[Path]:
@@ -219,8 +242,11 @@ def _encoded(text: str, former: bytes | None) -> bytes:
 
 
 def _content(file: Path) -> bytes | None:
-    with translated(file):
-        return file.read_bytes() if file.exists() else None
+    try:
+        with regular_file(file) as opened:
+            return opened.read()
+    except NotFound:
+        return None
 
 
 def _too_deep(each: ClientFile) -> str:

@@ -6,6 +6,7 @@ Never reads or writes a file: `files` does.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 _FOLDER_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA")
 
 SERVER = "commonplace"
-"""Our name among a client's servers, and of our plugins."""
+"""Our usual name among a client's servers, and that of our plugins."""
+
+_PROGRAMS = frozenset({SERVER, "cpl"})
 
 
 class Machine(Struct, frozen=True, kw_only=True):
@@ -97,9 +100,23 @@ class Client(Struct, frozen=True, kw_only=True):
         named = [name for name in own_variables() if environ.get(name)] if self.variables else []
         return {**entry, self.variables: named} if named else entry
 
-    def is_started(self, entry: object) -> bool:
-        """Whether an entry is of a server that the client starts, and not of one elsewhere."""
-        return bool(self.command(entry)) or entry == {}
+    def is_ours(self, entry: object) -> bool:
+        """Whether an entry starts Commonplace, as `setup` or the user wrote it; or is empty."""
+        words = self.command(entry)
+        programs = [_program(word) in _PROGRAMS for word in words]
+        before_mcp = zip(programs, words[1:], strict=False)
+        starts = any(programs[:1]) or any(is_ours and word == "mcp" for is_ours, word in before_mcp)
+        return starts or entry == {}
+
+    def own_name(self, servers: object) -> str:
+        """The name of our server among a client's: that which starts us, if need be under another.
+
+        Args:
+            servers: The client's list.
+        """
+        listed = servers if isinstance(servers, dict) else {}
+        ours = [name for name, entry in listed.items() if self.is_ours(entry)]
+        return ours[0] if ours and SERVER not in ours else SERVER
 
     def command(self, entry: object) -> list[str]:
         """The command of an entry, word by word; empty where it has none."""
@@ -109,6 +126,12 @@ class Client(Struct, frozen=True, kw_only=True):
         words = command if isinstance(command, list) else [command]
         words = [*words, *args] if isinstance(args, list) else words
         return [word for word in words if isinstance(word, str)]
+
+
+def _program(word: str) -> str:
+    """A word of a command without its folders and its ending, in lower case."""
+    name = re.split(r"[/\\]", word)[-1].lower()
+    return name.removesuffix(".exe").removesuffix(".cmd")
 
 
 def own_variables() -> list[str]:

@@ -60,39 +60,51 @@ class JsonServer(Struct, frozen=True, kw_only=True):
     Args:
         client: The client.
         entry: What the list holds under our name.
+        label: That name; empty for the one that it has, or is to have where the user named none.
     """
 
     client: Client
     entry: dict[str, Any]
     kind: str = "server"
-    label: str = SERVER
+    label: str = ""
 
-    @property
-    def _path(self) -> tuple[str, str]:
-        return self.client.table, SERVER
+    def _servers(self, text: str) -> Any:
+        return read_json_object(text).get(self.client.table)
+
+    def _name_in(self, text: str) -> str:
+        return self.label or self.client.own_name(self._servers(text))
 
     def find(self, text: str) -> JsonServer | None:
         """See `SetupPart`."""
-        present = self._present(text)
-        return replace(self, entry=present) if self.client.is_started(present) else None
+        name, present = self._name_in(text), self.named(text)
+        is_ours = self.client.is_ours(present)
+        return replace(self, entry=present, label=name) if is_ours else None
 
-    def _present(self, text: str) -> Any:
-        servers = read_json_object(text).get(self.client.table)
-        return servers.get(SERVER) if isinstance(servers, dict) else None
+    def named(self, text: str) -> Any:
+        """What a text has under our name, no matter whose it is; None where it has nothing."""
+        servers = self._servers(text)
+        return servers.get(self._name_in(text)) if isinstance(servers, dict) else None
 
     def put(self, text: str, *, name: str) -> str:
-        """See `SetupPart`. Raises Conflict for a server elsewhere under our name."""
-        present = self.find(text)
-        if present is None and self._present(text):
-            raise _other_server(name)
-        entry = _merged(present.entry if present else {}, self.entry)
-        if present and entry == present.entry:
-            return text
-        return set_json_value(text, self._path, entry, name=name)
+        """See `SetupPart`. Raises Conflict for a server of the user's own under our name."""
+        present, path = self.find(text), (self.client.table, self._name_in(text))
+        if present is None:
+            if self.named(text) is not None:
+                raise _other_server(name, path[1])
+            return set_json_value(text, path, self.entry, name=name)
+        parse_json_object(text, name=name)
+        for key, value in _merged(present.entry, self.entry).items():
+            if key not in present.entry or present.entry[key] != value:
+                text = set_json_value(text, (*path, key), value, name=name)
+        return text
 
     def cut(self, text: str, *, name: str) -> str:
         """See `SetupPart`."""
-        return cut_json_value(text, self._path, name=name)
+        return cut_json_value(text, (self.client.table, self._name_in(text)), name=name)
+
+    def restore(self, text: str, former: Any, *, name: str) -> str:
+        """The text with a former entry under our name. Raises: Invalid."""
+        return set_json_value(text, (self.client.table, self._name_in(text)), former, name=name)
 
 
 class JsonHook(Struct, frozen=True, kw_only=True):
@@ -141,8 +153,10 @@ class JsonHook(Struct, frozen=True, kw_only=True):
         """See `SetupPart`."""
         where, present = self._where(text), self.find(text)
         if where is not None and present is not None:
-            hook = _merged(present.hook, self.hook)
-            return text if hook == present.hook else set_json_value(text, where, hook, name=name)
+            for key, value in _merged(present.hook, self.hook).items():
+                if key not in present.hook or present.hook[key] != value:
+                    text = set_json_value(text, (*where, key), value, name=name)
+            return text
         held = parse_json_object(text, name=name)
         for key, value in self._table.top.items():
             if key not in held:
@@ -167,31 +181,40 @@ class TomlServer(Struct, frozen=True, kw_only=True):
     Args:
         client: The client.
         entry: What its table holds.
+        label: Its name, as that of `JsonServer`.
     """
 
     client: Client
     entry: dict[str, Any]
     kind: str = "server"
-    label: str = SERVER
+    label: str = ""
+
+    def _servers(self, text: str) -> Any:
+        try:
+            return tomllib.loads(text).get(self.client.table)
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return None
+
+    def _name_in(self, text: str) -> str:
+        return self.label or self.client.own_name(self._servers(text))
 
     def find(self, text: str) -> TomlServer | None:
         """See `SetupPart`."""
-        present = self._present(text)
-        return replace(self, entry=present) if self.client.is_started(present) else None
+        name, present = self._name_in(text), self.named(text)
+        is_ours = self.client.is_ours(present)
+        return replace(self, entry=present, label=name) if is_ours else None
 
-    def _present(self, text: str) -> Any:
-        try:
-            servers = tomllib.loads(text).get(self.client.table)
-        except (tomllib.TOMLDecodeError, RecursionError):
-            return None
-        return servers.get(SERVER) if isinstance(servers, dict) else None
+    def named(self, text: str) -> Any:
+        """What a text has under our name, no matter whose it is; None where it has nothing."""
+        servers = self._servers(text)
+        return servers.get(self._name_in(text)) if isinstance(servers, dict) else None
 
     def put(self, text: str, *, name: str) -> str:
-        """See `SetupPart`. Raises Conflict for a server elsewhere under our name."""
+        """See `SetupPart`. Raises Conflict for a server of the user's own under our name."""
         parse_toml(text, name=name)
-        found = self.find(text)
-        if found is None and self._present(text):
-            raise _other_server(name)
+        found, path = self.find(text), (self.client.table, self._name_in(text))
+        if found is None and self.named(text) is not None:
+            raise _other_server(name, path[1])
         present = found.entry if found else {}
         listed = self.client.variables
         kept = present.get(listed, []) if listed in self.entry else []
@@ -200,12 +223,19 @@ class TomlServer(Struct, frozen=True, kw_only=True):
             if key == listed and isinstance(kept, list):
                 value = [*kept, *(name for name in wanted if name not in kept)]
             if present.get(key) != value:
-                text = set_toml_value(text, (self.client.table, SERVER, key), value, name=name)
+                text = set_toml_value(text, (*path, key), value, name=name)
         return text
 
     def cut(self, text: str, *, name: str) -> str:
         """See `SetupPart`."""
-        return cut_toml_table(text, (self.client.table, SERVER), name=name)
+        return cut_toml_table(text, (self.client.table, self._name_in(text)), name=name)
+
+    def restore(self, text: str, former: Any, *, name: str) -> str:
+        """The text with a former entry under our name. Raises: Invalid."""
+        path = (self.client.table, self._name_in(text))
+        for key, value in former.items():
+            text = set_toml_value(text, (*path, key), value, name=name)
+        return text
 
 
 class OwnFile(Struct, frozen=True, kw_only=True):
@@ -280,7 +310,12 @@ class ClientFile(Struct, frozen=True, kw_only=True):
 
 
 def list_files(
-    client: str, program: Sequence[str], options: Sequence[str], machine: Machine
+    client: str,
+    program: Sequence[str],
+    options: Sequence[str],
+    machine: Machine,
+    *,
+    name: str = "",
 ) -> list[ClientFile]:
     """Every file of a client that something of ours goes into, the list of servers first.
 
@@ -289,11 +324,14 @@ def list_files(
         program: What starts Commonplace, word by word.
         options: What follows `mcp`.
         machine: Where the files are.
+        name: What the client calls our server; empty for the name that it has, else the usual one.
     """
     chosen = CLIENTS[client]
     entry = chosen.entry([*program, "mcp", *options], machine.environ)
     make = TomlServer if chosen.is_toml else JsonServer
-    files: dict[Path, list[SetupPart]] = {chosen.file(machine): [make(client=chosen, entry=entry)]}
+    files: dict[Path, list[SetupPart]] = {
+        chosen.file(machine): [make(client=chosen, entry=entry, label=name)]
+    }
     if chosen.hooks_file is not None:
         files.setdefault(chosen.hooks_file(machine), []).extend(
             JsonHook(
@@ -307,16 +345,16 @@ def list_files(
         path = chosen.module(machine)
         files[path] = [OwnFile(kind="module", label=path.name, text=render_module(program))]
     if chosen.skills is not None:
-        for name, text in list_skills():
-            path = chosen.skills(machine) / name / "SKILL.md"
-            files[path] = [OwnFile(kind="skill", label=name, text=text)]
+        for skill, text in list_skills():
+            path = chosen.skills(machine) / skill / "SKILL.md"
+            files[path] = [OwnFile(kind="skill", label=skill, text=text)]
     return [ClientFile(path=path, parts=tuple(parts)) for path, parts in files.items()]
 
 
-def _other_server(name: str) -> Conflict:
+def _other_server(file: str, name: str) -> Conflict:
     return Conflict(
-        f"{name} names a server {SERVER} that is not started on this machine.",
-        hint="Give that one another name, or take it out, then run setup again.",
+        f"{file} has a server {name} that is not Commonplace, and stays as it is.",
+        hint=f"Run setup again with another name for ours, as --name {SERVER}-memory.",
     )
 
 
@@ -327,12 +365,12 @@ def _merged(present: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def _toml_block(part: TomlServer, beside: str) -> str:
-    table = part.client.table
+    table, name = part.client.table, part.label or SERVER
     lines = [f"{key} = {render_toml_value(value)}" for key, value in part.entry.items()]
-    if _is_toml(beside) and not _is_toml(f"{beside}\n[{table}.{SERVER}-]\n"):
-        inside = f"{SERVER} = {{ {', '.join(lines)} }}"
+    if _is_toml(beside) and not _is_toml(f"{beside}\n[{table}.{name}-]\n"):
+        inside = f"{name} = {{ {', '.join(lines)} }}"
         return f"# inside the braces of {table}, after a comma:\n{inside}"
-    return "\n".join([f"[{table}.{SERVER}]", *lines])
+    return "\n".join([f"[{table}.{name}]", *lines])
 
 
 def _is_toml(text: str) -> bool:

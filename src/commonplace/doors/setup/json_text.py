@@ -1,6 +1,7 @@
 """Edits a JSON text at a path of keys and numbers, with every other byte kept.
 
-Never edits a text that is not plain JSON (comments, trailing commas, a key twice); reads one.
+Comments and commas behind the last value, which some clients allow, stay where they are. Never
+edits what is not JSON even without them, or has a key twice.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ _DECODER = json.JSONDecoder()
 _JSON_KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 _COMMENT = re.compile(rf"({_STRING})|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_NO_BREAK = re.compile(r"[^\r\n]")
+_BESIDE = re.compile(r"(?:[ \t]*(?:/\*.*?\*/|//[^\r\n]*))*", re.DOTALL)
+"""Comments that begin on the line of what they stand behind."""
+
 _LAST_COMMA = re.compile(rf"({_STRING})|,(?=[ \t\r\n]*[}}\]])", re.DOTALL)
 
 
@@ -63,14 +68,15 @@ def parse_json_object(text: str, *, name: str) -> dict[str, Any]:
         name: What errors call the file.
 
     Raises:
-        Invalid: It is not plain JSON, or not an object.
+        Invalid: It is not JSON, or not an object.
     """
-    if not text.strip():
+    plain = _without_commas(_without_comments(text))
+    if not plain.strip():
         return {}
     try:
-        parsed = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+        parsed = json.loads(plain, object_pairs_hook=_distinct, parse_constant=_no_constant)
     except json.JSONDecodeError as exc:
-        why = f"it is not plain JSON ({exc.msg}, line {exc.lineno})"
+        why = f"it is not JSON ({exc.msg}, line {exc.lineno})"
     except (ValueError, RecursionError):
         why = "it has a key twice, or a value that JSON does not allow"
     else:
@@ -82,13 +88,9 @@ def parse_json_object(text: str, *, name: str) -> dict[str, Any]:
 
 
 def read_json_object(text: str) -> dict[str, Any]:
-    """The object of a text that may have comments and trailing commas; empty where there is none.
-
-    For looking only: what is read so is never written back.
-    """
-    plain = _LAST_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text))
+    """The object of a text; empty where there is none."""
     try:
-        return parse_json_object(plain, name="")
+        return parse_json_object(text, name="")
     except Invalid:
         return {}
 
@@ -104,7 +106,7 @@ def set_json_value(text: str, path: JsonPath, value: Any, *, name: str) -> str:
         name: What errors call the file.
 
     Raises:
-        Invalid: The text is not plain JSON, or the path leads through something else.
+        Invalid: The text is not JSON, or the path leads through something else.
     """
     old = parse_json_object(text, name=name)
     expected = deepcopy(old)
@@ -118,7 +120,11 @@ def set_json_value(text: str, path: JsonPath, value: Any, *, name: str) -> str:
     elif not isinstance(level, dict):
         raise _in_the_way(path[:-1], "an object", name)
     level[path[-1]] = value
-    return _checked(_put(text, path, value) if old else _new(expected), expected, name)
+    if not old and text.strip() in {"", "{}"}:
+        return _new(expected)
+    if not _without_comments(text).strip():  # nothing but comments
+        return f"{text.rstrip()}\n{_new(expected)}"
+    return _checked(_put(text, path, value), expected, name)
 
 
 def append_json_item(text: str, path: JsonPath, item: Any, *, name: str) -> str:
@@ -131,7 +137,7 @@ def append_json_item(text: str, path: JsonPath, item: Any, *, name: str) -> str:
         name: What errors call the file.
 
     Raises:
-        Invalid: The text is not plain JSON, or the path leads to something else than a list.
+        Invalid: The text is not JSON, or the path leads to something else than a list.
     """
     old = parse_json_object(text, name=name)
     level: Any = old
@@ -156,13 +162,15 @@ def cut_json_value(text: str, path: JsonPath, *, name: str) -> str:
         name: What errors call the file.
 
     Raises:
-        Invalid: The text is not plain JSON, or its form is unusual.
+        Invalid: The text is not JSON, or its form is unusual.
     """
     expected = parse_json_object(text, name=name)
-    while len(path) > 1 and len(_at(expected, path[:-1])) == 1:
+    while len(path) > 1 and len(_at(expected, path[:-1])) == 1 and not _is_explained(text, path):
         path = path[:-1]
     del _at(expected, path[:-1])[path[-1]]
     found = _container(text, path[:-1])
+    if _is_explained(text, path):
+        return _checked(_cut_beside_comments(text, found, path[-1]), expected, name)
     spans = list(found.children.values())
     number = list(found.children).index(path[-1])
     if len(spans) == 1:
@@ -172,6 +180,35 @@ def cut_json_value(text: str, path: JsonPath, *, name: str) -> str:
     else:
         edited = text[: spans[number].start] + text[spans[number + 1].start :]
     return _checked(edited, expected, name)
+
+
+def _is_explained(text: str, path: JsonPath) -> bool:
+    """Whether a comment stands beside the value at a path, in what holds it."""
+    found = _container(text, path[:-1])
+    plain = _without_comments(text)
+    ends = [found.start, *(each.end for each in found.children.values())]
+    begins = [*(each.start for each in found.children.values()), found.end]
+    at = list(found.children).index(path[-1])
+    return any(text[ends[n] : begins[n]] != plain[ends[n] : begins[n]] for n in (at, at + 1))
+
+
+def _cut_beside_comments(text: str, found: _JsonContainer, key: str | int) -> str:
+    """The text without a value and one comma beside it; no comment goes, nor any other line."""
+    plain = _without_comments(text)
+    spans, number = list(found.children.values()), list(found.children).index(key)
+    start, end = spans[number].start, spans[number].end
+    head, tail = text[:start], text[end:]
+    comma = _after_space(plain, end)
+    if plain[comma] == ",":
+        tail = text[end:comma] + text[comma + 1 :]
+    elif number:
+        former = _after_space(plain, spans[number - 1].end)
+        head = text[:former] + text[former + 1 : start]
+    before, _, lead = head.rpartition("\n")
+    line, line_end, after = tail.partition("\n")
+    if line_end and not line.strip() and not lead.strip():  # it had lines of its own
+        return f"{before}\n{after}"
+    return head + tail
 
 
 def _down(level: Any, step: str | int, path: JsonPath, name: str) -> Any:
@@ -195,7 +232,7 @@ def _at(level: Any, path: JsonPath) -> Any:
 
 
 def _checked(edited: str, expected: Mapping[str, Any], name: str) -> str:
-    if json.loads(edited) != expected:
+    if read_json_object(edited) != expected:
         raise Invalid(f"{name} cannot be edited: its form is unusual.", hint="Edit it yourself.")
     return edited
 
@@ -219,10 +256,21 @@ def _put(text: str, path: JsonPath, value: Any) -> str:
 
 def _container(text: str, path: JsonPath) -> _JsonContainer:
     """The object or list at a path that is known to be there, in a text known to be valid."""
-    start = _after_space(text, 0)
+    plain = _without_commas(_without_comments(text))
+    start = _after_space(plain, 0)
     for step in path:
-        start = _children(text, start).children[step].value
-    return _children(text, start)
+        start = _children(plain, start).children[step].value
+    return _children(plain, start)
+
+
+def _without_comments(text: str) -> str:
+    """The text with spaces for its comments: whatever else stands in it, stands where it stood."""
+    return _COMMENT.sub(lambda found: found[1] or _NO_BREAK.sub(" ", found[0]), text)
+
+
+def _without_commas(plain: str) -> str:
+    """A text without comments with spaces for commas behind the last of what is listed."""
+    return _LAST_COMMA.sub(lambda found: found[1] or " ", plain)
 
 
 def _children(text: str, start: int) -> _JsonContainer:
@@ -253,11 +301,17 @@ def _with_child(text: str, found: _JsonContainer, child: str, path: JsonPath) ->
     depth = len(path) + 1
     newline, indent = _style(text)
     if not found.children:
-        inside = f"{newline}{indent * depth}{child}{newline}{indent * (depth - 1)}"
+        held = text[found.start + 1 : found.end - 1].rstrip()  # comments, at most
+        inside = f"{held}{newline}{indent * depth}{child}{newline}{indent * (depth - 1)}"
         return f"{text[: found.start + 1]}{inside}{text[found.end - 1 :]}"
     last = max(each.end for each in found.children.values())
     gap = f"{newline}{indent * depth}" if newline else " "
-    return f"{text[:last]},{gap}{child}{text[last:]}"
+    comma = _after_space(_without_comments(text), last)
+    is_closed = text[comma] == ","  # as in [1, 2,]: then a comma stands behind the new one too
+    beside = _BESIDE.match(text, comma + 1 if is_closed else last)
+    assert beside is not None
+    head = text[: beside.end()] if is_closed else f"{text[:last]},{text[last : beside.end()]}"
+    return f"{head}{gap}{child}{',' if is_closed else ''}{text[beside.end() :]}"
 
 
 def _rendered(value: Any, text: str, depth: int) -> str:

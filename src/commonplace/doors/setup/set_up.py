@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _KINDS = {"server": "server", "hook": "hooks", "skill": "skills", "module": "module"}
 
 
-def set_up_client(client: str, *, toolsets: str | None, home: Path) -> Answer:
+def set_up_client(client: str, *, toolsets: str | None, name: str, home: Path) -> Answer:
     """Put our server, hooks and skills into a client's files, with backups beside them.
 
     The options of an entry that is there already are kept. Where our plugin is installed in the
@@ -40,17 +40,19 @@ def set_up_client(client: str, *, toolsets: str | None, home: Path) -> Answer:
     Args:
         client: A key of `CLIENTS`.
         toolsets: As the setting is written; None for those of the entry, else the default.
+        name: What the client calls our server; empty for the name that it has, else the usual one.
         home: The user's home folder, below which clients keep their files.
 
     Raises:
         Invalid: A file cannot be edited safely, or the toolsets are unknown.
-        Conflict: Another program changed a file, or one of the user's has the name of ours.
+        Conflict: Another program changed a file, or a file or a server of the user's own has the
+            name of ours.
     """
     chosen, machine = CLIENTS[client], _machine(home)
     if _has_plugin(client, machine):
         return _prepare_plugin(client, home, machine)
-    options = _options(_kept_options(client, machine), toolsets)
-    files = _files(client, options, machine)
+    options = _options(_kept_options(client, machine, name), toolsets)
+    files = _files(client, options, machine, name)
     changes = plan_setup(files)
     backups = _write(changes)
     facts = _facts(client, options, files, changes, backups)
@@ -72,31 +74,33 @@ def _prepare_plugin(client: str, home: Path, machine: Machine) -> Answer:
     return Answer(text="\n".join([*lines, *filter(None, [row["problem"]])]), facts=facts)
 
 
-def show_blocks(client: str, *, toolsets: str | None, home: Path) -> Answer:
+def show_blocks(client: str, *, toolsets: str | None, name: str, home: Path) -> Answer:
     """What a user puts into a client's files by hand, and where; writes nothing.
 
     Args:
         client: A key of `CLIENTS`.
         toolsets: As the setting is written; None for those of the entry, else the default.
+        name: What the client calls our server; empty for the name that it has, else the usual one.
         home: The user's home folder, below which clients keep their files.
 
     Raises:
         Invalid: The toolsets are unknown.
     """
     machine = _machine(home)
-    options = _options(_kept_options(client, machine), toolsets)
-    files = _files(client, options, machine)
+    options = _options(_kept_options(client, machine, name), toolsets)
+    files = _files(client, options, machine, name)
     blocks = [{"file": str(each.path), "block": each.block(read_text(each.path))} for each in files]
     facts = {"client": client, "command": _command(options), "blocks": blocks}
     text = "\n\n".join(f"# {each['file']}\n{each['block']}" for each in blocks)
     return Answer(text=text, facts=facts)
 
 
-def remove_from_client(client: str, *, home: Path) -> Answer:
+def remove_from_client(client: str, *, name: str, home: Path) -> Answer:
     """Take our server, hooks and skills out of a client's files.
 
     Args:
         client: A key of `CLIENTS`.
+        name: What the client calls our server; empty for the name that it has.
         home: The user's home folder, below which clients keep their files.
 
     Raises:
@@ -104,7 +108,7 @@ def remove_from_client(client: str, *, home: Path) -> Answer:
         Conflict: Another program changed a file meanwhile.
     """
     chosen, machine = CLIENTS[client], _machine(home)
-    files = _files(client, [], machine)
+    files = _files(client, [], machine, name)
     changes = plan_removal(files)
     backups = _write(changes)
     facts = _facts(client, None, files, changes, backups)
@@ -142,8 +146,7 @@ def _state(client: str, machine: Machine) -> dict[str, Any]:
             found[part.kind].append({"file": str(each.path), "name": part.label})
             if isinstance(part, (JsonServer, TomlServer)):
                 command = CLIENTS[client].command(part.entry)
-        held = {(part.kind, part.label) for part in present}
-        missing += [part for part in each.parts if (part.kind, part.label) not in held]
+        missing += [part for part in each.parts if part.find(text) is None]
     is_there = any(found.values())
     plugin = _has_plugin(client, machine)
     return {
@@ -192,8 +195,11 @@ def _machine(home: Path) -> Machine:
     return Machine(platform=sys.platform, home=home, environ=os.environ)
 
 
-def _files(client: str, options: Sequence[str], machine: Machine) -> list[ClientFile]:
-    return list_files(client, own_command(sys.argv[0], sys.executable), options, machine)
+def _files(
+    client: str, options: Sequence[str], machine: Machine, name: str = ""
+) -> list[ClientFile]:
+    program = own_command(sys.argv[0], sys.executable)
+    return list_files(client, program, options, machine, name=name)
 
 
 def _command(options: Sequence[str]) -> list[str]:
@@ -252,9 +258,9 @@ def _has_plugin(client: str, machine: Machine) -> bool:
     return bool(level.get("enabled", True) if isinstance(level, dict) else level)
 
 
-def _kept_options(client: str, machine: Machine) -> list[str]:
+def _kept_options(client: str, machine: Machine, name: str) -> list[str]:
     """The words after `mcp` in our entry among a client's servers; empty where there are none."""
-    servers = _files(client, [], machine)[0]
+    servers = _files(client, [], machine, name)[0]
     for part in servers.present(read_text(servers.path)):
         if isinstance(part, (JsonServer, TomlServer)):
             words = CLIENTS[client].command(part.entry)
