@@ -7,9 +7,10 @@ import time
 
 import pytest
 from tests.app.test_app import opened  # noqa: F401  a fixture
+from tests.over_mcp import ask
 from tests.peak_memory import peak_memory
 
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import Invalid
 from commonplace.doors.doctor.secret_repair import repair_secrets
 from commonplace.doors.doctor.secrets import find_secrets
 from commonplace.journals.transcripts.message import Message
@@ -89,14 +90,10 @@ def test_what_is_kept_is_not_shown(opened, tmp_path):  # noqa: F811
     app = opened(secrets_at_write="keep")
     ref = written_ref(app.toolset("chronicle").tool("add_entry").call({"message": TEXT}))
     assert holders(tmp_path)
-    recall = app.toolset("recall")
-    for answer in (
-        recall.tool("open_ref").call({"ref": ref}),
-        recall.tool("recall").call({"query": "kestrel"}),
-        recall.tool("list_by_time").call({}),
-    ):
-        assert "kestrel" in answer.text
-        assert SECRET not in answer.text + json.dumps(answer.facts, default=str)
+    calls = [("open_ref", {"ref": ref}), ("recall", {"query": "kestrel"}), ("list_by_time", {})]
+    for given in ask(app, ["recall"], *calls):
+        assert "kestrel" in given.text
+        assert SECRET not in given.whole
 
 
 def test_a_correction_is_screened(opened, tmp_path):  # noqa: F811
@@ -202,8 +199,8 @@ def test_no_answer_shows_a_part_of_a_secret(opened, write):  # noqa: F811
         app.toolset(toolset).tool(name).call(arguments)
     parts = [SECRET[at : at + PIECE] for at in range(len(SECRET) - PIECE)]
     for of, reading, asked in READS[write]:
-        answer = app.toolset(of).tool(reading).call(asked)
-        said = answer.text + json.dumps(answer.facts)
+        (given,) = ask(app, [of], (reading, asked))
+        said = given.whole
         assert "kestrel" in said, reading
         assert [part for part in parts if part in said] == [], reading
 
@@ -217,10 +214,9 @@ def test_no_answer_shows_the_middle_of_a_long_key(opened, place):  # noqa: F811
     edges = [f"-----{side} RSA PRIVATE KEY-----" for side in ("BEGIN", "END")]
     text = "\n".join(["Here it is.", edges[0], *lines, edges[1], "So it is."])
     app.toolset("chronicle").tool("add_entry").call({"message": text})
-    for name, asked in (("recall", {"query": "kestrel"}), ("list_by_time", {})):
-        answer = app.toolset("recall").tool(name).call(asked)
-        assert "QUJDQUJD" not in answer.text + json.dumps(answer.facts)
-        assert "[secret: private key, " in answer.text
+    for given in ask(app, ["recall"], ("recall", {"query": "kestrel"}), ("list_by_time", {})):
+        assert "QUJDQUJD" not in given.whole
+        assert "[secret: private key, " in given.text
 
 
 def test_doctor_reads_a_long_history_in_a_stream(opened):  # noqa: F811
@@ -354,8 +350,7 @@ def test_doctor_says_how_an_entry_of_the_notebook_goes(opened):  # noqa: F811
 )
 def test_no_error_shows_a_secret(opened, name, arguments):  # noqa: F811
     """It repeats what it was given, which clients log and sessions keep."""
-    with pytest.raises(CommonplaceError) as raised:
-        opened().toolset("default").tool(name).call(arguments)
-    assert SECRET not in f"{raised.value} {raised.value.facts}"
-    assert "[secret: GitHub token" in str(raised.value)
-    assert raised.value.__context__ is None or raised.value.__suppress_context__
+    (given,) = ask(opened(), ["default"], (name, arguments))
+    assert given.is_error
+    assert SECRET not in given.whole
+    assert "[secret: GitHub token" in given.text

@@ -20,11 +20,12 @@ from commonplace.app.wiring.recall import AmendWiring, RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import PENDING
+from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.journals.table import DEFAULT, JOURNALS, PARTS, TOOLSETS
 from commonplace.tools.selection import classic_toolset, default_toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.app.context import JournalWiring
@@ -61,6 +62,9 @@ SWEEP_WAITS_S = 2.0
 
 WITHOUT_MEMORY = frozenset(x for row in JOURNALS if row.name != "memory" for x in row.toolsets)
 """The toolsets whose answers show nothing of memory; commands of these journals are called so."""
+
+_FOLDERS = ("directory", "cwd")
+"""What entries call the folder that they were written in."""
 
 
 class App(OwnerContext):
@@ -126,9 +130,10 @@ class App(OwnerContext):
 
     def toolset(self, name: str) -> Toolset:
         """The toolset of a name in the table, whether or not the settings ask for it."""
-        made = self._made(name).screened(self.shared.screen)
+        made = self._made(name)
         within: TimesWithin = "file" if name in WITHOUT_MEMORY else "all"
-        return made.preceded(partial(self._prepare, within)).expiring(self.write_expiring)
+        prepared = made.preceded(partial(self._prepare, within))
+        return prepared.expiring(self.write_expiring).naming(self.names_behind)
 
     def _prepare(self, within: TimesWithin) -> Sequence[str]:
         """What comes before each tool; its notes for the answer."""
@@ -146,6 +151,25 @@ class App(OwnerContext):
             if name not in PARTS
             and any(tool in (x.name, *x.aliases) for x in self._made(name).tools)
         ]
+
+    def names_behind(self, text: str) -> str:
+        """A ref, tag or place as it was shown, with a mark for each secret, as what it names."""
+        return self.shared.screen.names_behind(text, self._names())
+
+    def _names(self) -> Iterator[str]:
+        """The refs, tags and folders of all entries, as the journals themselves have them."""
+        for journal in self.journals:
+            with suppress(CommonplaceError):  # another journal may have the name
+                portable = journal.portable() if journal.is_there() else None
+                for item in () if portable is None else portable.export_items(None):
+                    yield item.ref
+                    yield from (getattr(item, name, "") for name in _FOLDERS)
+                    yield from getattr(item, "tags", ())
+        for source in self.sources():
+            with suppress(CommonplaceError):
+                for change in source.scan(NOTHING_KNOWN):
+                    if isinstance(change, Put):
+                        yield from (change.doc.ref, change.doc.scope)
 
     def _made(self, name: str) -> Toolset:
         made = dict(self.recall.toolsets())

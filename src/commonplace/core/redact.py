@@ -23,7 +23,7 @@ from commonplace.core.shapes import Span, find, hinted, undisguised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from commonplace.core.shapes import Shape
@@ -190,6 +190,26 @@ class Screen:
 
         hashed = blake2s(secret.encode("utf-8", "surrogatepass"), key=self._key()).hexdigest()
         return f"{_MARK_BEGINS}{kind}, {hashed[:digits]}]"
+
+    def names_behind(self, text: str, names: Iterable[str]) -> str:
+        """A text with its marks replaced by the secrets that they stand for in some names.
+
+        Args:
+            text: A ref, say, as it was shown.
+            names: What it may name, as it is kept; read only where the text has a mark.
+
+        Returns:
+            The text; a mark that stands for no secret of the names, or for two, stays.
+        """
+        wanted = set(_MARK.findall(text))
+        found: dict[str, set[str]] = {}
+        for name in dict.fromkeys(names) if wanted else ():
+            for start, end, kind in self.find(name):
+                secret = name[start:end]
+                if (mark := self.mark(secret, kind)) in wanted:
+                    found.setdefault(mark, set()).add(secret)
+        known = {mark: min(secrets) for mark, secrets in found.items() if len(secrets) == 1}
+        return Hidden((), known).shown(text)
 
     def hide(self, texts: Sequence[str]) -> Hidden:
         """The texts without their secrets; the same secret gets the same mark everywhere.

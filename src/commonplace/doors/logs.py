@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from commonplace.config.table import Settings
+    from commonplace.core.redact import Screen
 
 _LOGGER = "commonplace"
 
@@ -41,10 +42,10 @@ def set_up_logging(
     logger = logging.getLogger(_LOGGER)
     logger.propagate = False
     if settings.log is not None:
-        logger.addHandler(_open_file(settings.log))
+        logger.addHandler(_open_file(settings.log, settings))
     if stderr is not None:
         stream = logging.StreamHandler(stderr)
-        stream.setFormatter(_Formatter("commonplace: %(message)s"))
+        stream.setFormatter(_Formatter("commonplace: %(message)s", settings))
         logger.addHandler(stream)
     logger.setLevel(logging.INFO)
     if not logger.handlers:
@@ -76,7 +77,7 @@ def log_failure(exc: BaseException) -> str:
     return files[0] if files else ""
 
 
-def _open_file(path: os.PathLike[str]) -> logging.Handler:
+def _open_file(path: os.PathLike[str], settings: Settings) -> logging.Handler:
     from commonplace.doors.log_file import LogFile
 
     try:
@@ -88,7 +89,8 @@ def _open_file(path: os.PathLike[str]) -> logging.Handler:
             hint="Name a file in a folder that exists and is yours (COMMONPLACE_LOG).",
             place=os.fspath(path),
         ) from exc
-    handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"))
+    form = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
+    handler.setFormatter(_Formatter(form, settings))
     return handler
 
 
@@ -109,11 +111,25 @@ class _Foreign(logging.Handler):
 
 
 class _Formatter(logging.Formatter):
-    """One line a record, UTC times, exceptions without the messages of others."""
+    """One line a record, UTC times, exceptions without the messages of others; no secret."""
 
     converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"
     default_msec_format = "%s.%03dZ"
+
+    def __init__(self, form: str, settings: Settings) -> None:
+        super().__init__(form)
+        self._settings = settings
+        self._screen: Screen | None = None
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record, exception and all, as it may be shown: the last step before any handler."""
+        if self._screen is None:  # most commands log nothing
+            from commonplace.core.redact import screen_of
+
+            secrets = self._settings.secrets
+            self._screen = screen_of(str(self._settings.home), secrets.own, secrets.at_write)
+        return self._screen.shown(super().format(record))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  logging's name
         """The record's line; a line break in it is shown as such."""

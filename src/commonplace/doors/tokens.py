@@ -23,7 +23,7 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
 from commonplace.core.files import locked, make_folder, may_exist, replace_file, translated
 from commonplace.core.owner_folders import parse_owner
-from commonplace.core.text import nearest
+from commonplace.core.text import nearest, opening
 from commonplace.core.when.phrases import parse_until
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ def _facts_of(token: Token) -> dict[str, Any]:
 def _no_token(token_id: str, known: list[str]) -> NotFound:
     near = nearest(token_id, known)
     hint = f"Did you mean {near}?" if near else "See `commonplace tokens list`."
-    return NotFound(f"There is no token {token_id[:40]!r}.", hint=hint)
+    return NotFound(f"There is no token {opening(token_id, 40)!r}.", hint=hint)
 
 
 def _unreadable(path: Path, why: str) -> Unavailable:

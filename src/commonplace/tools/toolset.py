@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.redact import noting_secrets
-from commonplace.core.text import screening
+from commonplace.core.errors import Invalid
+from commonplace.core.redact import mapped_texts, noting_secrets
+from commonplace.core.text import opening
 from commonplace.tools.answers import add_notes, either, unknown_name
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from commonplace.core.ports import Language
-    from commonplace.core.redact import Screen
     from commonplace.core.values import Answer
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -41,6 +40,9 @@ SAMPLER = "sampler"
 
 ENDS = "ends"
 """The parameter in which a write that keeps the end of an entry itself is handed it."""
+
+_NAMES = frozenset({"ref", "supersedes", "id", "path", "section", "tags", "project"})
+"""The arguments that name what is there, which may be known by what an answer showed of it."""
 
 EXPIRES = "expires"
 """The argument that says when what a tool writes is to be forgotten."""
@@ -83,8 +85,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         listed: Whether a client is shown it; it can be called in any case.
         about: The journals it is about, before what its docstring says; empty where that says it.
         quotes: Whether its text holds stored text outside a fence; see `Answer.quoted_by`.
-        screen: Hides secrets in its answers.
         before: Called before each run; the notes that it gives are added to the answer.
+        names_behind: Reads a name as it was shown, with marks for secrets, as the name itself.
         view: The address of the page that shows its result in a chat; empty for none.
         may_expire: Whether what it writes may be given a time at which it is forgotten.
         expiring: Runs a write, given the time in words at which its result is forgotten; it calls
@@ -99,8 +101,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     listed: bool = True
     about: str = ""
     quotes: bool = False
-    screen: Screen | None = None
     before: Callable[[], Sequence[str]] | None = None
+    names_behind: Callable[[str], str] | None = None
     view: str = ""
     may_expire: bool = False
     expiring: Callable[[str, Callable[[datetime], Answer]], Answer] | None = None
@@ -159,7 +161,9 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         sampler: Language | None = None,
         ends: datetime | None = None,
     ) -> Answer:
-        """Check raw arguments against the signature, then run; no secret is in answer or error.
+        """Check raw arguments against the signature, then run.
+
+        A secret that was kept is in the answer: the door that shows it screens it.
 
         Null is an absent argument; a list or an object that arrives as JSON text is read as one.
 
@@ -177,17 +181,6 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         more: dict[str, Any] = {SAMPLER: sampler} if self.samples else {}
         if ends is not None:
             more |= self._handed(ends)
-        if self.screen is None:
-            return self._called(arguments, more)
-        try:
-            return self._called(arguments, more)
-        except CommonplaceError as exc:
-            hidden = exc.screened(self.screen.shown)
-            if hidden is exc:
-                raise
-            raise hidden from None
-
-    def _called(self, arguments: Mapping[str, Any], more: Mapping[str, Any]) -> Answer:
         given = {name: value for name, value in arguments.items() if value is not None}
         for name in given:
             if name not in self._parameters:
@@ -195,8 +188,10 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
                     f"Unknown argument of {self.name}: {name!r}.", name, list(self._parameters)
                 )
         notes = () if self.before is None else self.before()
-        shown = self.screen and self.screen.shown
-        with noting_secrets() as left_out, screening(shown):
+        if self.names_behind is not None:
+            for name in given.keys() & _NAMES:
+                given[name] = mapped_texts(given[name], self.names_behind)
+        with noting_secrets() as left_out:
             checked = self._checked(given)
             expires = checked.pop(EXPIRES, "")
             run = partial(self.run, **checked, **more)
@@ -207,9 +202,6 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
             )
         if self.quotes:
             answer = replace(answer, quoted_by=self.name)
-        if self.screen is not None:
-            facts = self.screen.shown_values(dict(answer.facts))
-            answer = replace(answer, text=self.screen.shown(answer.text), facts=facts)
         return add_notes(answer, [*left_out.notes, *notes])
 
     def _handed(self, ends: datetime) -> dict[str, Any]:
@@ -277,8 +269,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         name = str(error["loc"][0])
         if error["type"] == "missing":
             return Invalid(f"Missing argument of {self.name}: {name}.", hint=f"Give {name}.")
-        value = repr(error["input"])
-        shown = value if len(value) <= 60 else value[:60] + "…"  # noqa: PLR2004  one line of a terminal
+        shown = opening(repr(error["input"]), 60, "…")  # one line of a terminal
         return Invalid(f"Invalid {name}: {shown}.", hint=self._fitting(name))
 
     def _fitting(self, name: str) -> str:
@@ -396,17 +387,6 @@ class Toolset(Struct, frozen=True, kw_only=True):
         """The tool of this name, which must be one of them."""
         return next(tool for tool in self.tools if tool.name == name)
 
-    def screened(self, screen: Screen) -> Toolset:
-        """The same with secrets hidden in all that it answers, its resources and prompts too."""
-        return replace(
-            self,
-            tools=tuple(replace(tool, screen=screen) for tool in self.tools),
-            resources=tuple(
-                replace(each, read=_shown(screen, each.read)) for each in self.resources
-            ),
-            prompts=tuple(replace(each, write=_shown(screen, each.write)) for each in self.prompts),
-        )
-
     def preceded(self, before: Callable[[], Sequence[str]]) -> Toolset:
         """The same toolset, with a function called before each tool runs or resource is read.
 
@@ -419,6 +399,10 @@ class Toolset(Struct, frozen=True, kw_only=True):
                 replace(each, read=_after(before, each.read)) for each in self.resources
             ),
         )
+
+    def naming(self, names_behind: Callable[[str], str]) -> Toolset:
+        """The same toolset, with a function that reads names with marks in them; see `Tool`."""
+        return replace(self, tools=tuple(replace(x, names_behind=names_behind) for x in self.tools))
 
     def expiring(self, run: Callable[[str, Callable[[datetime], Answer]], Answer]) -> Toolset:
         """The same toolset, with a function that runs the writes that expire; see `Tool`."""
@@ -437,12 +421,3 @@ def _after(before: Callable[[], Sequence[str]], read: Callable[[], str]) -> Call
         return read()
 
     return both
-
-
-def _shown(screen: Screen, write: Callable[[], str]) -> Callable[[], str]:
-    @wraps(write)  # the SDK asks for its name
-    def shown() -> str:
-        with screening(screen.shown):
-            return screen.shown(write())
-
-    return shown

@@ -15,13 +15,13 @@ from commonplace.app import App
 from commonplace.app.app import WITHOUT_MEMORY
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.redact import noting_secrets
-from commonplace.core.text import screening
 from commonplace.core.values import Filter
 from commonplace.doors.cli.frame import (
     confirm,
     expires_at,
     home_folder,
     keep_yes,
+    say,
     says_yes,
     settings,
 )
@@ -58,13 +58,13 @@ def opened(
     app = App(settings(), user_home=home_folder(), defers_filing=defers_filing)
     try:
         for note in app.sweep_expired(within=_within()) if sweeps else ():
-            click.echo(f"Note: {note}", err=True)
+            say(f"Note: {note}", err=True)
         for note in app.private.notes_on_gone() if names_gone else ():
-            click.echo(f"Note: {note}", err=True)
-        with noting_secrets() as left_out, screening(app.shared.screen.shown):
+            say(f"Note: {note}", err=True)
+        with noting_secrets() as left_out:
             yield app
         for note in left_out.notes:  # of a verb that is no tool, whose answer has its own
-            click.echo(f"Note: {note}", err=True)
+            say(f"Note: {note}", err=True)
         # There is no background once a command has ended.
         app.settle(VECTORS_WAIT_S)
     finally:

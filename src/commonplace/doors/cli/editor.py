@@ -59,24 +59,26 @@ def text_from_editor(before: str, *, extension: str = ".md") -> str | None:
         ) from exc
 
 
-def keep_what_was_saved(ctx: click.Context, home: Callable[[], Path]) -> None:
-    """Keep what was saved in an editor for a command that fails, and say where; else do nothing.
+def keep_what_was_saved(ctx: click.Context, home: Callable[[], Path]) -> str:
+    """Keep what was saved in an editor for a command that fails.
 
     Args:
         ctx: Of the command line.
         home: The folder below which it is kept; may raise our errors.
+
+    Returns:
+        Where it is kept, as a sentence, or the text itself; empty where nothing was saved.
     """
     saved = ctx.meta.pop(_SAVED, None)
     if saved is None:
-        return
+        return ""
     content, extension = saved
     try:
-        message = f"What you wrote is kept in {_draft(home(), content, extension)}."
+        return f"What you wrote is kept in {_draft(home(), content, extension)}."
     except CommonplaceError:
         from commonplace.core.fence import visible
 
-        message = f"What you wrote:\n{visible(content.decode('utf-8', 'backslashreplace'))}"
-    click.echo(message, err=True)
+        return f"What you wrote:\n{visible(content.decode('utf-8', 'backslashreplace'))}"
 
 
 def _unusable(name: str, why: str) -> Unavailable:

@@ -18,6 +18,7 @@ from commonplace.doors.cli.frame import (
     confirm,
     flag_of,
     json_option,
+    say,
     show,
     yes_option,
 )
@@ -192,7 +193,7 @@ def _select(app: App, service: ForgettingService, filters: dict[str, Any]) -> li
 def _listed(app: App, chosen: Sequence[Doc]) -> list[str]:
     """The entries that the filters chose, numbered, so that `forget 2 5` can take some of them."""
     from commonplace.core.fence import visible
-    from commonplace.core.text import opening
+    from commonplace.core.text import opening, shown_now
 
     if not chosen:
         return []
@@ -200,7 +201,7 @@ def _listed(app: App, chosen: Sequence[Doc]) -> list[str]:
     zone = app.settings.timezone
     lines = [
         f"{number}. {doc.at.astimezone(zone):%Y-%m-%d %H:%M} {doc.ref}: "
-        + visible(opening(" ".join(app.shared.screen.shown(doc.text).split()), _OPENING))
+        + visible(opening(" ".join(shown_now(doc.text).split()), _OPENING))
         for number, doc in enumerate(chosen[:_NUMBERED], 1)
     ]
     more = len(chosen) - len(lines)
@@ -211,7 +212,7 @@ def _ask(plan: ForgettingPlan, listed: list[str], *, yes: bool) -> None:
     count, first = len(plan.entries), plan.entries[0]
     what = first.ref if count == 1 else f"{count} entries, {first.ref} the first of them,"
     if listed and not yes:
-        click.echo("\n".join(listed), err=True)
+        say("\n".join(listed), err=True)
     confirm(f"Forget {what} for good?", yes=yes, text="" if listed else first.text)
 
 

@@ -10,6 +10,7 @@ import errno
 import json
 import os
 import sys
+from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeVar
@@ -17,13 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeVar
 import click
 
 from commonplace.core.errors import CommonplaceError, Internal, Invalid, Unavailable
-from commonplace.core.text import shown_now
+from commonplace.core.text import screening, shown_now
 from commonplace.doors.interrupt import INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.config.table import Settings
+    from commonplace.core.redact import Screen
     from commonplace.core.values import Answer
 
 FAILURE = 1
@@ -37,8 +39,10 @@ _FLAGS = "commonplace.flags"
 _FORM = "commonplace.form"
 _SETTINGS = "commonplace.settings"
 _YES = "commonplace.yes"
+_settings_now: ContextVar[Settings | None] = ContextVar("_settings_now", default=None)
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
+_T = TypeVar("_T")
 
 
 class Lazy(NamedTuple):
@@ -67,7 +71,8 @@ class Frame(click.Group):
         except BaseException:
             from commonplace.doors.cli.editor import keep_what_was_saved
 
-            keep_what_was_saved(ctx, lambda: settings().home)
+            if kept := keep_what_was_saved(ctx, lambda: settings().home):
+                say(kept, err=True)
             raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -141,7 +146,8 @@ class Frame(click.Group):
                 raise
 
         own = words[: words.index("--")] if "--" in words else words
-        sys.exit(_exit_code(run, as_json=not {"--json", "--jsonl"}.isdisjoint(own)))
+        with screening(_shown()):
+            sys.exit(_exit_code(run, as_json=not {"--json", "--jsonl"}.isdisjoint(own)))
 
     def _context_of(self, words: Sequence[str]) -> click.Context:
         """That of the command which these words begin with: click's parser may leave it out."""
@@ -153,6 +159,32 @@ class Frame(click.Group):
                 break
             ctx = click.Context(command, info_name=word, parent=ctx)
         return ctx
+
+
+def _shown() -> Callable[[str], str]:
+    """The screen of one call: of its settings, else of those that can be read, else the usual."""
+    screens: dict[int, Screen] = {}
+
+    def shown(text: str) -> str:
+        read = _settings_now.get()
+        if id(read) not in screens:
+            screens[id(read)] = _screen_of(read)
+        return screens[id(read)].shown(text)
+
+    return shown
+
+
+def _screen_of(read: Settings | None) -> Screen:
+    from commonplace.core.redact import Screen, screen_of
+
+    if read is not None:
+        return screen_of(str(read.home), read.secrets.own, read.secrets.at_write)
+    from commonplace.config.quick import read_quick
+
+    try:
+        return read_quick(os.environ, os.getcwd()).screen()
+    except (OSError, ValueError, CommonplaceError):  # what is wrong with them is what is shown
+        return Screen()
 
 
 def _exit_code(run: Callable[[], Any], *, as_json: bool) -> int:
@@ -192,12 +224,13 @@ def complain(error: CommonplaceError, *, as_json: bool) -> int:
     """Say an error on stderr, as a last line of JSON too where asked; its exit code."""
     from commonplace.doors.cli.terminal_width import wrapped
 
+    error = error.screened(shown_now)  # before it is cut and wrapped
     text = str(error)
     if len(text) > 2 * _SHOWN:  # it names a value; the next step is at the end
         text = f"{text[:_SHOWN]} … {text[-_SHOWN:]}"
-    _write(sys.stderr, wrapped(f"Error: {text}", sys.stderr))
+    say(wrapped(f"Error: {text}", sys.stderr), err=True)
     if as_json:
-        _write(sys.stderr, json.dumps(error.facts, ensure_ascii=False))
+        _write_json(sys.stderr, error.facts)
     return _EXIT_CODES.get(error.code, FAILURE)
 
 
@@ -264,9 +297,7 @@ def _drop_output() -> None:
 
 
 def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -> None:
-    """Print an answer on stdout, without secrets: its text, or its facts as JSON.
-
-    A tool's answer has none by then; that of a journal's own verb may.
+    """Print an answer on stdout: its text, or its facts as JSON.
 
     Args:
         answer: Of a tool or a verb.
@@ -275,20 +306,18 @@ def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -
         items: Which of its facts is its list, where that goes by a name of its own.
     """
     if as_json:
-        from commonplace.core.redact import mapped_texts
         from commonplace.doors.cli.json_output import shaped
 
-        facts = shaped(mapped_texts(answer.facts, shown_now), journal=journal, items=items)
-        _write(sys.stdout, json.dumps(facts, ensure_ascii=False, indent=2))
+        _write_json(sys.stdout, shaped(answer.facts, journal=journal, items=items), indent=2)
         return
-    _write(sys.stdout, shown_now(answer.text).removesuffix("\n"))
+    say(answer.text.removesuffix("\n"))
 
 
 def show_model(answer: Answer) -> None:
-    """Print what a model is given of an answer, fences and all; a tool's has no secrets."""
+    """Print what a model is given of an answer, fences and all."""
     from commonplace.tools.answers import text_for_model
 
-    _write(sys.stdout, shown_now(text_for_model(answer)).removesuffix("\n"))
+    say(text_for_model(answer).removesuffix("\n"))
 
 
 def show_written(answer: Answer, as_json: bool, *, journal: str = "") -> None:
@@ -332,17 +361,16 @@ def show_list(
         explain: Whether --explain was given: the tool says it best.
         whole: Whether the text of each entry is shown whole, unless another form was asked for.
     """
-    from commonplace.core.redact import mapped_texts
     from commonplace.doors.cli.json_output import VERSION, shaped
 
     form = list_form()
     if as_json:
         show(answer, as_json, journal=journal)
         return
-    facts = shaped(mapped_texts(answer.facts, shown_now), journal=journal)
+    facts = shaped(answer.facts, journal=journal)
     if form == "jsonl":
         for item in facts["items"]:
-            _write(sys.stdout, json.dumps({"schema_version": VERSION, **item}, ensure_ascii=False))
+            _write_json(sys.stdout, {"schema_version": VERSION, **item})
         return
     from commonplace.doors.cli.short_refs import remember
 
@@ -365,11 +393,11 @@ def show_list(
         width=terminal_size().columns if on_terminal else None,
         lines={"oneline": 1, "full": None}.get(form, None if whole and on_terminal else 2),
     )
-    text = render_list(facts, look)
+    text = render_list(_shown_values(facts), look)  # before it is cut and coloured
     if on_terminal:
         print_list(text)
         return
-    _write(sys.stdout, text)
+    say(text)
 
 
 def show_page(answer: Answer, as_json: bool) -> None:
@@ -385,13 +413,29 @@ def show_page(answer: Answer, as_json: bool) -> None:
     if as_json or not sys.stdout.isatty():
         show(answer, as_json)
         return
-    from commonplace.core.redact import mapped_texts
     from commonplace.doors.cli.json_output import shaped
     from commonplace.doors.cli.people import ListLook, print_list, render_page
     from commonplace.doors.cli.terminal_width import terminal_size
 
     look = ListLook(zone=settings().timezone, width=terminal_size().columns)
-    print_list(render_page(shaped(mapped_texts(answer.facts, shown_now)), look))
+    print_list(render_page(_shown_values(shaped(answer.facts)), look))
+
+
+def say(line: str, *, err: bool = False) -> None:
+    """Print a line, without secrets, on stdout or stderr: every word of a command goes by this."""
+    _write(sys.stderr if err else sys.stdout, shown_now(line))
+
+
+def _write_json(stream: TextIO, facts: Any, indent: int | None = None) -> None:
+    """Print JSON whose texts have no secrets; it is screened first, since quotes may part one."""
+    _write(stream, json.dumps(_shown_values(facts), ensure_ascii=False, indent=indent))
+
+
+def _shown_values(facts: _T) -> _T:
+    from commonplace.core.redact import mapped_texts
+
+    shown: _T = mapped_texts(facts, shown_now)
+    return shown
 
 
 def _write(stream: TextIO, line: str) -> None:
@@ -477,16 +521,16 @@ def confirm(
     from commonplace.doors.cli.terminal_width import cut, terminal_size
 
     if begins := visible(" ".join(shown_now(text).split())):
-        click.echo(cut(begins, terminal_size().columns), err=True)
+        say(cut(begins, terminal_size().columns), err=True)
     if yes:
         return
     try:
-        agreed = click.confirm(question, err=True)
+        agreed = click.confirm(shown_now(question), err=True)
     except click.Abort:
         click.echo(err=True)  # Ctrl-C leaves the cursor behind the question
         raise
     if not agreed:
-        click.echo(f"Nothing was {act}d.", err=True)
+        say(f"Nothing was {act}d.", err=True)
         raise click.Abort
 
 
@@ -615,6 +659,7 @@ def settings() -> Settings:
         read = read_settings(flags=ctx.meta.get(_FLAGS), cwd=cwd, home=home_folder())
         set_up_logging(read)
         ctx.meta[_SETTINGS] = read
+        _settings_now.set(read)
     found: Settings = ctx.meta[_SETTINGS]
     return found
 

@@ -13,7 +13,7 @@ import click
 
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.exporting import import_export
-from commonplace.doors.cli.frame import common_options, home_folder, show
+from commonplace.doors.cli.frame import common_options, home_folder, say, show
 from commonplace.doors.cli.progress import show_counting, show_fetching
 from commonplace.journals.transcripts.clients import CLIENTS
 from commonplace.services.imports.programs import PROGRAMS
@@ -139,7 +139,7 @@ def _import_sessions(
         show(plan, as_json, items="clients")
         return
     if plan.facts["messages"] and not as_json:  # else the answer says the same
-        click.echo(plan.text, err=True)
+        say(plan.text, err=True)
     with show_fetching() as progress:
         done = importing.run(originals, since=since, progress=progress)
     with show_counting("Filing words"):

@@ -31,6 +31,7 @@ from commonplace.doors.cli.frame import (
     explain_option,
     form_options,
     json_option,
+    say,
     settings,
     show,
     show_list,
@@ -310,7 +311,7 @@ def worker(once: bool, rebuild: bool, as_json: bool) -> None:
     with opened() as app, POSTGRES["open_worker"].load()(app.shared, app.clock) as working:
         load_encoder(app)
         if why := app.encoder.reason():
-            click.echo(f"Words alone are filed: {why}", err=True)
+            say(f"Words alone are filed: {why}", err=True)
         if rebuild:
             working.renew()
         if once:

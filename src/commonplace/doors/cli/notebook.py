@@ -261,6 +261,7 @@ def move(old: str, new: str, below: bool, as_json: bool) -> None:
     all that lies below it.
     """
     with opened() as app:
+        old = app.names_behind(old)
         moves = keeping(app).move(old=old, new=new, below=below)
         show(moved_answer(moves, old=old, new=new), as_json)
 

@@ -119,6 +119,7 @@ def find_entry(
     Raises:
         As `read` and `whole_ref`.
     """
+    named = app.names_behind(named)
     if is_number(named) or _FROM_THE_END.fullmatch(named):
         return read(whole_ref(app, named, within=within))
     try:
@@ -144,6 +145,7 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
     """
     from commonplace.core.values import Filter
 
+    named = app.names_behind(named)
     within = within or Filter()
     listed = _listed(app.settings)
     if is_number(named):

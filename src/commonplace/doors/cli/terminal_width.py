@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
+from commonplace.core.text import shown_now
+
 if TYPE_CHECKING:
     import os
     from typing import TextIO
@@ -49,6 +51,7 @@ def wrapped(line: str, stream: TextIO, *, indent: int = 0) -> str:
     """
     if not stream.isatty():
         return line
+    line = shown_now(line)
     columns = terminal_size().columns
     longest = max(map(len, line.split()), default=0)
     if len(line) <= columns or longest > columns - indent:

@@ -208,7 +208,9 @@ def _in_tags(app: App, repo: GitRepository) -> Iterator[Problem]:
         if kinds := _kinds(app, f"{tag}\n{message}"):
             yield Problem(
                 what=app.shared.screen.shown(f"The message of the tag {tag} holds {kinds}."),
-                hint=app.shared.screen.shown(f"Tags are yours: {repo.shell_command} tag -d {tag}"),
+                hint=f"Tags are yours: {repo.shell_command} tag -d {quote(tag)}"
+                if app.shared.screen.shown(tag) == tag  # git knows no marks
+                else f"Tags are yours: {repo.shell_command} tag lists them, with their names.",
             )
 
 

@@ -89,7 +89,7 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
         call = parse_call(event, client, sent, _working_folder())
         settings = read_quick(environ, call.cwd)
         try:
-            context = _context(call, settings)
+            context = settings.screen().shown(_context(call, settings))
         finally:  # what was said is copied, whether or not there is anything to answer
             _capture(call, settings)
     except BaseException as exc:  # noqa: BLE001  a hook must not disturb the user's work

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from commonplace.core.clock import Clock
+    from commonplace.core.redact import Screen
     from commonplace.doors.http.address import ListenAddress
     from commonplace.doors.http.gate import Application, Caller, Offer, Receive, Scope, Send
     from commonplace.doors.http.limits import Limits
@@ -98,6 +99,7 @@ class HttpDoor:
         sample: Any owner's toolsets, for their names, descriptions and schemas.
         tokens: Who may connect.
         offer: What callers may have at most.
+        screen: Hides secrets in all that is answered.
         clock: Gives the time.
         limits: How much the server admits.
         background_tasks: What else it does while it serves.
@@ -110,6 +112,7 @@ class HttpDoor:
         sample: Sequence[Toolset],
         tokens: TokenFile,
         offer: Offer,
+        screen: Screen,
         structured: bool,
         clock: Clock,
         limits: Limits,
@@ -122,6 +125,7 @@ class HttpDoor:
         self._toolsets = shared.toolsets
         self._tokens = tokens
         self._offer = offer
+        self._screen = screen
         self._structured = structured
         self._clock = clock
         self._limits = limits
@@ -238,7 +242,7 @@ class HttpDoor:
             toolsets = [self._toolsets[name] for name in caller.toolsets]
             shown = toolsets if caller.may_write else [x.read_only() for x in toolsets]
             server = self._servers[kind] = entry_point("mcp_over_http")(
-                shown, structured=self._structured
+                shown, screen=self._screen, structured=self._structured
             )
         limits = self._limits
         return server.sessions(

@@ -79,6 +79,7 @@ def start(
             sample=sample,
             tokens=tokens,
             offer=offer,
+            screen=apps.shared.screen,
             structured=settings.structured,
             clock=utc_now,
             limits=Limits(

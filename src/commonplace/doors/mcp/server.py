@@ -11,6 +11,7 @@ import os
 import sys
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import wraps
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +57,8 @@ from commonplace.core.errors import (
     NotFound,
     Unavailable,
 )
-from commonplace.core.redact import Screen
-from commonplace.core.text import text_hash, well_formed
+from commonplace.core.redact import Screen, mapped_texts
+from commonplace.core.text import opening, screening, shown_now, text_hash, well_formed
 from commonplace.core.values import Completion
 from commonplace.doors.protocol import (
     MODERN,
@@ -149,9 +150,13 @@ class _Unknown:
     Args:
         offered: What is offered.
         elsewhere: Gives the names of the toolsets that have a tool of a name.
+        screen: Hides secrets in what it says.
     """
 
-    def __init__(self, offered: Toolset, elsewhere: Callable[[str], Sequence[str]]) -> None:
+    def __init__(
+        self, offered: Toolset, elsewhere: Callable[[str], Sequence[str]], screen: Screen
+    ) -> None:
+        self._screen = screen
         self._names = frozenset(tool.name for tool in offered.tools)
         self._elsewhere = elsewhere
 
@@ -170,8 +175,9 @@ class _Unknown:
                 f"The toolset {either(toolsets)} has it: add it to the setting toolsets "
                 f"(COMMONPLACE_TOOLSETS, or --toolsets), and start again."
             )
-        error = NotFound(f"There is no tool {name[:100]!r} here.", hint=hint)
-        return _failure(error, with_facts=False)
+        with screening(self._screen.shown):
+            error = NotFound(f"There is no tool {opening(name, 100)!r} here.", hint=hint)
+            return _failure(error, with_facts=False)
 
 
 class _Prompts:
@@ -180,7 +186,8 @@ class _Prompts:
     The SDK would log it with a traceback, and what the client gave with it.
     """
 
-    def __init__(self, offered: Toolset) -> None:
+    def __init__(self, offered: Toolset, screen: Screen) -> None:
+        self._screen = screen
         self._names = [prompt.name for prompt in offered.prompts]
 
     async def __call__(
@@ -193,9 +200,8 @@ class _Prompts:
         if ctx.method == "prompts/get" and isinstance(name, str):
             if name not in self._names:
                 known = " or ".join(self._names) or "a tool"
-                raise _refused(
-                    NotFound(f"There is no prompt {name[:100]!r}.", hint=f"Use {known}.")
-                )
+                called = opening(self._screen.shown(name), 100, "…")
+                raise _refused(NotFound(f"There is no prompt {called!r}.", hint=f"Use {known}."))
             if asked.get("arguments"):
                 message = f"The prompt {name} takes no arguments."
                 raise _refused(Invalid(message, hint="Leave them out."))
@@ -272,6 +278,7 @@ class _ListingServer(MCPServer[Any]):
 def make_server(
     toolsets: Sequence[Toolset],
     *,
+    screen: Screen | None = None,
     structured: bool = False,
     middleware: Sequence[_Watch | _InSession] = (),
     lifespan: Callable[[MCPServer[Any]], AbstractAsyncContextManager[None]] | None = None,
@@ -282,6 +289,7 @@ def make_server(
 
     Args:
         toolsets: What it offers.
+        screen: Hides secrets in all that it answers; None for one without secrets of one's own.
         structured: Whether every result carries JSON beside its text. Else only those do whose call
             asks for it: the main clients give a model the JSON in place of the text.
         middleware: What sees every message before the server does.
@@ -290,19 +298,20 @@ def make_server(
         elsewhere: Gives the names of the toolsets that have a tool of a name that is not offered.
     """
     offered = merge_toolsets(toolsets)
+    screen = screen or Screen()
     with _without_rich():
         server = _ListingServer(
             name="commonplace",
             title="Commonplace",
             version=version("commonplace-memory"),
             instructions=offered.instructions,
-            tools=[_sdk_tool(tool, structured=structured) for tool in offered.tools],
-            resources=[_sdk_resource(page) for page in offered.resources],
+            tools=[_sdk_tool(tool, screen, structured=structured) for tool in offered.tools],
+            resources=[_sdk_resource(page, screen) for page in offered.resources],
             middleware=[
                 *middleware,
                 _Aliases(offered),
-                _Unknown(offered, elsewhere),
-                _Prompts(offered),
+                _Unknown(offered, elsewhere, screen),
+                _Prompts(offered, screen),
             ],
             lifespan=lifespan,
             request_state_security=security,
@@ -315,7 +324,7 @@ def make_server(
     for prompt in offered.prompts:
         server.add_prompt(
             SdkPrompt.from_function(
-                prompt.write,
+                _screened(prompt.write, screen),
                 name=prompt.name,
                 title=prompt.title,
                 description=prompt.description,
@@ -327,6 +336,7 @@ def make_server(
 def serve_stdio(
     toolsets: Sequence[Toolset],
     *,
+    screen: Screen,
     structured: bool,
     lifecycle: Lifecycle,
     due: Mapping[str, Callable[[], None]],
@@ -338,6 +348,7 @@ def serve_stdio(
 
     Args:
         toolsets: What is offered.
+        screen: As in `make_server`.
         structured: As in `make_server`.
         lifecycle: What ends the process.
         due: What to begin once at the first request of a method, as a call of a tool begins, or
@@ -348,6 +359,7 @@ def serve_stdio(
     """
     server = make_server(
         toolsets,
+        screen=screen,
         structured=structured,
         middleware=[_Watch(due)],
         lifespan=_prints_aside,
@@ -367,11 +379,21 @@ class HttpServer:
     The session of a request stands in its scope: see `doors/http/sessions`.
     """
 
-    def __init__(self, toolsets: Sequence[Toolset], *, structured: bool = False) -> None:
+    def __init__(
+        self,
+        toolsets: Sequence[Toolset],
+        *,
+        screen: Screen | None = None,
+        structured: bool = False,
+    ) -> None:
         # What a client is given to hold is no use to another's client.
         security = RequestStateSecurity(keys=[os.urandom(32)], bind_principal=_owner_of)
         server = make_server(
-            toolsets, structured=structured, middleware=[_InSession()], security=security
+            toolsets,
+            screen=screen,
+            structured=structured,
+            middleware=[_InSession()],
+            security=security,
         )
         self._server = server._lowlevel_server  # noqa: SLF001  as in `converse`
 
@@ -446,9 +468,9 @@ class _Dialogue:
         """Nothing is held back."""
 
 
-def _sdk_tool(tool: Tool, *, structured: bool) -> SdkTool:
+def _sdk_tool(tool: Tool, screen: Screen, *, structured: bool) -> SdkTool:
     return SdkTool(
-        fn=_caller(tool, structured=structured),
+        fn=_caller(tool, screen, structured=structured),
         name=tool.name,
         title=tool.title,
         description=tool.description,
@@ -482,12 +504,12 @@ def _annotations(effects: Effects) -> ToolAnnotations:
     )
 
 
-def _sdk_resource(page: Resource) -> SdkResource:
+def _sdk_resource(page: Resource, screen: Screen) -> SdkResource:
     def read() -> str:
         try:
-            return well_formed(page.read())
+            return well_formed(_screened(page.read, screen)())
         except CommonplaceError as exc:
-            raise ResourceError(str(exc)) from exc
+            raise ResourceError(screen.shown(str(exc))) from exc
 
     return FunctionResource(
         uri=page.uri,
@@ -499,15 +521,34 @@ def _sdk_resource(page: Resource) -> SdkResource:
     )
 
 
-def _caller(tool: Tool, *, structured: bool) -> Callable[..., CallToolResult | InputRequiredResult]:
+def _screened(write: Callable[[], str], screen: Screen) -> Callable[[], str]:
+    """A function of a page or prompt whose text has no secrets, wherever it is cut."""
+
+    @wraps(write)  # the SDK asks for its name
+    def shown() -> str:
+        with screening(screen.shown):
+            return shown_now(write())
+
+    return shown
+
+
+def _caller(
+    tool: Tool, screen: Screen, *, structured: bool
+) -> Callable[..., CallToolResult | InputRequiredResult]:
     def call(
+        arguments: dict[str, Any], context: Context[Any, Any]
+    ) -> CallToolResult | InputRequiredResult:
+        with screening(screen.shown):
+            return answered(arguments, context)
+
+    def answered(
         arguments: dict[str, Any], context: Context[Any, Any]
     ) -> CallToolResult | InputRequiredResult:
         with_facts = _wants_facts(context, default=structured)
         try:
             answer = tool.call(
                 tool.without_null_words(arguments),
-                sampler=_sampler(context, tool.screen) if tool.samples else None,
+                sampler=_sampler(context, screen) if tool.samples else None,
             )
         except _MustAsk as exc:
             return exc.result
@@ -534,12 +575,12 @@ def _wants_facts(context: Context[Any, Any], *, default: bool) -> bool:
     return header in {"1", "true"} if header else default
 
 
-def _sampler(context: Context[Any, Any], screen: Screen | None) -> _Sampler | None:
+def _sampler(context: Context[Any, Any], screen: Screen) -> _Sampler | None:
     """The client's own model, where the client lets it be asked."""
     declared = context.client_capabilities
     if declared is None or declared.sampling is None:
         return None
-    return _Sampler(context, screen or Screen())
+    return _Sampler(context, screen)
 
 
 class _MustAsk(Exception):
@@ -629,21 +670,25 @@ class _Sampler:
 
 
 def _failure(error: CommonplaceError, *, with_facts: bool) -> CallToolResult:
-    return _result(str(error), error.facts if with_facts else None, is_error=True)
+    shown = error.screened(shown_now)
+    return _result(str(shown), shown.facts if with_facts else None, is_error=True)
 
 
 def _result(
     text: str, facts: Mapping[str, Any] | None, *, is_error: bool = False
 ) -> CallToolResult:
-    """A result of text alone, or with its facts as JSON beside the text.
+    """A result of text alone, or with its facts as JSON beside the text; neither has a secret.
+
+    The last line of this door: every answer and every error of a tool goes by it.
 
     File names may hold bytes that are not UTF-8; one of them would end the SDK's writer.
     """
     clean = None
     if facts is not None:
-        clean = json.loads(well_formed(json.dumps(dict(facts), ensure_ascii=False)))
+        shown = mapped_texts(facts, shown_now)
+        clean = json.loads(well_formed(json.dumps(shown, ensure_ascii=False)))
     return CallToolResult(
-        content=[TextContent(type="text", text=well_formed(text))],
+        content=[TextContent(type="text", text=well_formed(shown_now(text)))],
         structured_content=clean,
         is_error=is_error,
     )

@@ -126,6 +126,7 @@ def take_over(
     replay = Replay(session, differs=lambda: _remove_snapshot(session))
     entry_point("mcp_over_stdio")(
         toolsets,
+        screen=app.shared.screen,
         structured=settings.structured,
         lifecycle=lifecycle,
         due=due,

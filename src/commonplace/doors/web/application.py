@@ -28,8 +28,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
-from commonplace.core.redact import noting_secrets
-from commonplace.core.text import screening
+from commonplace.core.redact import Screen, noting_secrets
+from commonplace.core.text import screening, shown_now
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace.doors.web.guard import (
     HEADERS,
@@ -44,7 +44,7 @@ from commonplace.doors.web.guard import (
 from commonplace.doors.web.live import LiveMarks
 from commonplace.doors.web.render import STATIC, render
 from commonplace.doors.web.table import PAGES, PageRow, row_of
-from commonplace.doors.web.visit import Download, Redirect, Visit, Visitor, WebPage
+from commonplace.doors.web.visit import Address, Download, Redirect, Visit, Visitor, WebPage
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -194,13 +194,17 @@ class WebApplication:
         await self._inside(scope, receive, guarded)
 
     def url(self, page: str, /, **given: Any) -> str:
-        """The address of a page: what its path names, then the rest as its query."""
+        """The address of a page: what its path names, then the rest as its query.
+
+        It names a secret by its mark, which `Visitor.names_behind` reads.
+        """
+        given = {key: _shown(value) for key, value in given.items()}
         path = row_of(page).path
         for part in [key for key in given if f"{{{key}" in path]:
             path = path.replace(f"{{{part}}}", quote(str(given.pop(part)), safe=""))
-        rest = {key: value for key, value in given.items() if value not in ("", None, ())}
+        rest = {key: value for key, value in given.items() if value not in ("", None, [])}
         query = f"?{urlencode(rest, doseq=True)}" if rest else ""
-        return f"{self._prefix}{path}{query}"
+        return Address(f"{self._prefix}{path}{query}")
 
     def _or_head(
         self, answer: Callable[[Request], Awaitable[Response]]
@@ -236,7 +240,7 @@ class WebApplication:
     async def _counted(self, row: PageRow, visitor: Visitor, request: Request) -> Response:
         """Answer a request that is within its owner's limits."""
         try:
-            form = await self._form(request) if row.writes else {}
+            form = visitor.names_behind(await self._form(request)) if row.writes else {}
             if row.writes:
                 check_form(visitor, form.get("csrf", [""])[-1])
         except CommonplaceError as exc:
@@ -259,18 +263,19 @@ class WebApplication:
         self, row: PageRow, visitor: Visitor, request: Request, form: Mapping[str, Sequence[str]]
     ) -> Response:
         """Make one page, in a thread."""
-        try:
-            with ExitStack() as held:
+        with ExitStack() as held:
+            held.enter_context(screening(visitor.screen(Screen())))  # until the app has its own
+            try:
                 app = held.enter_context(self._apps.using(visitor.owner))
                 app.sweep_expired()
                 left_out = held.enter_context(noting_secrets())
-                held.enter_context(screening(app.shared.screen.shown))
+                held.enter_context(screening(visitor.screen(app.shared.screen)))
                 visit = Visit(
                     app=app,
                     visitor=visitor,
                     now=self._clock(),
                     parts=request.path_params,
-                    query=parse_qs(request.url.query, keep_blank_values=True),
+                    query=visitor.names_behind(parse_qs(request.url.query, keep_blank_values=True)),
                     form=form,
                     url=self.url,
                 )
@@ -278,11 +283,11 @@ class WebApplication:
                 made = getattr(import_module(module), function)(visit)
                 visitor.notes += left_out.notes
                 return self._answer(made, visit)
-        except CommonplaceError as exc:
-            return self._error(exc, visitor)
-        except Exception:  # noqa: BLE001  a page's last line: the browser gets an error page
-            _log.exception("The page %s failed", row.name)
-            return self._error(None, visitor)
+            except CommonplaceError as exc:
+                return self._error(exc, visitor)
+            except Exception:  # noqa: BLE001  a page's last line: the browser gets an error page
+                _log.exception("The page %s failed", row.name)
+                return self._error(None, visitor)
 
     def _answer(self, made: WebPage | Redirect | Download, visit: Visit) -> Response:
         if isinstance(made, Redirect):
@@ -432,6 +437,13 @@ class _HeldStream(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._held:
             await super().__call__(scope, receive, send)
+
+
+def _shown(value: Any) -> Any:
+    """What an address is given, without secrets."""
+    if isinstance(value, (list, tuple)):
+        return [_shown(each) for each in value]
+    return shown_now(value) if isinstance(value, str) else value
 
 
 def _cookie_name(request: Request) -> str:

@@ -1,7 +1,7 @@
 """From values to HTML: Jinja2 with everything escaped, Markdown, times and links to entries.
 
 Law: a text that was remembered may be a stranger's. It becomes markup here or in `markdown.py`,
-and nowhere else; no template marks a value as safe.
+and nowhere else; no template marks a value as safe, and none decides what is screened.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from commonplace.core.text import asked_spans
+from commonplace.core.text import asked_spans, shown_now
 from commonplace.doors.web.charts import shares
 from commonplace.doors.web.markdown import to_html, to_words
+from commonplace.doors.web.visit import Address
 from commonplace.services.replaced_since import MOST_NAMED
 
 if TYPE_CHECKING:
@@ -36,9 +38,11 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        finalize=_shown,
     )
-    made.filters["markdown"] = to_html
-    made.filters["words"] = to_words
+    made.filters["markdown"] = lambda text: to_html(shown_now(text))
+    made.filters["words"] = lambda text: to_words(shown_now(text))
+    made.filters["urlencode"] = lambda text: quote(shown_now(text), safe="")
     made.filters["kind"] = kind_of
     made.filters["time"] = time_of
     made.filters["day"] = day_of
@@ -47,6 +51,13 @@ def environment() -> Environment:
     made.globals["most_named"] = MOST_NAMED
     made.globals["static_version"] = _static_version()
     return made
+
+
+def _shown(value: Any) -> Any:
+    """The last step of every value of a page, in words, fields and links alike: no secret."""
+    if isinstance(value, str) and not isinstance(value, Markup | Address):
+        return shown_now(value)
+    return value
 
 
 def render(template: str, **values: Any) -> str:
@@ -88,6 +99,7 @@ def kind_of(kind: str) -> str:
 
 def marked(text: str, about: str) -> Markup:
     """A text with the words of a question marked, in any of their forms."""
+    text = shown_now(text)  # before the marks part what is secret
     parts: list[Markup] = []
     done = 0
     for start, end in asked_spans(text, about):

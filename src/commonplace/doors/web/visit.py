@@ -9,7 +9,8 @@ from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible
-from commonplace.core.text import opening
+from commonplace.core.redact import Hidden
+from commonplace.core.text import opening, shown_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,10 +18,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.app import App
+    from commonplace.core.redact import Screen
 
+
+TEXT = "text"
+"""The field of a form that holds a text to be kept."""
 
 _DIGITS = 12
 _SCREENED = 8000
+_MOST_HIDDEN = 10_000
+_MOST_FORMS = 100
+
+
+class Address(str):
+    """The address of a page, in which no secret is left."""
+
+    __slots__ = ()
 
 
 class Visitor(Struct, kw_only=True):
@@ -32,6 +45,9 @@ class Visitor(Struct, kw_only=True):
         csrf: What each form that writes bears, known to this browser's pages alone.
         token_id: The token it was let in with; empty for the machine's own owner.
         notes: What its next page is to say.
+        hidden: The secrets that its pages show marks for, by mark: its links and fields name them.
+        typed: Likewise of the text in a form, by what the form edits: a mark that stands in another
+            text, as a stranger may write one, is none of its secrets.
     """
 
     owner: str
@@ -39,6 +55,33 @@ class Visitor(Struct, kw_only=True):
     csrf: str
     token_id: str = ""
     notes: list[str] = field(default_factory=list)
+    hidden: dict[str, str] = field(default_factory=dict)
+    typed: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def screen(self, screen: Screen) -> Callable[[str], str]:
+        """What shows a text on its pages: a mark for each secret, which its requests may name."""
+
+        def shown(text: str) -> str:
+            if not screen.find(text):
+                return text
+            hidden = screen.hide([text])
+            self.hidden |= hidden.secrets
+            while len(self.hidden) > _MOST_HIDDEN:
+                del self.hidden[next(iter(self.hidden))]
+            return hidden.texts[0]
+
+        return shown
+
+    def names_behind(self, given: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """What its links and fields sent, each mark of its pages as the secret it stands for.
+
+        A text that is kept is read by `Visit.typed_text`.
+        """
+        hidden = Hidden((), self.hidden)
+        return {
+            name: [*each] if name == TEXT else [hidden.shown(value) for value in each]
+            for name, each in given.items()
+        }
 
 
 class Visit(Struct, frozen=True, kw_only=True):
@@ -68,11 +111,30 @@ class Visit(Struct, frozen=True, kw_only=True):
         return self.app.settings.timezone
 
     def shown(self, text: str) -> str:
-        """A stored text as it may be shown: secrets by their marks, and all that hides written out.
+        """A stored text with all that hides written out; screened first, since that hides secrets.
 
         Whatever was remembered goes through this before a template is given it.
         """
-        return visible(self.app.shared.screen.shown(text))
+        return visible(shown_now(text))
+
+    def form_text(self, form: str, text: str) -> str:
+        """A text as a form shows it to be changed.
+
+        Args:
+            form: What is changed, as `typed_text` is given it.
+            text: As it is kept, or as it was typed.
+        """
+        hidden = self.app.shared.screen.hide([text])
+        typed = self.visitor.typed
+        typed[form] = {**typed.pop(form, {}), **hidden.secrets}
+        while len(typed) > _MOST_FORMS:
+            del typed[next(iter(typed))]
+        return hidden.texts[0]
+
+    def typed_text(self, form: str) -> str:
+        """The text that a form sent, with the secrets again that it showed marks for."""
+        text = self.form.get(TEXT, [""])[-1]
+        return Hidden((), self.visitor.typed.get(form, {})).shown(text)
 
     def glimpse(self, text: str, length: int) -> str:
         """The beginning of a stored text as it may be shown: `length` characters of it, or more.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct, field
 
 from commonplace.core.errors import Conflict, Invalid
+from commonplace.core.text import opening
 from commonplace.journals.git.run import LONG_TIMEOUT_S, TIMEOUT_S, explain_failure
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def render_person(identity: str) -> str:
     cleaned = " ".join("".join(" " if c in "<>\n\r\0" else c for c in name).split())
     if not sign or not address.strip() or any(c in "<>\n\r\0" for c in address) or not cleaned:
         raise Invalid(
-            f"Invalid author: {identity[:80]!r}.",
+            f"Invalid author: {opening(identity, 80)!r}.",
             hint="Write it as 'Ann Example <ann@example.org>'.",
         )
     return f"{cleaned} <{address.strip()}>"

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING
 from msgspec import Struct, field
 
 from commonplace.core.errors import Corrupted, Invalid
+from commonplace.core.text import opening
 from commonplace.journals.git.run import LONG_TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def check_commit(each: WholeCommit) -> None:
         raise Invalid("A branch has a name that git does not take.")
     for change in each.changes:
         if not _is_path(change.path) or change.mode not in {"", *_MODES}:
-            raise Invalid(f"It changes {change.path[:200]!a}, which no notebook may hold.")
+            raise Invalid(f"It changes {opening(change.path, 200)!a}, which no notebook may hold.")
         _content(change)
 
 
@@ -194,7 +195,9 @@ def _content(change: FileChange) -> bytes:
             return base64.b64decode(change.base64, validate=True)
         return change.text.encode()
     except (binascii.Error, ValueError) as exc:
-        raise Invalid(f"The file {change.path[:200]!a} is neither text nor base64.") from exc
+        raise Invalid(
+            f"The file {opening(change.path, 200)!a} is neither text nor base64."
+        ) from exc
 
 
 def _is_path(path: str) -> bool:

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.files import is_leftover, translated
+from commonplace.core.text import opening
 from commonplace.journals.private.format import (
     EPOCH,
     PrivateEntry,
@@ -177,7 +178,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= 200 else f"{text[:200]}...")  # noqa: PLR2004  two lines
+    return repr(opening(text, 200))  # two lines
 
 
 def _resolved(path: str, roots: Sequence[Root], asked: str) -> EntryPlace:

@@ -18,6 +18,7 @@ from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.files import translated
 from commonplace.core.portable import PortableItem
+from commonplace.core.text import opening
 from commonplace.journals.private.copy_difference import copied_places
 from commonplace.journals.private.format import parse_day
 from commonplace.journals.private.markdown import split_frontmatter
@@ -219,7 +220,7 @@ class PortablePrivate:
         day, _, name = place.relative.partition("/")
         if parse_day(day) is None or "/" in name or name.startswith("."):
             raise Invalid(
-                f"Invalid ref: {item.ref[:200]!a} is not in the folder of a day.",
+                f"Invalid ref: {opening(item.ref, 200)!a} is not in the folder of a day.",
                 hint="Use an export that was not changed by hand.",
             )
         return place

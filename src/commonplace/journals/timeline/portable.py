@@ -17,6 +17,7 @@ from msgspec import field
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.portable import PortableItem, PortableSummary
+from commonplace.core.text import opening
 from commonplace.journals.timeline.entry import (
     JOURNAL,
     LEVELS,
@@ -261,7 +262,8 @@ def _id_of(item: PortableItem) -> str:
     """The id of an item. Raises: Invalid."""
     if not item.id or len(item.id) > _LONGEST_ID or not item.id.isprintable():
         raise Invalid(
-            f"Invalid ref: {item.ref[:100]!a}.", hint="Use an export that was not changed by hand."
+            f"Invalid ref: {opening(item.ref, 100)!a}.",
+            hint="Use an export that was not changed by hand.",
         )
     return item.id
 
@@ -270,7 +272,9 @@ def _hash_of(item: PortableExpired) -> bytes:
     try:
         return bytes.fromhex(item.hash)
     except ValueError as exc:
-        raise Invalid(f"Invalid hash of {item.ref[:100]!a}.", hint="It is written in hex.") from exc
+        raise Invalid(
+            f"Invalid hash of {opening(item.ref, 100)!a}.", hint="It is written in hex."
+        ) from exc
 
 
 def _points_of(item: PortableExpired) -> str:
@@ -279,6 +283,6 @@ def _points_of(item: PortableExpired) -> str:
         return render_points(parse_points(json.dumps(item.points)))
     except (ValueError, TypeError, KeyError, AttributeError) as exc:
         raise Invalid(
-            f"Invalid points of {item.ref[:100]!a}.",
+            f"Invalid points of {opening(item.ref, 100)!a}.",
             hint="Use an export that was not changed by hand.",
         ) from exc

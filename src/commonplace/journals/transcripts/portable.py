@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.files import make_folder, replace_file
 from commonplace.core.portable import PortableItem
+from commonplace.core.text import opening
 from commonplace.journals.transcripts import files
 from commonplace.journals.transcripts.message import (
     JOURNAL,
@@ -122,7 +123,9 @@ class PortableTranscripts:
         """The file of a message, and its line there. Raises: Invalid."""
         place = parse_ref(item.ref)
         if place is None or not place.n or item.year not in _YEARS:
-            raise Invalid(f"Invalid ref or year: {item.ref[:200]!a} names no message.", hint=_HINT)
+            raise Invalid(
+                f"Invalid ref or year: {opening(item.ref, 200)!a} names no message.", hint=_HINT
+            )
         message = Message(
             id=item.source,
             role=item.role,
@@ -138,7 +141,9 @@ class PortableTranscripts:
         )
         line = render_line(place.client, message)
         if parse_line(line) is None:
-            raise Invalid(f"Invalid role or time of {item.ref}: {item.role[:40]!a}.", hint=_HINT)
+            raise Invalid(
+                f"Invalid role or time of {item.ref}: {opening(item.role, 40)!a}.", hint=_HINT
+            )
         year = f"{item.year:04}"
         return files.path_of(self._store.folder, place.client, year, place.session), line
 

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 from commonplace.core.errors import Corrupted, Denied, Invalid, Unavailable
 from commonplace.core.files import make_folder, translated
 from commonplace.core.redact import Screen
+from commonplace.core.text import opening
 from commonplace.db.sqlite import transaction
 from commonplace.db.sqlite import translated as translated_sqlite
 from commonplace.journals.transcripts import files
@@ -653,12 +654,14 @@ class TranscriptStore:
 
 def _check(client: str, messages: Sequence[Message]) -> None:
     if not is_client(client):
-        raise Invalid(f"The client {client[:40]!a} cannot be kept.", hint="Use a-z, 0-9 and -.")
+        raise Invalid(
+            f"The client {opening(client, 40)!a} cannot be kept.", hint="Use a-z, 0-9 and -."
+        )
     for message in messages:
         if not message.id or message.role not in ROLES or not is_time(message.at):
             raise Invalid(
-                f"The message {message.id[:40]!a} cannot be kept: role {message.role[:20]!a}, "
-                f"time {message.at[:40]!a}.",
+                f"The message {opening(message.id, 40)!a} cannot be kept: "
+                f"role {opening(message.role, 20)!a}, time {opening(message.at, 40)!a}.",
                 hint=f"Give an id, one of {', '.join(ROLES)}, and a time in UTC to the ms.",
             )
 

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
 from commonplace.services.backup.archive import EXPORT_FORMAT
 
 FORMAT = 1
@@ -151,7 +152,7 @@ def split_name(name: str, *, is_bundle: bool = False) -> tuple[str, ...]:
         for part in parts
     )
     if bad or parts[0] not in roots or len(name.encode("utf-8", "surrogatepass")) > 4000:  # noqa: PLR2004  a path's
-        raise _unsound(f"holds the name {name[:200]!a}, which may lead outside of it")
+        raise _unsound(f"holds the name {opening(name, 200)!a}, which may lead outside of it")
     return parts
 
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
 from commonplace.journals.table import JOURNAL_NAMES
 from commonplace.services.backup.archive import EXPORT_FORMAT
 
@@ -111,13 +112,14 @@ def _check(manifest: ExportManifest) -> None:
     for journal in (*manifest.journals, *(name.partition("/")[0] for name in names)):
         if journal not in known:
             raise Invalid(
-                f"The export holds a journal that is not known here: {journal[:60]!a}.",
+                f"The export holds a journal that is not known here: {opening(journal, 60)!a}.",
                 hint="Update Commonplace, then import it again.",
             )
     for each in manifest.files:
         if not _NAME.fullmatch(each.name) or ".." in each.name:
             raise Invalid(
-                f"The export lists the file {each.name[:200]!a}, which may lead outside of it.",
+                f"The export lists the file {opening(each.name, 200)!a}, "
+                "which may lead outside of it.",
                 hint=_BY_HAND,
             )
         if each.size < 0 or each.items < 0 or not _HEX.fullmatch(each.sha256):

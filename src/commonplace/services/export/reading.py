@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.files import regular_file, translated
+from commonplace.core.text import opening
 from commonplace.services.backup.archive import MANIFEST, ArchiveKind, checked_pieces
 from commonplace.services.export.lines import line_parser
 from commonplace.services.export.manifest import (
@@ -80,7 +81,9 @@ class Export:
                     raise Invalid(f"{where} breaks off, or is too long.", hint=_HINT)
                 item = parse(line, where)
                 if not item.ref.startswith(f"{journal}:"):
-                    raise Invalid(f"{where} is of another journal: {item.ref[:80]!a}.", hint=_HINT)
+                    raise Invalid(
+                        f"{where} is of another journal: {opening(item.ref, 80)!a}.", hint=_HINT
+                    )
                 if (known := hash(item.ref)) in seen:
                     raise Invalid(f"{where} has the ref of an earlier one.", hint=_HINT)
                 seen.add(known)

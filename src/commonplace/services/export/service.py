@@ -16,6 +16,7 @@ from commonplace.core.clock import micros
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.files import locked, make_folder, remove_file, replace_file
 from commonplace.core.ports import LocatesItems
+from commonplace.core.text import opening
 from commonplace.services.export.lines import screened_item
 from commonplace.services.export.reading import open_export
 from commonplace.services.export.writing import ExportWriter, write_export
@@ -107,7 +108,7 @@ class ExportService:
         for name in journals:
             if name not in self._portables:
                 raise Invalid(
-                    f"Unknown journal: {name[:60]!r}.",
+                    f"Unknown journal: {opening(name, 60)!r}.",
                     hint=f"Use some of {', '.join(self._portables)}.",
                 )
         expiring = {ref: datetime.fromtimestamp(at, UTC) for ref, at in self._book.read().items()}

@@ -71,7 +71,8 @@ def edit(visit: Visit) -> WebPage:
 def save(visit: Visit) -> Redirect | WebPage:
     """Keep an edited text, or a new one that takes the place of another; what was typed stays."""
     service = visit.app.amend.service()
-    ref, text = ref_of(visit), visit.form.get("text", [""])[-1]
+    ref = ref_of(visit)
+    text = visit.typed_text(ref)
     is_new = visit.value("as") == "supersede"
     try:
         done = (
@@ -140,7 +141,7 @@ def _form(
         title="Supersede" if is_new else "Edit",
         values={
             "entry": found,
-            "text": text,
+            "text": visit.form_text(found.ref, text),
             "now": visit.shown(found.text) if problem and not successor else "",
             "is_new": is_new,
             "successor": successor,

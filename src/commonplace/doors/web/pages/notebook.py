@@ -111,7 +111,8 @@ def clash(visit: Visit) -> WebPage | Redirect:
 def settle(visit: Visit) -> Redirect | WebPage:
     """Put a text in the place of both, if they are those that were shown; what was typed stays."""
     keeping = NotebookKeeping(visit.app.notebook.service)
-    name, text = visit.value("name"), visit.form.get("text", [""])[-1]
+    name = visit.value("name")
+    text = visit.typed_text(f"settle:{name}")
     found: OverviewClash | None = None
     try:
         found = keeping.clash(section=name)
@@ -156,7 +157,7 @@ def _clash_page(
             "clash": found,
             "ours": visit.shown(found.ours) if found else "",
             "theirs": visit.shown(found.theirs) if found else "",
-            "text": text,
+            "text": visit.form_text(f"settle:{name}", text),
             "begin": begin,
             "problem": problem.explained(shows_paths=visit.shows_paths) if problem else "",
             "is_over": isinstance(problem, NotFound),
