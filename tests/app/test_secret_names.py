@@ -139,6 +139,27 @@ def test_doctor_names_a_field_that_no_edit_changes(opened):  # noqa: F811
     assert repair_secrets(app).done == []
 
 
+def test_repair_replaces_what_was_said_in_a_folder_that_holds_one(opened):  # noqa: F811
+    """The folder stays and is named with its step; the words of the session have marks."""
+    app = opened(secrets_at_write="keep")
+    said = Message(
+        id="1",
+        role="user",
+        at="2026-11-22T10:00:00.000Z",
+        text=f"It is {SECRET}.",
+        cwd=f"/{SECRET}",
+    )
+    app.transcripts.store.append("claude-code", "s", [said])
+    ((_, problem),) = find_secrets(app).problems
+    assert problem.repairable
+    assert "--repair replaces the rest of them; with its folder it goes by:" in problem.hint
+    assert repair_secrets(app).done == [("transcripts", "Replaced the secrets in 1 entry.")]
+    (kept,) = app.transcripts.store.read("claude-code", "s")
+    assert "It is [secret: GitHub token, " in kept.text
+    ((_, left),) = find_secrets(app).problems
+    assert not left.repairable
+
+
 def test_an_import_into_chronicle_is_screened(opened, tmp_path):  # noqa: F811
     """Its tags and who wrote it, as its message."""
     app = opened(secrets_at_write="refuse")

@@ -6,6 +6,7 @@ Names refs and kinds, never a secret; changes nothing.
 from __future__ import annotations
 
 from itertools import chain
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -16,7 +17,7 @@ from commonplace.core.redact import texts_in
 from commonplace.core.values import NOTHING_KNOWN, HealthReport, Problem, Put
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import IO, Any
 
     from commonplace.app import App
@@ -31,7 +32,8 @@ REPAIRED = ("private", "chronicle", "timeline", "memory", "transcripts")
 _REPAIR = "--repair replaces it."
 _EDIT = "Save it again, which replaces it: commonplace edit {ref}"
 _FORGET = "It cannot be changed: commonplace forget {ref}"
-_MOVE = "Give the section another name: commonplace notebook move"
+_MOVE = "Give the section another name: commonplace notebook move {name} NEW-NAME"
+_BOTH = "--repair replaces the rest of them; with its {fixed} it goes by: commonplace forget {ref}"
 _FIXED = {
     "hostname": "machine",
     "username": "user",
@@ -52,6 +54,7 @@ class Holding(NamedTuple):
         ref: Its address.
         kinds: The kinds of the secrets, in words.
         fixed: The field that holds one and that no edit changes; empty for none.
+        has_others: Whether another field holds one too, where a fixed one does.
         is_summary: Whether it is a summary, made from entries.
     """
 
@@ -59,26 +62,30 @@ class Holding(NamedTuple):
     ref: str
     kinds: str
     fixed: str = ""
+    has_others: bool = False
     is_summary: bool = False
 
     @property
     def is_repairable(self) -> bool:
-        """Whether every secret in it can be replaced by a mark."""
-        return self.journal in REPAIRED and not self.fixed
+        """Whether a secret in it can be replaced by a mark."""
+        return self.journal in REPAIRED and (not self.fixed or self.has_others)
 
-    @property
-    def hint(self) -> str:
-        """The next step."""
+    def hint(self, shown: Callable[[str], str]) -> str:
+        """The next step; its command is to be pasted, and names a secret by its mark."""
+        ref = _pasted(shown(self.ref))
         if self.journal == "notebook" and self.fixed:
-            return _MOVE
+            section = self.ref.partition(":")[2].partition("#")[0].partition("@")[0]
+            return _MOVE.format(name=_pasted(shown(section)))
         if self.fixed:
-            return _FORGET.format(ref=self.ref)
+            if self.is_repairable:
+                return _BOTH.format(fixed=self.fixed, ref=ref)
+            return _FORGET.format(ref=ref)
         if self.is_repairable:
             return _REPAIR
         if self.journal == "notebook":
             is_overview = not set("#@") & set(self.ref)
-            return (_REWRITE if is_overview else _TAKE_OUT).format(ref=self.ref)
-        return _EDIT.format(ref=self.ref)
+            return (_REWRITE if is_overview else _TAKE_OUT).format(ref=ref)
+        return _EDIT.format(ref=ref)
 
 
 def find_secrets(app: App) -> HealthReport:
@@ -93,7 +100,7 @@ def find_secrets(app: App) -> HealthReport:
         if counts[part] <= _SHOWN:
             where = f" in its {held.fixed}" if held.fixed else ""
             what = shown(f"{held.ref} holds {held.kinds}{where}.")
-            found = Problem(what=what, hint=shown(held.hint), repairable=held.is_repairable)
+            found = Problem(what=what, hint=held.hint(shown), repairable=held.is_repairable)
             report.problems.append((part, found))
     report.problems.extend(failed)
     for part, count in counts.items():
@@ -128,9 +135,18 @@ def _in_items(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[Ho
             for item in () if portable is None else portable.export_items(None):
                 fields = msgspec.to_builtins(item)
                 if kinds := _kinds(app, "\n\n".join(texts_in(fields))):
-                    yield Holding(journal.name, item.ref, kinds, _fixed(app, fields))
+                    fixed = _fixed(app, fields)
+                    rest = {x: each for x, each in fields.items() if x not in _FIXED}
+                    others = bool(fixed) and bool(_kinds(app, "\n\n".join(texts_in(rest))))
+                    yield Holding(journal.name, item.ref, kinds, fixed, others)
         except CommonplaceError as exc:
             _note(failed, journal.name, exc)
+
+
+def _pasted(word: str) -> str:
+    """A word of a command as a shell takes it; `#` inside of one begins no comment."""
+    plain = word.replace("#", "")
+    return word if quote(plain) == plain else quote(word)
 
 
 def _fixed(app: App, fields: Mapping[str, Any]) -> str:
