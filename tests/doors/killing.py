@@ -26,6 +26,6 @@ def killed_before(act, part, *words):
         part: A text that is in the path, or in the command that is called.
         *words: What our command is given.
     """
-    command = [sys.executable, "-c", _KILLED, act, part, *map(str, words)]
+    command = [sys.executable, "-c", _KILLED, act, str(part), *map(str, words)]
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()

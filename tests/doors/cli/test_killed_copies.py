@@ -37,7 +37,7 @@ def outside(tmp_path):
 
 
 def kill_export(outside):
-    killed_before("os.rename", "/export", "export", outside / "out")
+    killed_before("os.rename", outside / "out", "export", outside / "out")
 
 
 def kill_zip(outside):
