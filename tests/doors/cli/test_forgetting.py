@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, on_terminal, opened_app, run, write
+from tests.journals.chronicle.test_upgrade import make
 from tests.journals.transcripts.sessions import said
 from tests.patience import PATIENCE_S
 
@@ -164,6 +165,20 @@ def test_an_entry_explains_nothing_in_another_journals_files(no_weights):
     found = {each["place"]: each["refs"] for each in facts("forget", ref, "--yes", code=1)["found"]}
     assert found.pop(str(copy)) == []
     assert {each for refs in found.values() for each in refs} == {other}
+
+
+def test_the_copy_of_an_upgrade_loses_it(no_weights):
+    """What an upgrade left beside the database is ours alone; the other entries stay in it."""
+    path = Path(opened_log())
+    path.parent.mkdir(parents=True)
+    make("A", path)
+    assert run("chronicle", "upgrade").exit_code == 0
+    (copy,) = path.parent.glob("*.backup-*")
+    item = max(facts("chronicle", "list", "--limit", "50")["items"], key=lambda each: len(each["text"]))
+    planned = facts("forget", item["ref"], "--dry-run")["copies"]
+    assert [each["path"] for each in planned] == [str(copy)]
+    assert facts("forget", item["ref"], "--yes")["clean"]
+    assert item["text"].split("\n")[0].encode() not in copy.read_bytes()
 
 
 def test_a_process_that_dies_is_followed_by_the_next(no_weights):

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
     from commonplace.journals.chronicle.journal import Event
-    from commonplace.journals.chronicle.log_lines import ProjectLogs
     from commonplace.services.backup.copies import Copies
     from commonplace.services.forgetting.pieces import Piece
 
@@ -149,29 +148,39 @@ def _drafts_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
     scan.read_files([owner.home / "drafts"], text.pieces, owner.home / "models")
     for name in sorted(scan.found):
         path = Path(name)
-        yield TextCopy(what=DRAFT, path=path, erase=partial(_removed, path))
+        yield TextCopy(what=DRAFT, path=path, erase=partial(_done, remove_file, path))
+
+
+def _events_of(owner: TextOwner, text: ForgottenText) -> Iterator[Event]:
+    """The entries of the log that go."""
+    for ref in text.refs:
+        if ref.startswith("chronicle:"):
+            with suppress(NotFound):
+                yield owner.chronicle.journal.read_event(ref)
 
 
 def _lines_in_logs(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
-    service = owner.chronicle.service()
-    for ref in text.refs:
-        if not ref.startswith("chronicle:"):
-            continue
-        with suppress(NotFound):
-            event = service.chronicle.read_event(ref)
-            for line in service.logs.find(event):
-                erase = partial(_taken_out, service.logs, event, line.log)
-                yield TextCopy(
-                    what="its line in the project log",
-                    path=line.log,
-                    erase=None if line.left else erase,
-                    left=line.left,
-                )
+    logs = owner.chronicle.service().logs
+    for event in _events_of(owner, text):
+        for line in logs.find(event):
+            yield TextCopy(
+                what="its line in the project log",
+                path=line.log,
+                erase=None if line.left else partial(_done, logs.take_out, event, line.log),
+                left=line.left,
+            )
 
 
-def _taken_out(logs: ProjectLogs, event: Event, log: Path) -> str:
-    logs.take_out(event, log)
-    return ""
+def _rows_in_originals(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
+    from commonplace.journals.chronicle.originals import find_originals, take_out_of_original
+
+    for event in _events_of(owner, text):
+        for copy in find_originals(owner.chronicle.journal.path, event):
+            yield TextCopy(
+                what="its row in the copy of an upgrade",
+                path=copy,
+                erase=partial(_done, take_out_of_original, copy, event),
+            )
 
 
 def _gone_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
@@ -191,8 +200,8 @@ def _gone_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
                 yield TextCopy(what="the copy of a note", path=path, left=left)
 
 
-def _removed(path: Path) -> str:
-    remove_file(path)
+def _done(act: Callable[..., object], *what: object) -> str:
+    act(*what)
     return ""
 
 
@@ -252,13 +261,15 @@ PLACES: tuple[TextPlace, ...] = (
         holds="entries of the log, and the database as it was before an upgrade",
         paths=_of_chronicle,
         journal="chronicle",
-        erased=BY_ITS_JOURNAL,
+        erased="deleting the entry; `forget` takes it out of the copy of an upgrade as well",
+        find=_rows_in_originals,
         backup=True,
         export=True,
         writers=(
             "journals.chronicle.database",
             "journals.chronicle.file",
             "journals.chronicle.markdown_tree",
+            "journals.chronicle.originals",
             "journals.chronicle.upgrade",
         ),
     ),

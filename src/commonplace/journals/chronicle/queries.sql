@@ -132,6 +132,14 @@ WHERE rowid = :rowid;
 -- An entry leaves; the trigger takes its words along.
 DELETE FROM entries WHERE rowid = :rowid;
 
+-- name: drop_former_tags
+-- What an older generation keeps of an entry in a table of its own.
+DELETE FROM tags WHERE entry_id IN (SELECT id FROM entries WHERE rowid = :rowid);
+
+-- name: list_created
+-- By what an entry of the oldest generation is known: its number, and what no version edits.
+SELECT rowid, created_at, hostname FROM entries;
+
 -- name: find_last_of
 -- The entry that one user of one machine added last.
 SELECT rowid FROM entries WHERE hostname = :hostname AND username = :username
