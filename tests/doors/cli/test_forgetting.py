@@ -174,7 +174,9 @@ def test_the_copy_of_an_upgrade_loses_it(no_weights):
     make("A", path)
     assert run("chronicle", "upgrade").exit_code == 0
     (copy,) = path.parent.glob("*.backup-*")
-    item = max(facts("chronicle", "list", "--limit", "50")["items"], key=lambda each: len(each["text"]))
+    item = max(
+        facts("chronicle", "list", "--limit", "50")["items"], key=lambda each: len(each["text"])
+    )
     planned = facts("forget", item["ref"], "--dry-run")["copies"]
     assert [each["path"] for each in planned] == [str(copy)]
     assert facts("forget", item["ref"], "--yes")["clean"]
