@@ -27,6 +27,8 @@ OBSERVED = """CREATE TABLE observations (
     investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, notes TEXT,
     created_at TEXT, created_at_epoch INTEGER);
     CREATE TABLE user_prompts (id INTEGER PRIMARY KEY, prompt_text TEXT)"""
+ENDLESS = """CREATE VIEW {0} AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+    SELECT count(*) AS x FROM n"""
 AT = datetime(2024, 5, 3, 9, 30, tzinfo=UTC)
 ADD = "INSERT INTO memories (content_hash, content, tags, created_at) VALUES (?, ?, ?, ?)"
 
@@ -135,6 +137,27 @@ def test_what_is_no_such_database_is_named(memories, tmp_path):
         database.execute("ALTER TABLE memories RENAME COLUMN content TO words")
     with pytest.raises(Invalid, match="has no column `content` in `memories`"):
         read("mcp-memory-service", memories)
+
+
+@pytest.mark.parametrize(
+    ("program", "table"),
+    [
+        ("mcp-memory-service", "memories"),
+        ("claude-mem", "observations"),
+        ("claude-mem", "user_prompts"),
+    ],
+)
+def test_a_view_is_no_table(tmp_path, program, table):
+    """One that never ends would keep an import busy for ever: it is not asked."""
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(MEMORIES + ";" + OBSERVED)
+        database.executescript(f"ALTER TABLE {table} RENAME TO kept; {ENDLESS.format(table)}")
+    if table == "user_prompts":  # what is not needed is as if it were not there
+        assert read(program, path) == ([], [])
+        return
+    with pytest.raises(Invalid, match=f"has no table `{table}`"):
+        read(program, path)
 
 
 def test_a_damaged_database_gives_what_can_be_read_then_an_error(memories):

@@ -16,6 +16,7 @@ from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.files import regular_file, translated
 from commonplace.core.staging import staged, temp_folder
 from commonplace.core.text import opening
+from commonplace.db.foreign import foreign_rows, is_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,7 +77,10 @@ def rows_of(
         Invalid: The table or a column is missing, or the database is damaged.
     """
     with _explained(path):
-        names = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+        columns = (
+            database.execute(f"PRAGMA table_info({table})") if is_table(database, table) else ()
+        )
+        names = [row[1] for row in columns]
         missing = [name for name in needs if name not in names]
         if missing:
             what = f"no table `{table}`" if not names else f"no column `{missing[0]}` in `{table}`"
@@ -89,20 +93,22 @@ def rows_of(
                 hint=f"Name the database of {program}. Tables there: {opening(there, 200)}.",
                 place=path,
             )
-        for row in database.execute(f"SELECT * FROM {table} ORDER BY rowid"):  # noqa: S608  a name of ours
+        every = f"SELECT * FROM {table} ORDER BY rowid"  # noqa: S608  a name of ours
+        for row in foreign_rows(database, every):
             yield dict(zip(names, row, strict=False))
 
 
 def has_table(database: sqlite3.Connection, path: str, table: str) -> bool:
     """Whether a table is there. Raises: Invalid for a damaged database."""
     with _explained(path):
-        return bool(list(database.execute(f"PRAGMA table_info({table})")))
+        return is_table(database, table)
 
 
 def count_of(database: sqlite3.Connection, path: str, table: str) -> int:
     """How many rows a table has. Raises: Invalid for a damaged database."""
     with _explained(path):
-        (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608  a name of ours
+        counted = f"SELECT count(*) FROM {table}"  # noqa: S608  a name of ours
+        ((count,),) = foreign_rows(database, counted)
     return int(count)
 
 

@@ -399,10 +399,17 @@ def test_what_is_no_database_cannot_be_read(tmp_path):
         said("opencode", path)
 
 
-def test_a_database_that_breaks_in_the_middle_is_an_error_of_the_file(tmp_path):
-    """Also where it is found while its parts are read."""
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("ALTER TABLE part RENAME COLUMN data TO words", "no such column"),
+        ("DROP TABLE part; CREATE VIEW part AS SELECT 1 AS data", "no tables session, message"),
+    ],
+)
+def test_a_database_that_breaks_in_the_middle_is_an_error_of_the_file(tmp_path, change, why):
+    """Also where it is found while its parts are read; a view, which may have no end, is no table."""
     path = opencode_database(tmp_path / "o")
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("DROP TABLE part")
-    with pytest.raises(OSError, match="no such table"):
+        db.executescript(change)
+    with pytest.raises(OSError, match=why):
         said("opencode", path)

@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from urllib.parse import quote
 
 from commonplace.core.regular_files import open_regular
+from commonplace.db.foreign import foreign_rows, is_table
 from commonplace.journals.transcripts.clients.json_lines import (
     LONGEST_LINE,
     parse_line,
@@ -41,6 +42,7 @@ _PARTS = frozenset(
     "text tool reasoning file step-start step-finish snapshot patch compaction"
     " subtask agent retry".split()
 )
+_TABLES = ("session", "message", "part")
 _SESSIONS = "SELECT id, parent_id, directory, time_created FROM session ORDER BY time_created, id"
 _MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
 _PARTS_OF = "SELECT data FROM part WHERE message_id = ? ORDER BY id"
@@ -100,7 +102,9 @@ def _of_database(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message 
     with closing(connection) as database:
         database.text_factory = bytes
         with _explained(path):
-            rows = database.execute(_SESSIONS).fetchall()
+            if not all(is_table(database, name) for name in _TABLES):
+                raise sqlite3.DatabaseError(f"it has no tables {', '.join(_TABLES)}")
+            rows = [*foreign_rows(database, _SESSIONS)]
         for row in rows:
             own, parent, folder, at = (_plain(value) for value in row)
             session = Conversation(
@@ -113,9 +117,9 @@ def _rows_of(
     database: sqlite3.Connection, path: str, session: object
 ) -> Iterator[tuple[str, object | Skipped, list[object | Skipped]]]:
     with _explained(path):
-        for key, data in database.execute(_MESSAGES, (session,)).fetchall():
+        for key, data in [*foreign_rows(database, _MESSAGES, (session,))]:
             own = _plain(key)
-            parts = [_parsed(part) for (part,) in database.execute(_PARTS_OF, (own,))]
+            parts = [_parsed(part) for (part,) in foreign_rows(database, _PARTS_OF, (own,))]
             yield text_of(own), _parsed(data), parts
 
 
