@@ -35,6 +35,7 @@ IN_BOTH = {
     "save_message",
     "search",
     "supersede",
+    "undo",
 }
 OF_ONE: dict[tuple[type, str], set[str]] = {(Memory, "search"): {"intent", "diverse"}}
 """Arguments that one face alone has, by face and verb: each by its name, and with a default."""

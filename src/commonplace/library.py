@@ -24,6 +24,7 @@ from commonplace.services.amend import (
     ending_alike,
     supersede_entry,
 )
+from commonplace.services.undo import Undoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -259,6 +260,22 @@ class Library(ABC, Generic[_Service]):
         return self._ending_alike(
             ref, lambda: edit_entry(self._amender(), ref, text, expected=expected)
         )
+
+    def undo(self, ref: str, *, expected: str = "") -> Amendment:
+        """Take back the last edit of an entry; of one that superseded another, delete it.
+
+        Args:
+            ref: Of the entry.
+            expected: The version that was read; empty to take back any.
+
+        Raises:
+            Conflict: The entry has changed since it was edited, or since it was read.
+            NotFound: No text is kept that an edit replaced.
+            Invalid, Unavailable.
+        """
+        app = self._shared.app
+        undoing = Undoing(former=app.former_of(self.owner), zone=app.settings.timezone)
+        return undoing.undo(self._amender(), ref, expected=expected)
 
     def supersede(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Keep a new entry in the place of another, which stays; it expires when that one does.

@@ -119,6 +119,7 @@ VALUES = {
     "brief.private": ["notes", "all", "none", "notes"],
     "brief.parts": ["last", "open", "decided", "preferred"],
     "hooks.recall": ["true", "false", "true", "false"],
+    "undo.keep_days": ["30", "0", "90.0", "7"],
 }
 
 NUMBERS = {
@@ -129,7 +130,7 @@ NUMBERS = {
 NUMBERS -= {"notebook.auto_gc"}
 WITH_DEFAULT = {"llm.timeout_s", "llm.tokens_per_run", "llm.tokens_per_day"}
 WITH_DEFAULT |= {"brief.tokens", "timeline.grace_minutes", "serve.per_second", "serve.at_once"}
-WITH_DEFAULT |= {"transcripts.retain_days"}
+WITH_DEFAULT |= {"transcripts.retain_days", "undo.keep_days"}
 NUMBERS |= WITH_DEFAULT
 
 

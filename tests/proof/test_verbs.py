@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import string
 from collections import Counter
@@ -86,11 +87,18 @@ class Lives:
         self.there, self.unsure = listed, []
 
     def traces(self):
-        """The files that hold bytes of what is gone; the word index cuts what words begin with."""
+        """The files that hold bytes of what is gone; the word index cuts what words begin with.
+
+        What an edit replaced is kept as long as its entry is there, to take the edit back.
+        """
         found = set()
+        there = tuple(ref for each in self.there.values() for ref, _ in each if ref)
         for path in self.home.rglob("*"):
             if path.is_file():
                 body = path.read_bytes().lower()
+                kept = path.parent.name == "former" and json.loads(path.read_bytes())["ref"]
+                if kept and kept.endswith(there):
+                    continue
                 found |= {(path.name, word) for word in self.gone if word[3:12].encode() in body}
         return found
 

@@ -38,7 +38,8 @@ def private_write(app, text):
 
 
 def private_edit(app, ref, text):
-    edit_entry(app.private.service(), path=ref, text=text)
+    service = app.private.service()
+    edit_entry(service, service.open_entry(ref), text)
 
 
 def private_delete(app, ref):

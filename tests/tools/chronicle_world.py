@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
+from tests.former_texts import former_in
 
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.chronicle.imports import parse_export
@@ -74,6 +75,7 @@ class ChronicleWorld:
             home=home,
             trusted=TrustedLogs(home / "trusted"),
             replaced=lambda _refs: {},
+            former=former_in(home, self.clock),
         )
         self.toolset = ChronicleTools(lambda: self.service).toolset
 

@@ -6,6 +6,8 @@ import subprocess
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from tests.former_texts import former_in
+
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.notebook.journal import Notebook
 from commonplace.journals.notebook.source import NotebookSource
@@ -60,6 +62,7 @@ class NotebookWorld:
             "weights": policy.TwoQuestionWeights(),
             "min_score": policy.NOTEBOOK_FLOOR,
             "most": 100,
+            "former": former_in(folder, self.clock),
             **settings,
         }
         self.service = NotebookService(**self._settings)

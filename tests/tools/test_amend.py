@@ -42,6 +42,14 @@ def test_an_entry_that_held_once_stays_beside_the_one_that_holds(app, ref):
     assert f"It took the place of {ref}." in ask(app, "open_ref", ref=new).text
 
 
+def test_the_last_edit_is_taken_back(app, ref):
+    """The answer shows what went and what stands there again."""
+    ask(app, "amend", ref=ref, text="the wombat digs")
+    answer = ask(app, "amend", ref=ref, undo=True)
+    assert answer.text.splitlines()[2:4] == ["- the wombat digs", "+ the quokka sleeps"]
+    assert ask(app, "open_ref", ref=ref).facts["text"] == "the quokka sleeps"
+
+
 def test_an_entry_is_deleted(app, ref):
     """For good."""
     first, *quoted = ask(app, "amend", ref=ref, delete=True).text.splitlines()

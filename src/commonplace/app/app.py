@@ -104,6 +104,7 @@ class App(OwnerContext):
             ref_of_path=lambda path: self.recall.service().ref_of_path(path),
             book=self.expiry_book,
             zone=self.settings.timezone,
+            former=self.former,
         )
         self.recall = RecallWiring(
             self,
@@ -335,8 +336,9 @@ class App(OwnerContext):
     def sweep_expired(self, *, within: TimesWithin = "all") -> Sequence[str]:
         """Forget what has expired and what a killed process was forgetting; returns notes on it.
 
-        Every door calls it before it answers; where nothing is due, it looks at two files, and asks
-        the database where one keeps the memories and the answer may show some.
+        Every door calls it before it answers; where nothing is due, it looks at two files and at
+        the names of former texts, and asks the database where one keeps the memories and the
+        answer may show some.
 
         Args:
             within: "file" where it may show none.
@@ -344,6 +346,8 @@ class App(OwnerContext):
         Raises:
             Unavailable: An entry cannot be forgotten.
         """
+        with suppress(CommonplaceError):  # a folder that is closed holds up no answer
+            self.former.sweep()
         is_due = self.expiry_book.list_due(self.clock().timestamp(), within=within)
         if not is_due and not os.path.exists(self.folder.joinpath(*PENDING)):
             return ()

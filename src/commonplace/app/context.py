@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from commonplace.app.languages import Languages
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
+    from commonplace.core.former_texts import FormerTexts
     from commonplace.core.ports import (
         AmendsRefs,
         EncoderSlot,
@@ -224,6 +225,23 @@ class OwnerContext(ABC):
         from commonplace.core.replaced import replaced_book
 
         return replaced_book(self.folder, self._times("replaced_at"))
+
+    @locked_cached_property
+    def former(self) -> FormerTexts:
+        """The texts that edits of this owner's entries replaced."""
+        return self.former_of(self.settings.owner)
+
+    def former_of(self, owner: str) -> FormerTexts:
+        """The same of any owner."""
+        from commonplace.core.former_texts import FOLDER, FormerTexts
+
+        return FormerTexts(
+            self.shared.folder_of(owner) / FOLDER,
+            prepare=lambda: make_owner_folder(self.settings.home / "users", owner),
+            keep_days=self.settings.undo.keep_days,
+            clock=self.clock,
+            shown=self.shared.screen.shown,
+        )
 
     @locked_cached_property
     def raw_files(self) -> RawFiles:

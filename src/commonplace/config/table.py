@@ -437,6 +437,17 @@ class BriefSettings(Struct, frozen=True, kw_only=True):
     )
 
 
+class UndoSettings(Struct, frozen=True, kw_only=True):
+    """How long edits can be taken back."""
+
+    keep_days: float = row(
+        "COMMONPLACE_UNDO_KEEP_DAYS",
+        number_of(0, 3650),
+        "Days that the text which an edit replaced is kept, to take the edit back; 0 keeps none.",
+        default=30.0,
+    )
+
+
 class HooksSettings(Struct, frozen=True, kw_only=True):
     """What hooks do beyond brief and transcripts."""
 
@@ -537,6 +548,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     secrets: SecretsSettings
     brief: BriefSettings
     hooks: HooksSettings
+    undo: UndoSettings
     origins: Mapping[str, str] = field(default_factory=dict)
     project_folders: Mapping[str, Path] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
@@ -558,6 +570,7 @@ SECTIONS: Mapping[str, type[Struct]] = {
     "secrets": SecretsSettings,
     "brief": BriefSettings,
     "hooks": HooksSettings,
+    "undo": UndoSettings,
 }
 
 

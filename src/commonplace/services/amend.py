@@ -14,15 +14,18 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
+from commonplace.core.former_texts import correct_latest
 from commonplace.core.ports import KeepsExpired
 from commonplace.core.refs import look_up
 from commonplace.core.text import nearest, opening
 from commonplace.journals.table import JOURNAL_NAMES
+from commonplace.services.undo import Undo, Undoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import tzinfo
 
+    from commonplace.core.former_texts import FormerTexts
     from commonplace.core.ports import AmendsRefs
     from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Amendment, EditableText
@@ -33,7 +36,6 @@ _Given = TypeVar("_Given")
 
 SHORT_VERSION = 12
 """So many characters of a version are shown to a model, and taken back from it."""
-_TRIES = 5
 
 
 class AmendService(Struct, frozen=True, kw_only=True):
@@ -45,12 +47,14 @@ class AmendService(Struct, frozen=True, kw_only=True):
         ref_of_path: The ref of the entry under an absolute path; raises what opening it raises.
         book: When entries expire.
         zone: The owner's, in which an answer says when.
+        former: The texts that edits replaced.
     """
 
     amenders: Mapping[str, Callable[[], AmendsRefs | None]]
     ref_of_path: Callable[[str], str]
     book: TimeBook
     zone: tzinfo
+    former: FormerTexts
 
     def read_text(self, ref: str) -> EditableText:
         """The text under a ref as `edit` takes it. Raises: as `AmendsRefs.read_text`."""
@@ -118,6 +122,40 @@ class AmendService(Struct, frozen=True, kw_only=True):
 
         return ending_alike(self.book, self.zone, ref, superseded)
 
+    def find_undo(self, ref: str) -> Undo:
+        """What `undo` would take back of an entry.
+
+        Args:
+            ref: As for `edit`.
+
+        Raises:
+            NotFound: The entry, or nothing of it can be taken back.
+            Conflict: It has changed since, in another way than by an edit whose text was kept.
+            As `AmendsRefs.read_text`.
+        """
+        return self._found(ref, self._undoing.find)
+
+    def undo(self, ref: str, *, expected: str = "") -> Amendment:
+        """Take back the last edit of an entry; of one that superseded another, delete it.
+
+        Args:
+            ref: As for `edit`.
+            expected: As for `edit`.
+
+        Raises:
+            As `find_undo` and `edit`; Denied where the journal keeps what superseded.
+        """
+
+        def undone(amender: AmendsRefs, each: str) -> Amendment:
+            version = _version_of(amender.read_text(each), expected) if expected else ""
+            return self._undoing.undo(amender, each, expected=version)
+
+        return self._found(ref, undone)
+
+    @property
+    def _undoing(self) -> Undoing:
+        return Undoing(former=self.former, zone=self.zone)
+
     def _found(self, ref: str, use: Callable[[AmendsRefs, str], _Given]) -> _Given:
         """What `use` gives for the journal that a ref or a path leads to, and the entry's ref."""
 
@@ -146,18 +184,14 @@ class AmendService(Struct, frozen=True, kw_only=True):
 
 def edit_entry(amender: AmendsRefs, ref: str, text: str, *, expected: str = "") -> Amendment:
     """Edit an entry; the answer has the text that was replaced. See `AmendService.edit`."""
-    tries_left = _TRIES
-    while True:
+
+    def edited() -> Amendment:
         read = amender.read_text(ref)
-        tries_left -= 1
-        try:
-            # Of one version, so that what the answer shows stood there until then.
-            done = amender.edit(ref, text, expected=_version_of(read, expected))
-        except Conflict:
-            if expected or not tries_left:  # else what another wrote just now is replaced too
-                raise
-        else:
-            return replace(done, before=done.before or read.text)
+        # Of one version, so that what the answer shows stood there until then.
+        done = amender.edit(ref, text, expected=_version_of(read, expected))
+        return replace(done, before=done.before or read.text)
+
+    return correct_latest(expected, edited)
 
 
 def delete_entry(amender: AmendsRefs, ref: str, *, expected: str = "") -> Amendment:

@@ -48,27 +48,33 @@ class AmendTools:
         self,
         *,
         ref: Annotated[str, Arg("The entry's ref.")],
-        text: Annotated[str, Arg("The whole new text.")] = "",
-        supersede: Annotated[bool, Arg("Keep the old one too.")] = False,
-        delete: Annotated[bool, Arg("Delete it for good.")] = False,
-        version: Annotated[str, Arg("As open_ref showed.")] = "",
+        text: Annotated[str, Arg("Whole new text.")] = "",
+        supersede: Annotated[bool, Arg("Keep the old too.")] = False,
+        delete: Annotated[bool, Arg("For good.")] = False,
+        undo: Annotated[bool, Arg("Undo the last edit.")] = False,
+        version: Annotated[str, Arg("From open_ref.")] = "",
     ) -> Answer:
         """Any journal: correct an entry by its ref.
 
         Use it for what is wrong (text), held once (text, supersede), or must go (delete: only if
-        the user asks). Not for news: write a new entry.
+        the user asks). Not for news.
         """
-        if delete == bool(text.strip()):
-            what = "text and delete were both given" if delete else "neither text nor delete"
+        acts = {"text": bool(text.strip()), "delete": delete, "undo": undo}
+        given = [name for name, is_given in acts.items() if is_given]
+        if len(given) != 1:
+            what = f"{' and '.join(given)} were both given" if given else "neither text nor delete"
             raise Invalid(
-                f"Invalid call of amend: {what}.", hint="Give the new text, or delete=true."
+                f"Invalid call of amend: {what}.",
+                hint="Give the new text, delete=true or undo=true.",
             )
-        if delete and supersede:
+        if supersede and not acts["text"]:
             raise Invalid(
-                "Invalid call of amend: supersede and delete were both given.",
+                f"Invalid call of amend: supersede and {given[0]} were both given.",
                 hint="To supersede, give the text that holds now.",
             )
         service = self._service()
+        if undo:
+            return amendment_answer(service.undo(ref, expected=version))
         if delete:
             return amendment_answer(service.delete(ref, expected=version))
         correct = service.supersede if supersede else service.edit

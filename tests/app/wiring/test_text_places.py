@@ -29,6 +29,7 @@ NO_TEXT = {
     "core.time_book": "refs and times",
     "db.postgres.database": "a connection to Postgres",
     "db.postgres.migrate": "a connection to Postgres",
+    "doors.cli.acts": "refs and versions of what was written in a terminal",
     "doors.cli.short_refs": "refs of the last list",
     "doors.demos.journals": "entries of the demo, in a home of its own",
     "doors.demos.memory": "entries of the demo, in a home of its own",
@@ -140,6 +141,7 @@ def _everything(folder):
     """Every verb that writes, each with the planted text."""
     yield "log", PLANTED, "--tag", "one"
     yield "log", "--supersedes", "-1", f"{PLANTED} again"
+    yield "edit", "-1", "another text"
     yield "private", "write", PLANTED
     yield "private", "write", "--project-notes", PLANTED
     yield "notebook", "write", "boats", PLANTED
@@ -178,6 +180,7 @@ def test_whatever_is_written_lies_in_a_row(no_weights, stranger):
         "chronicle",
         "copies of the notes of projects",
         "drafts",
+        "former texts",
         "index",
         "ledgers",
         "memory",

@@ -192,7 +192,6 @@ def test_an_unknown_command_names_the_nearest():
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("undo",), "Did you mean `commonplace chronicle undo`?"),
         (
             ("write", "x"),
             "Did you mean `commonplace private write` or `commonplace notebook write`?",

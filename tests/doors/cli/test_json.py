@@ -81,6 +81,7 @@ LAST = {
     "notebook import-json": ["journal.json"],
     "chronicle import": ["export.json"],
     "chronicle upgrade": [],
+    "undo": ["--yes"],
     "chronicle undo": ["--yes"],
     "chronicle delete": ["-1", "--yes"],
     "private delete": ["-1", "--yes"],

@@ -53,7 +53,7 @@ def expired(ref):
 
 
 def edited(ref):
-    assert run("edit", ref, "a quiet harbour").exit_code == 0
+    assert run("edit", ref, "a quiet harbour", "--no-undo").exit_code == 0
 
 
 @pytest.mark.parametrize("take", [forgotten, deleted, undone, expired, edited])

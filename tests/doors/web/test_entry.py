@@ -144,6 +144,21 @@ def test_what_was_typed_outlives_its_entry(browser, ref, way):
     assert form_of(refused)["version"] == form["version"]
 
 
+def test_an_edit_is_taken_back(world, browser, ref):
+    """By a button that is there once there is an edit, and shows both texts."""
+    before = world.app.amend.service().read_text(ref).text
+    assert "Undo …" not in words_of(browser.get("/entry", params={"ref": ref}))
+    form = form_of(browser.get("/entry/edit", params={"ref": ref}))
+    browser.post("/entry/save", data={**form, "text": "staging was torn down"})
+    assert "Undo … Take back the last edit." in words_of(browser.get("/entry", params={"ref": ref}))
+    asked = browser.get("/entry/undo", params={"ref": ref})
+    assert "staging was torn down" in words_of(asked)
+    undone = browser.post("/entry/undone", data=form_of(asked))
+    assert undone.status_code == 303
+    assert "The last edit is taken back." in words_of(browser.get(undone.headers["location"]))
+    assert world.app.amend.service().read_text(ref).text == before
+
+
 def test_an_entry_is_superseded(browser, ref):
     """Both stay, and name each other."""
     form = form_of(browser.get("/entry/edit", params={"ref": ref, "as": "supersede"}))

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.former_texts import former_in
 
 from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.index.in_memory import MemoryIndex
@@ -53,6 +54,7 @@ class Desk:
             finder=Finder(index=index, encoder=slot, filing=self.filing),
             clock=self.clock,
             zone=zone,
+            former=former_in(folder, self.clock),
         )
         self.tools = PrivateTools(lambda: self.service)
 

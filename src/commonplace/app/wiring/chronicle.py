@@ -98,6 +98,7 @@ class ChronicleWiring:
             home=context.user_home,
             trusted=TrustedLogs(context.reach / "trusted"),
             replaced=context.replaced.find,
+            former=context.former,
         )
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:

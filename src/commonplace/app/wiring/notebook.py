@@ -94,6 +94,7 @@ class NotebookWiring:
             is_own=settings.notebook.path is None,
             language=lambda: context.languages.find(better=True, within_s=MERGE_S),
             note_ends=self.ends.note,
+            former=context.former,
         )
 
     @locked_cached_property

@@ -136,6 +136,7 @@ class PrivateWiring:
             finder=self._context.service_finder,
             clock=self._context.clock,
             zone=self._context.settings.timezone,
+            former=self._context.former,
             shows_paths=self._context.shows_paths,
         )
 

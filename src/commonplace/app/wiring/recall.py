@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.app.context import JournalWiring, OwnerContext
+    from commonplace.core.former_texts import FormerTexts
     from commonplace.core.ports import OpensRefs, Searched
     from commonplace.core.time_book import TimeBook
     from commonplace.journals.private.project_copies import GoneNotes
@@ -38,12 +39,14 @@ class AmendWiring:
         ref_of_path: Callable[[str], str],
         book: TimeBook,
         zone: tzinfo,
+        former: FormerTexts,
     ) -> None:
         self._service = AmendService(
             amenders={each.name: each.amender for each in journals},
             ref_of_path=ref_of_path,
             book=book,
             zone=zone,
+            former=former,
         )
 
     def service(self) -> AmendService:

@@ -159,6 +159,16 @@ def _events_of(owner: TextOwner, text: ForgottenText) -> Iterator[Event]:
                 yield owner.chronicle.journal.read_event(ref)
 
 
+def _former_texts_of(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
+    former = owner.context.former
+    scan = ByteScan(raw=owner.context.raw_files)
+    scan.read_files([former.folder], text.pieces, owner.home / "models")
+    for each in former.find():
+        path = former.path(each)
+        if each.ref in text.refs or str(path) in scan.found:
+            yield TextCopy(what="a former text", path=path, erase=partial(_done, remove_file, path))
+
+
 def _lines_in_logs(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
     logs = owner.chronicle.service().logs
     for event in _events_of(owner, text):
@@ -378,6 +388,15 @@ PLACES: tuple[TextPlace, ...] = (
         find=_drafts_with,
         backup=True,
         writers=("doors.cli.editor",),
+    ),
+    TextPlace(
+        name="former texts",
+        where="`users/me/former`",
+        holds="what edits replaced, for `undo.keep_days`, so that they can be taken back",
+        paths=lambda owner: (owner.context.former.folder,),
+        erased="deleting or forgetting the entry, `edit --no-undo`, `undo`, and time",
+        find=_former_texts_of,
+        writers=("core.former_texts",),
     ),
     TextPlace(
         name="copies being made",

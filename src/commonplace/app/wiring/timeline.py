@@ -102,6 +102,7 @@ class TimelineWiring:
             filing=lambda: context.service_filing,
             finder=lambda: context.finder,
             clock=context.clock,
+            former=context.former,
             retention=parse_retention(context.settings.timeline.retention),
             feeding=self.feeding,
             rolls_up=not context.settings.read_only,
@@ -125,6 +126,7 @@ class TimelineWiring:
             filing=lambda: alone.filing,
             finder=lambda: alone.finder,
             clock=context.clock,
+            former=context.former_of(journal.owner),
             retention=parse_retention(context.settings.timeline.retention),
         )
 

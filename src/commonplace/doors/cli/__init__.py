@@ -26,6 +26,7 @@ COMMANDS = {
     ),
     "edit": Lazy("commonplace.doors.cli.entries:edit", "Replace the text of any entry."),
     "delete": Lazy("commonplace.doors.cli.entries:delete", "Delete any entry for good."),
+    "undo": Lazy("commonplace.doors.cli.undoing:undo", "Take back what you wrote last."),
     "forget": Lazy(
         "commonplace.doors.cli.forgetting:forget", "Delete entries and every copy of their text."
     ),

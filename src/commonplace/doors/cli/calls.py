@@ -14,13 +14,16 @@ import click
 from commonplace.app import App
 from commonplace.app.app import WITHOUT_MEMORY
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.former_texts import editing
 from commonplace.core.redact import noting_secrets
 from commonplace.core.values import Filter
+from commonplace.doors.cli.acts import noting, this_terminal
 from commonplace.doors.cli.frame import (
     confirm,
     expires_at,
     home_folder,
     keep_yes,
+    keeps_former,
     say,
     says_yes,
     settings,
@@ -61,7 +64,10 @@ def opened(
             say(f"Note: {note}", err=True)
         for note in app.private.notes_on_gone() if names_gone else ():
             say(f"Note: {note}", err=True)
-        with noting_secrets() as left_out:
+        with (
+            noting_secrets() as left_out,
+            editing(terminal=this_terminal(), keeps=keeps_former()),
+        ):
             yield app
         for note in left_out.notes:  # of a verb that is no tool, whose answer has its own
             say(f"Note: {note}", err=True)
@@ -104,6 +110,8 @@ def call_tool(
         if after is not None:
             after(app)
         tool = app.toolset(toolset).tool(name)
+        if not tool.effects.writes:
+            return tool.call(arguments)
         return written(app, tool, arguments, within=within or Filter(journals=(toolset,)))
 
 
@@ -120,12 +128,21 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
         Invalid: The time cannot be read, or is past; then nothing is written.
         As `find_entry` and the tool.
     """
+    journal = within.journals[0] if within is not None else ""
 
     def write(more: Mapping[str, Any]) -> Answer:
         phrase, given = expires_at(), {**arguments, **more}
-        if phrase is None:
-            return tool.call(given)
-        return app.write_expiring(phrase, lambda at: tool.call(given, ends=at))
+        with (
+            noting(app, journal) as note,
+            editing(terminal=this_terminal(), keeps=keeps_former()) as editor,
+        ):
+            if phrase is None:
+                answer = tool.call(given)
+            else:
+                answer = app.write_expiring(phrase, lambda at: tool.call(given, ends=at))
+            is_known = answer.facts.get("repeated") or not answer.facts.get("is_new", True)
+            note(None if is_known or editor.edited else _versions(app, answer))
+        return answer
 
     named = arguments.get("supersedes")
     if not named or within is None:
@@ -145,6 +162,16 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
         return add_notes(answer, [f"It takes the place of: {line}"])
 
     return find_entry(app, named, replace, within=within)
+
+
+def _versions(app: App, answer: Answer) -> dict[str, str] | None:
+    """The version of each entry that a tool wrote; None of what is not the owner's own."""
+    from commonplace.tools.answers import written_refs
+
+    if not {"ref", "refs", "entry"} & answer.facts.keys():
+        return None  # it only read
+    found = [_entry_of(app, ref) for ref in written_refs(answer)]
+    return {each.ref: each.version for each in found if each is not None} or None
 
 
 def check_age(app: App, named: str, entry: EditableText, *, yes: bool) -> None:

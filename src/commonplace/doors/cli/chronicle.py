@@ -15,6 +15,7 @@ import click
 from commonplace.core.errors import Invalid
 from commonplace.core.files import replace_file
 from commonplace.core.values import Answer, Filter
+from commonplace.doors.cli.acts import noting
 from commonplace.doors.cli.calls import (
     call_tool,
     check_age,
@@ -31,6 +32,7 @@ from commonplace.doors.cli.frame import (
     file_text,
     list_form,
     list_options,
+    no_undo_option,
     show,
     show_list,
     show_written,
@@ -39,6 +41,7 @@ from commonplace.doors.cli.frame import (
 )
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import FIRST_STEP, ShortRefCommand, find_entry
+from commonplace.doors.cli.undoing import taken_back
 from commonplace.tools.chronicle.tools import ChronicleTools
 
 if TYPE_CHECKING:
@@ -194,6 +197,7 @@ def when(what: tuple[str, ...], explain: bool, as_json: bool) -> None:
     help="Replaces the tags; +TAG adds one, -TAG removes one, '' removes all.",
 )
 @click.option("--at", metavar="TIME", help="When it really was.")
+@no_undo_option
 @yes_option
 @common_options
 def edit(
@@ -244,21 +248,18 @@ def delete(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002  the name t
         show(keeper.delete_entry(ref=entry.id, expected=entry.stamp), as_json)
 
 
-@chronicle.command(short_help="Take back what you added last: an entry, or a whole import.")
+@chronicle.command(cls=ShortRefCommand, short_help="Take back what you wrote last in the log.")
+@click.argument("id", required=False)
 @yes_option
 @common_options
-def undo(yes: bool, as_json: bool) -> None:
-    """Take back what you added last on this machine, and show it.
+def undo(id: str | None, yes: bool, as_json: bool) -> None:  # noqa: A002  the name that help shows
+    """Take back what was written last into the log in this terminal, and show it.
 
-    That is the entry you logged last, whatever its time; right after an import, all that the
-    import added, less what was edited since. An edit or a delete is not taken back.
+    As `commonplace undo`, of the log alone: the newest entry, edit, superseding or import. Of an
+    import all goes that was not edited since.
     """
     with opened() as app:
-        keeper = keeping(app)
-        act = keeper.last_addition()
-        text = "" if act.is_import else act.events[0].message
-        confirm(f"Delete {keeper.label_of_addition(act)} for good?", yes=yes, text=text)
-        show(keeper.undo(act), as_json)
+        show(taken_back(app, id, yes=yes, journal="chronicle"), as_json)
 
 
 @chronicle.command()
@@ -349,6 +350,10 @@ def _changing_much(title: str, run: Callable[[ChronicleKeeping, Progress], Answe
     """Run what changes many entries, with a bar on a terminal, then file their words."""
     with opened() as app:
         keeper = keeping(app)
-        with show_counting(title) as progress:
+        with (
+            show_counting(title) as progress,
+            noting(app, "chronicle", is_import=True) as note,
+        ):
             answer = run(keeper, progress)
+            note({} if answer.facts.get("added") else None)
         return keeper.filed(answer)

@@ -19,6 +19,7 @@ from commonplace.doors.cli.frame import (
     confirm,
     list_form,
     list_options,
+    no_undo_option,
     show,
     show_list,
     show_page,
@@ -86,6 +87,7 @@ def last(count: int, as_json: bool) -> None:
 @click.command(cls=ShortRefCommand)
 @click.argument("ref")
 @click.argument("text", nargs=-1)
+@no_undo_option
 @yes_option
 @common_options
 def edit(ref: str, text: tuple[str, ...], yes: bool, as_json: bool) -> None:

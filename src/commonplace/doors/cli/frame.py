@@ -37,6 +37,7 @@ _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _EXPIRES = "commonplace.expires"
 _FLAGS = "commonplace.flags"
 _FORM = "commonplace.form"
+_NO_UNDO = "commonplace.no_undo"
 _SETTINGS = "commonplace.settings"
 _YES = "commonplace.yes"
 _settings_now: ContextVar[Settings | None] = ContextVar("_settings_now", default=None)
@@ -552,6 +553,14 @@ class NumberBetween(click.IntRange):
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
+no_undo_option = click.option(
+    "--no-undo",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda ctx, _param, value: ctx.meta.update({_NO_UNDO: value}),
+    help="Keep nothing of what was there, nor of what earlier edits replaced.",
+)
+
 explain_option = click.option("--explain", is_flag=True, help="Show how each score was made.")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Output as JSON.")
@@ -611,6 +620,11 @@ def keep_yes(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 def says_yes() -> bool:
     """Whether such a --yes was given."""
     return bool(click.get_current_context().meta.get(_YES))
+
+
+def keeps_former() -> bool:
+    """Whether the texts that edits replace are kept: not with --no-undo."""
+    return not click.get_current_context().meta.get(_NO_UNDO)
 
 
 def common_options(command: _Command) -> _Command:

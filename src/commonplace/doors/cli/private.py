@@ -30,6 +30,7 @@ from commonplace.doors.cli.frame import (
     expires_option,
     explain_option,
     list_options,
+    no_undo_option,
     show,
     show_list,
     show_written,
@@ -210,6 +211,7 @@ def read(path: str, as_json: bool) -> None:
 @private.command(cls=ShortRefCommand)
 @path_argument
 @click.argument("text", nargs=-1)
+@no_undo_option
 @yes_option
 @common_options
 def edit(path: str, text: tuple[str, ...], yes: bool, as_json: bool) -> None:

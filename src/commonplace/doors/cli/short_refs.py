@@ -257,10 +257,10 @@ def _listed(read: Settings) -> list[str] | None:
 
 def _file(read: Settings) -> Path:
     """Where the last list of this terminal is kept, or of all programs that have none."""
-    return read.home / "users" / owner_folder(read.owner) / f"{_FILE}{_terminal()}"
+    return read.home / "users" / owner_folder(read.owner) / f"{_FILE}{terminal_name()}"
 
 
-def _terminal() -> str:
+def terminal_name() -> str:
     """The name of the terminal that the command was called on, as part of a file's; else empty."""
     for stream in (0, 1, 2):
         with suppress(OSError, AttributeError):  # no terminal; Windows, where they have no names

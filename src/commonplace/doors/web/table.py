@@ -55,6 +55,8 @@ PAGES: tuple[PageRow, ...] = (
     PageRow("edit", "/entry/edit", f"{_PAGES}.entry:edit"),
     PageRow("save", "/entry/save", f"{_PAGES}.entry:save", writes=True),
     PageRow("ask_delete", "/entry/delete", f"{_PAGES}.entry:ask_delete"),
+    PageRow("ask_undo", "/entry/undo", f"{_PAGES}.entry:ask_undo"),
+    PageRow("undo", "/entry/undone", f"{_PAGES}.entry:undo", writes=True),
     PageRow("delete", "/entry/deleted", f"{_PAGES}.entry:delete", writes=True),
     PageRow("plan_forgetting", "/entry/forget", f"{_PAGES}.forgetting:plan"),
     PageRow("forget", "/entry/forgotten", f"{_PAGES}.forgetting:forget", writes=True),

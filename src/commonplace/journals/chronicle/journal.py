@@ -451,10 +451,8 @@ class Chronicle:
         user logged its entries, until this user adds one; what was edited since is not part of it.
         Raises: NotFound, Unavailable.
         """
-        stamps = self._imported.read()
-        there = self._store.get_many([*stamps])
-        brought = [event for event in there if event.stamp == stamps[event.id]]
-        latest = max((event.place for event in brought), default=None)
+        brought = self.last_import()
+        latest = max((event.place for event in brought.events), default=None)
         try:
             last = self._store.last_of(self._author.hostname, self._author.username)
         except NotFound:
@@ -463,6 +461,13 @@ class Chronicle:
         else:
             if latest is None or last.place > latest:
                 return Addition(events=(last,))
+        return brought
+
+    def last_import(self) -> Addition:
+        """The entries of the last import that are as they were, though others came since."""
+        stamps = self._imported.read()
+        there = self._store.get_many([*stamps])
+        brought = [event for event in there if event.stamp == stamps[event.id]]
         return Addition(events=tuple(brought), is_import=True, edited=len(there) - len(brought))
 
     def undo(self, act: Addition | None = None) -> Addition:

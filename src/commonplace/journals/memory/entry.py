@@ -122,8 +122,10 @@ def may_be_id(text: str) -> bool:
 
 
 def version_of(record: Record) -> str:
-    """What says whether a record is still the one that was read."""
-    return text_hash(repr(record))
+    """What says whether a record still says what was read, however often it was saved since."""
+    if isinstance(record, ChatMessage):
+        return text_hash(repr(record))
+    return text_hash(repr(replace(record, updated=record.at)))
 
 
 def former_of(record: Record | None) -> str:

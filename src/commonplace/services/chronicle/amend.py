@@ -5,6 +5,7 @@ Never makes a text for a model.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from commonplace.core.values import Amendment, EditableText
 from commonplace.services.amend import left_notes
 
 if TYPE_CHECKING:
+    from commonplace.core.former_texts import FormerText
     from commonplace.services.chronicle.service import ChronicleService
 
 
@@ -33,9 +35,26 @@ class ChronicleAmender(Struct, frozen=True):
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
-        """Change the message; what was there is not kept. See the port."""
+        """Change the message; see the port."""
         event, filed, notes = self.service.edit(
             ref, message=text, tags=None, at="", expected=expected or None
+        )
+        return Amendment(
+            act="edited",
+            ref=event.ref,
+            text=event.message,
+            at=event.at,
+            notes=(*filed.notes, *notes),
+        )
+
+    def restore(self, former: FormerText, *, expected: str) -> Amendment:
+        """Give an entry its former message, tags and time; see `services.undo.RestoresTexts`."""
+        event, filed, notes = self.service.change(
+            self.service.chronicle.read_event(former.ref),
+            message=former.text,
+            tags=former.more["tags"],
+            at=datetime.fromisoformat(former.more["at"]),
+            expected=expected,
         )
         return Amendment(
             act="edited",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
+    from commonplace.core.former_texts import FormerTexts
     from commonplace.journals.chronicle.journal import Addition, Chronicle, Event, EventAdded
     from commonplace.journals.chronicle.log_config import LogConfig
     from commonplace.journals.chronicle.log_lines import ProjectLogs
@@ -99,6 +100,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         project: The project's folder, if any.
         folder: Where in the project the work is done: there a `.chronicle` is looked for.
         home: The user's, at which that search ends.
+        former: Keeps the texts that edits replace.
         trusted: Which of the project logs the user has allowed.
         replaced: When those of some entries were replaced that were by one that is gone, by ref.
     """
@@ -108,6 +110,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
     finder: Finder
     clock: Clock
     zone: tzinfo
+    former: FormerTexts
     project: Path | None
     folder: Path | None
     home: Path | None
@@ -306,17 +309,34 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         Raises:
             Invalid, NotFound, Conflict, Denied, Unavailable.
         """
-        from commonplace.journals.chronicle.event import doc_of
-
         before = self.chronicle.read_event(ref)
-        event = self.chronicle.edit_event(
-            before.id,
+        return self.change(
+            before,
             message=message,
             tags=None if tags is None else changed_tags(before.tags, tags),
             at=read_at(self, at),
             # Tags that are added or taken away stand on what was read just now.
             expected=before.stamp if expected is None else expected,
         )
+
+    def change(
+        self,
+        before: Event,
+        *,
+        message: str | None,
+        tags: Sequence[str] | None,
+        at: datetime | None,
+        expected: str,
+    ) -> tuple[Event, Filed | Pending, tuple[str, ...]]:
+        """Change an entry that was read, keep what it was, and file it. Otherwise as `edit`."""
+        from commonplace.journals.chronicle.event import doc_of
+
+        more = {"tags": [*before.tags], "at": before.at.isoformat()}
+        with self.former.edited(before.ref, before.stamp, before.message, more) as note:
+            event = self.chronicle.edit_event(
+                before.id, message=message, tags=tags, at=at, expected=expected
+            )
+            note(event.stamp)
         notes = self.logs.correct(before, event)
         return event, self.filing.refile([Put(doc_of(event, self.zone))]), notes
 
@@ -336,7 +356,10 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         left, which can be deleted again. Returns: as `edit`. Raises: as `edit`.
         """
         before = self.chronicle.read_event(ref)
-        notes = self.logs.correct(before) if expected in {None, before.stamp} else ()
+        notes: tuple[str, ...] = ()
+        if expected in {None, before.stamp}:
+            notes = self.logs.correct(before)
+            self.former.drop([before.ref])
         event = self.chronicle.delete_event(before.id, expected=expected)
         return event, self.filing.forget([event.ref]), notes
 
@@ -349,6 +372,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         Raises: NotFound, Conflict, Unavailable.
         """
         done = self.chronicle.undo(act)
+        self.former.drop([event.ref for event in done.events])
         # An import logs nothing.
         notes = () if done.is_import else self.logs.correct(done.events[0])
         return done, self.filing.forget([event.ref for event in done.events]), notes

@@ -6,6 +6,7 @@ preferences are one record of names and values, and no text.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -29,6 +30,7 @@ from commonplace.journals.memory.records import (
 )
 
 if TYPE_CHECKING:
+    from commonplace.core.former_texts import FormerText
     from commonplace.core.values import AmendVerb
     from commonplace.services.memory.service import MemoryService
 
@@ -70,6 +72,31 @@ class MemoryAmender(Struct, frozen=True):
             )
         given = _fields(record, text)
         draft = RecordDraft(kind=record.kind, fields=given, ref_id=record.id, expected=expected)
+        done = self.service.save(draft)
+        assert done.saved.record is not None  # what was altered is there
+        after = done.saved.record
+        return Amendment(
+            act="edited",
+            ref=after.ref,
+            text=after.text,
+            at=after.at,
+            before=record.text,
+            notes=done.notes,
+        )
+
+    def restore(self, former: FormerText, *, expected: str) -> Amendment:
+        """Give a record its former fields; see `services.undo.RestoresTexts`."""
+        record = self._read(former.ref, expected)
+        fields = dict(former.more["fields"])
+        if isinstance(record, Preferences):  # a save adds flags; None removes one
+            fields["flags"] = {**dict.fromkeys(record.flags), **fields["flags"]}
+        draft = RecordDraft(
+            kind=record.kind,
+            fields=fields,
+            ref_id=record.id,
+            at=datetime.fromisoformat(former.more["at"]),
+            expected=expected,
+        )
         done = self.service.save(draft)
         assert done.saved.record is not None  # what was altered is there
         after = done.saved.record

@@ -13,17 +13,20 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import find_zone
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, already_superseded
+from commonplace.core.former_texts import correct_latest
 from commonplace.core.ports import Tallying
 from commonplace.core.redact import Screen
 from commonplace.core.text import opening
 from commonplace.core.values import Put
 from commonplace.journals.memory.entry import (
+    FIELDS,
     apply_draft,
     change_of,
     inherited,
     not_found,
     parse_id,
     searchable_text,
+    version_of,
 )
 from commonplace.journals.memory.ports import (
     Erases,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
+    from commonplace.core.former_texts import FormerTexts
     from commonplace.core.ports import EncoderSlot, OwnerIndex
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.journals.memory.records import (
@@ -91,6 +95,7 @@ class MemoryService:
         clock: The present, aware.
         owner_zone: For users whose preferences name none.
         numbers: What settings say of a search.
+        former: Keeps the texts that edits replace.
         shows_cards: Whether a search may be asked for its diagnostic card.
         screen: What every text goes through that is kept.
     """
@@ -106,6 +111,7 @@ class MemoryService:
         clock: Clock,
         owner_zone: tzinfo,
         numbers: MemoryNumbers,
+        former: FormerTexts,
         shows_cards: bool = False,
         screen: Screen | None = None,
     ) -> None:
@@ -115,6 +121,7 @@ class MemoryService:
         self.index = index
         self.encoder = encoder
         self.clock = clock
+        self.former = former
         self._owner_zone = owner_zone
         self.shows_cards = shows_cards
         self._screen = screen or Screen()
@@ -171,8 +178,27 @@ class MemoryService:
 
     def _save(self, draft: RecordDraft) -> MemorySaved:
         self._begin()
-        saved = self.store.save(self._screened(draft))
+        saved = correct_latest(draft.expected, lambda: self._altered(self._screened(draft)))
         return MemorySaved(saved=saved, notes=self._file(saved))
+
+    def _altered(self, draft: RecordDraft) -> Saved:
+        """Keep what a draft makes, and what a record was that it alters."""
+        ref_id = PREFERENCES_ID if draft.kind == "preference" else draft.ref_id
+        old = self.store.find(draft.kind, parse_id(draft.kind, ref_id)) if ref_id else None
+        if old is None:
+            return self.store.save(draft)
+        version = version_of(old)
+        more = {
+            "fields": {name: getattr(old, name) for name in FIELDS[old.kind]},
+            "at": old.at.isoformat(),
+        }
+        with self.former.edited(old.ref, version, old.text, more) as note:
+            saved = self.store.save(replace(draft, expected=draft.expected or version))
+            # Read again: its times are then those that any other reader sees.
+            made = self.store.find(old.kind, saved.ref_id)
+            if made is not None:
+                note(version_of(made))
+        return saved
 
     def _supersede(self, draft: RecordDraft, former: str) -> MemorySaved:
         if draft.ref_id:
@@ -216,6 +242,9 @@ class MemoryService:
             Invalid, NotFound, Unavailable.
         """
         ref_id = parse_id(kind, ref)
+        old = self.store.find(kind, ref_id)
+        if old is None or not expected or version_of(old) == expected:
+            self.former.drop([ref_of(kind, ref_id)])
         deleted = self.store.delete(kind, ref_id, expected=expected)
         notes = self.erase()
         if not deleted:

@@ -19,6 +19,7 @@ from commonplace.services.amend import left_notes
 from commonplace.services.replaced_since import written_over_notes
 
 if TYPE_CHECKING:
+    from commonplace.core.former_texts import FormerText
     from commonplace.journals.notebook.names import SectionAddress
     from commonplace.services.notebook.service import NotebookService
 
@@ -70,7 +71,10 @@ class NotebookAmender(Struct, frozen=True):
         if not address.entry:
             if not text.strip():
                 raise Invalid("The new text is empty.", hint="Delete the overview instead.")
-            return self._put_overview(address, text, expected or before.version)
+            with self.service.former.edited(before.ref, before.version, before.text) as note:
+                done = self._put_overview(address, text, expected or before.version)
+                note(self.read_text(ref).version)
+            return done
         if expected and before.version != expected:
             raise Conflict(f"{before.ref} has changed since it was read.", hint="Read it again.")
         made = self.supersede(ref, text)
@@ -83,6 +87,12 @@ class NotebookAmender(Struct, frozen=True):
             notes=(_IS_KEPT, *made.notes),
         )
 
+    def restore(self, former: FormerText, *, expected: str) -> Amendment:
+        """Give an overview its former text; see `services.undo.RestoresTexts`."""
+        if former.text.strip():
+            return self.edit(former.ref, former.text, expected=expected)
+        return self.delete(former.ref, expected=expected)
+
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Leave a section without an overview; see the port. Raises: Denied for an entry."""
         address = parse_address(ref)
@@ -93,6 +103,8 @@ class NotebookAmender(Struct, frozen=True):
                 hint="Supersede it with a text that says what holds. Only a person can remove it:"
                 f" `commonplace forget {before.ref} --rewrite-history`.",
             )
+        if expected in {"", before.version}:
+            self.service.former.drop([before.ref])
         return self._put_overview(address, "", expected or before.version)
 
     def supersede(self, ref: str, text: str) -> Amendment:

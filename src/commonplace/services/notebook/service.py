@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
+    from commonplace.core.former_texts import FormerTexts
     from commonplace.core.ports import Language
     from commonplace.journals.notebook.journal import Notebook, WrittenEntry
     from commonplace.search.filing.filing import Filing
@@ -96,6 +97,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         weights: How its search weighs both questions and the age of an entry.
         min_score: Least combined score of a hit that shares no word.
         most: The most entries that a search shows.
+        former: Keeps the overviews that edits replace.
         is_own: The notebook lies in our own folder, so that a first write may make it.
         language: The configured model for one call, None where there is none.
         process_reads: What was read where the process serves one client.
@@ -110,6 +112,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
     weights: TwoQuestionWeights
     min_score: float
     most: int
+    former: FormerTexts
     is_own: bool = False
     language: Callable[[], Language | None] = lambda: None
     process_reads: Reads = field(default_factory=Reads)

@@ -14,6 +14,7 @@ from commonplace.core.values import Amendment, EditableText
 from commonplace.services.amend import left_notes
 
 if TYPE_CHECKING:
+    from commonplace.core.former_texts import FormerText
     from commonplace.journals.private.journal import PrivateEntry
     from commonplace.services.private.service import PrivateService
 
@@ -43,13 +44,20 @@ class PrivateAmender(Struct, frozen=True):
         before = self.service.open_entry(ref)
         new = _headed(text, before)
         if len(before.headings) > 1 and new.strip() and not _has_form(new):
-            # A search shows a text without its headings, and an edit keeps no copy of what it had.
+            # A search shows a text without its headings: nobody meant to lose them.
             raise Invalid(
                 f"{before.ref} has {len(before.headings)} headings, and the new text has none.",
                 hint="Open it, and give all of it again: each part below its heading, as in"
                 " '## Project Notes'.",
             )
         entry, filed = self.service.edit(before.ref, new, expected=expected or before.version)
+        return Amendment(
+            act="edited", ref=entry.ref, text=entry.raw, at=entry.at, notes=filed.notes
+        )
+
+    def restore(self, former: FormerText, *, expected: str) -> Amendment:
+        """Give an entry its former file; see `services.undo.RestoresTexts`."""
+        entry, filed = self.service.edit(former.ref, former.text, expected=expected)
         return Amendment(
             act="edited", ref=entry.ref, text=entry.raw, at=entry.at, notes=filed.notes
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
+from commonplace.core.former_texts import correct_latest
 from commonplace.core.values import Filter, Interval, Put
 from commonplace.services.amend import look_up_former
 from commonplace.services.times import read_as_of, read_at, read_span
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock
+    from commonplace.core.former_texts import FormerTexts
     from commonplace.core.values import Found
     from commonplace.journals.private.journal import PrivateEntry, PrivateJournal, ThoughtsWritten
     from commonplace.journals.private.roots import Kind
@@ -71,6 +73,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
 
     Attributes:
         zone: The owner's, in which phrases of time are read.
+        former: Keeps the texts that edits replace.
         shows_paths: Whether the caller can use a path of this machine; else entries go by refs.
     """
 
@@ -79,6 +82,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
     finder: Finder
     clock: Clock
     zone: tzinfo
+    former: FormerTexts
     shows_paths: bool = True
 
     def write(
@@ -207,7 +211,16 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         Raises: Invalid, Denied, NotFound, Unavailable; Conflict where it is not `expected`.
         """
         self._refuse_path(path_or_ref)
-        entry = self.journal.edit(path_or_ref, text, expected=expected)
+
+        def edited() -> PrivateEntry:
+            before = self.open_entry(path_or_ref)
+            version = expected or before.version
+            with self.former.edited(before.ref, before.version, before.raw) as note:
+                entry = self.journal.edit(before.ref, text, expected=version)
+                note(entry.version)
+            return entry
+
+        entry = correct_latest(expected or "", edited)
         return entry, self.filing.refile(self._docs([entry]))
 
     def supersede(self, path_or_ref: str, text: str) -> tuple[str, PrivateWritten]:
@@ -226,7 +239,10 @@ class PrivateService(Struct, frozen=True, kw_only=True):
 
     def delete(self, path_or_ref: str, *, expected: str | None) -> tuple[str, Filed | Pending]:
         """Delete one entry and every trace of its text; answers its ref. Raises: as `edit`."""
-        ref = self.open_entry(path_or_ref).ref
+        entry = self.open_entry(path_or_ref)
+        ref = entry.ref
+        if expected in {None, entry.version}:
+            self.former.drop([ref])
         self.journal.delete(ref, expected=expected)
         return ref, self.filing.forget([ref])
 

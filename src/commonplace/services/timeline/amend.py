@@ -5,6 +5,7 @@ Never makes a text for a model; a rollup is never corrected, it follows what it 
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.timeline.entry import JOURNAL, ref_of, version_of
 
 if TYPE_CHECKING:
+    from commonplace.core.former_texts import FormerText
     from commonplace.services.timeline.service import TimelineService
 
 
@@ -34,8 +36,25 @@ class TimelineAmender(Struct, frozen=True):
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
-        """Change the content; what was there is not kept. See the port."""
+        """Change the content; see the port."""
         done = self.service.update(_id_of(ref), content=text, expected=expected)
+        return Amendment(
+            act="edited",
+            ref=done.entry.ref,
+            text=done.entry.content,
+            at=done.entry.at,
+            notes=done.notes,
+        )
+
+    def restore(self, former: FormerText, *, expected: str) -> Amendment:
+        """Give an entry what it had, metadata and time too; see `services.undo.RestoresTexts`."""
+        done = self.service.update(
+            _id_of(former.ref),
+            content=former.text,
+            metadata=former.more["metadata"],
+            at=datetime.fromisoformat(former.more["at"]),
+            expected=expected,
+        )
         return Amendment(
             act="edited",
             ref=done.entry.ref,

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.former_texts import correct_latest
 from commonplace.core.text import nearest, opening
 from commonplace.journals.timeline.due_periods import span_at
-from commonplace.journals.timeline.entry import JOURNAL, NAMES, PERIODS, RAW
+from commonplace.journals.timeline.entry import JOURNAL, NAMES, PERIODS, RAW, ref_of, version_of
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.privacy_delete import erase, is_erasing
 from commonplace.journals.timeline.retention import KEEP_ALL
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock, Level
+    from commonplace.core.former_texts import FormerTexts
     from commonplace.core.values import Interval
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.expiry import RetentionResult
@@ -73,6 +75,7 @@ class TimelineService:
         clock: the present instant.
         retention: what `run_due` archives and deletes.
         feeding: what follows other journals; None where none feeds the timeline.
+        former: keeps the texts that edits replace.
         rolls_up: whether what is due is rolled up before anything is read, for half a second at
             the most.
     """
@@ -85,6 +88,7 @@ class TimelineService:
         filing: Callable[[], Filing],
         finder: Callable[[], Finder],
         clock: Clock,
+        former: FormerTexts,
         retention: Retention = KEEP_ALL,
         feeding: Feeding | None = None,
         rolls_up: bool = True,
@@ -94,6 +98,7 @@ class TimelineService:
         self.filing = filing
         self.finder = finder
         self.clock = clock
+        self.former = former
         self.retention = retention
         self.feeding = feeding
         self.rolls_up = rolls_up
@@ -192,9 +197,23 @@ class TimelineService:
         expected: str = "",
     ) -> RecordedEntry:
         """Alter an entry, then file it, and its summaries; see `TimelineJournal.update`."""
-        entry = self.journal.update(
-            entry_id, content=content, at=at, metadata=metadata, expected=expected
-        )
+
+        def updated() -> TimelineEntry:
+            before = self.journal.read(entry_id)
+            version = version_of(before)
+            more = {"metadata": before.metadata, "at": before.at.isoformat()}
+            with self.former.edited(before.ref, version, before.content, more) as note:
+                entry = self.journal.update(
+                    entry_id,
+                    content=content,
+                    at=at,
+                    metadata=metadata,
+                    expected=expected or version,
+                )
+                note(version_of(entry))
+            return entry
+
+        entry = correct_latest(expected, updated)
         notes = self.filing().file_edited(self.journal.docs([entry])).notes
         # Its summaries quote what it said before, and a search would find that there.
         if self.keep_up():
@@ -232,6 +251,8 @@ class TimelineService:
         """
         from commonplace.search.filing.filing import Pending
 
+        if not expected or version_of(self.journal.read(entry_id)) == expected:
+            self.former.drop([ref_of(entry_id)])
         deleted = self.journal.delete(entry_id, expected=expected)
         filed = self.filing().forget(deleted.refs)
         notes = (f"Still in the index: {filed.why}",) if isinstance(filed, Pending) else ()

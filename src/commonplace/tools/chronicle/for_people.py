@@ -76,10 +76,6 @@ class ChronicleKeeping:
         event, filed, notes = self._service().delete(ref, expected=expected)
         return self._changed("Deleted:", event, (*_left_in_index(filed), *notes))
 
-    def last_addition(self) -> Addition:
-        """What an undo would take back: an entry, or an import. Raises: NotFound, Unavailable."""
-        return self._service().chronicle.last_addition()
-
     def undo(self, act: Addition | None = None) -> Answer:
         """Take back what this user added last on this machine: an entry, or a whole import.
 

@@ -103,7 +103,7 @@ class RecallTools:
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         journals: Annotated[list[str], Arg("Only these: 'private', 'chronicle'.")] = [],
         kinds: Annotated[list[str], Arg("Only these: 'entry', 'event'.")] = [],
-        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 10,
+        limit: Annotated[int, Arg("At most.", 1, 100)] = 10,
         budget_tokens: Annotated[int, Arg("Most tokens.", 200, 100_000)] = 1500,
         explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
@@ -149,7 +149,7 @@ class RecallTools:
         when: Annotated[str, Arg("'yesterday', 'last week'; else any.")] = "",
         as_of: Annotated[str, Arg("As in recall.")] = "",
         journals: Annotated[list[str], Arg("As in recall.")] = [],
-        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
+        limit: Annotated[int, Arg("At most.", 1, 100)] = 20,
         start: Annotated[int, Arg("Newest to skip.", 0, 10_000)] = 0,
     ) -> Answer:
         """All journals: list what was written in a time, newest first.
@@ -186,7 +186,7 @@ class RecallTools:
     ) -> Answer:
         """Any journal: open one entry whole, with its neighbours.
 
-        Use it on a ref or a path that a tool has shown.
+        Use it on a ref or path a tool showed.
         """
         service = self._service()
         version = self._amend.version_of(ref)  # before the text: never of a newer one

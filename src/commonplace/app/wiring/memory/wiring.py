@@ -337,6 +337,7 @@ class MemoryWiring:
                 min_score=policy.MEMORY_FLOOR if least is None else least,
                 recency=policy.MEMORY.recent if recency is None else recency,
             ),
+            former=context.former_of(store.owner),
             shows_cards=settings.debug,
             screen=context.shared.screen,
         )

@@ -42,6 +42,8 @@ def entry(visit: Visit) -> WebPage:
             "is_cut": is_cut,
             "length": len(page.text),
             "verbs": _verbs(visit, page.ref),
+            "keep_days": f"{visit.app.settings.undo.keep_days:g}",
+            "may_undo": _may_undo(visit, page.ref),
             "may_forget": visit.visitor.may_write and not period,
             "section": page.ref.partition(":")[2].partition("#")[0]
             if page.journal == "notebook"
@@ -125,6 +127,43 @@ def delete(visit: Visit) -> Redirect:
     """Delete an entry for good."""
     done = visit.app.amend.service().delete(ref_of(visit), expected=visit.value("version"))
     return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
+
+
+def ask_undo(visit: Visit) -> WebPage:
+    """Ask before the last edit of an entry is taken back."""
+    check_writes(visit.visitor)
+    found = visit.app.amend.service().find_undo(ref_of(visit))
+    ref, now = found.entry.ref, visit.shown(found.entry.text)
+    before = visit.shown(found.former.text) if found.former else ""
+    return WebPage(
+        template="undo.html",
+        title="Undo",
+        values={
+            "entry": found.entry,
+            "is_edit": found.former is not None,
+            "now": opening(split_head(ref, now)[1], 600),
+            "before": opening(split_head(ref, before)[1], 600),
+        },
+    )
+
+
+def undo(visit: Visit) -> Redirect:
+    """Take back the last edit of an entry, or the entry that superseded another."""
+    done = visit.app.amend.service().undo(ref_of(visit), expected=visit.value("version"))
+    if done.act == "deleted":
+        return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
+    notes = ("The last edit is taken back.", *done.notes)
+    return Redirect(to=visit.url("entry", ref=done.ref), notes=notes)
+
+
+def _may_undo(visit: Visit, ref: str) -> bool:
+    """Whether the last edit of an entry can be taken back."""
+    if not visit.visitor.may_write:
+        return False
+    try:
+        return visit.app.amend.service().find_undo(ref).former is not None
+    except CommonplaceError:
+        return False
 
 
 def _form(

@@ -1,0 +1,129 @@
+"""What was written in this terminal, so that `undo` can take back the newest of it.
+
+Refs and versions, never a word of an entry. Noted around the write: of a command that was killed
+in between it is known that something may have been written.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct, field
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import make_folder, replace_file, translated
+from commonplace.core.owner_folders import make_owner_folder, owner_folder
+from commonplace.doors.cli.short_refs import terminal_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from commonplace.app import App
+    from commonplace.config.table import Settings
+
+_FILE = "acts"
+_KEPT = 200
+"""So many of the newest are kept in a terminal."""
+
+
+class Act(Struct, frozen=True, kw_only=True):
+    """Something that a command wrote, or began to write.
+
+    Attributes:
+        at: When, in seconds since 1970.
+        who: As `this_terminal` gives it.
+        refs: The version of each entry that was written, by its ref; empty for an import.
+        journal: Whose entries they are.
+        is_import: Whether it was an import of chronicle's, which knows its entries itself.
+        is_done: False until the command had written.
+    """
+
+    at: float
+    who: str
+    refs: dict[str, str] = field(default_factory=dict)
+    journal: str = ""
+    is_import: bool = False
+    is_done: bool = True
+
+
+def this_terminal() -> str:
+    """The user, the machine and the terminal of this call; of all programs that have none one."""
+    return f"{os.environ.get('USER', '')}@{platform.node()}{terminal_name()}"
+
+
+@contextmanager
+def noting(
+    app: App, journal: str, *, is_import: bool = False
+) -> Iterator[Callable[[Mapping[str, str] | None], None]]:
+    """Note what is written inside, once it is given; None where it added nothing.
+
+    Never fails a write: what cannot be noted is not taken back.
+
+    Args:
+        app: Of this call.
+        journal: That is written in.
+        is_import: As `Act` has it.
+    """
+    begun = Act(
+        at=app.clock().timestamp(),
+        who=this_terminal(),
+        journal=journal,
+        is_import=is_import,
+        is_done=False,
+    )
+    with suppress(CommonplaceError):
+        _append(app.settings, begun)
+
+    def note(refs: Mapping[str, str] | None) -> None:
+        with suppress(CommonplaceError):
+            known = [each for each in read(app.settings) if each != begun]
+            if refs is not None:
+                known.append(msgspec.structs.replace(begun, refs=dict(refs), is_done=True))
+            _replace(app.settings, known)
+
+    try:
+        yield note
+    except (CommonplaceError, SystemExit):
+        note(None)  # refused: nothing was written
+        raise
+
+
+def read(settings: Settings) -> list[Act]:
+    """What is known of this terminal, the newest last; a line that is damaged is left out."""
+    found = []
+    with suppress(OSError):
+        for line in _path(settings).read_bytes().splitlines():
+            with suppress(msgspec.MsgspecError):
+                found.append(msgspec.json.decode(line, type=Act))
+    return found
+
+
+def forget(settings: Settings, act: Act) -> None:
+    """It is taken back, or is no more. Raises: Unavailable, Denied."""
+    _replace(settings, [each for each in read(settings) if each != act])
+
+
+def _replace(settings: Settings, acts: list[Act]) -> None:
+    lines = b"".join(msgspec.json.encode(each) + b"\n" for each in acts[-_KEPT:])
+    replace_file(_path(settings), lines)
+
+
+def _append(settings: Settings, act: Act) -> None:
+    make_folder(settings.home)
+    make_owner_folder(settings.home / "users", settings.owner)
+    path = _path(settings)
+    with translated(path), open(path, "ab", opener=_opened) as file:
+        file.write(msgspec.json.encode(act) + b"\n")
+
+
+def _opened(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _path(settings: Settings) -> Path:
+    return settings.home / "users" / owner_folder(settings.owner) / f"{_FILE}{terminal_name()}"

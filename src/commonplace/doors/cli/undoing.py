@@ -1,0 +1,190 @@
+"""`commonplace undo`: takes back what was written last in this terminal, or an entry's last edit.
+
+Shows what goes and asks, as a deletion does. Never takes back what was edited again since.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.core.errors import Conflict, Denied, NotFound
+from commonplace.core.values import Answer, Filter
+from commonplace.doors.cli.acts import Act, forget, read, this_terminal
+from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.frame import common_options, confirm, say, show, yes_option
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+from commonplace.tools.amend import changed_lines, first_line
+from commonplace.tools.answers import add_notes
+
+if TYPE_CHECKING:
+    from commonplace.app import App
+    from commonplace.core.former_texts import FormerText
+    from commonplace.core.values import Amendment, EditableText
+    from commonplace.services.undo import Undo
+
+
+@click.command(cls=ShortRefCommand, short_help="Take back what you wrote last.")
+@click.argument("ref", required=False)
+@yes_option
+@common_options
+def undo(ref: str | None, yes: bool, as_json: bool) -> None:
+    """Take back what was written last in this terminal, and show it.
+
+    That is the newest entry, import into chronicle, edit or superseding; called again, the one
+    before it. With REF, the last edit of that entry, wherever it was made: a ref, its beginning, a
+    number in the last list, or -1 for the newest. A deletion is not taken back, nor what was edited
+    again since.
+    """
+    with opened() as app:
+        show(taken_back(app, ref, yes=yes), as_json)
+
+
+def taken_back(app: App, ref: str | None, *, yes: bool, journal: str = "") -> Answer:
+    """Take back the last edit of an entry, or what was written last here; says what that was.
+
+    Args:
+        app: Of this call.
+        ref: As it was typed; None for what was written last in this terminal.
+        yes: Whether --yes was given: nothing is asked.
+        journal: Of which alone something is taken back; empty for any.
+
+    Raises:
+        NotFound: There is nothing.
+        Conflict: It was edited again since, or it is not known what a killed command wrote.
+        Denied: The journal keeps it.
+    """
+    service = app.amend.service()
+    if ref is not None:
+        within = Filter(journals=(journal,)) if journal else None
+        found = find_entry(app, ref, service.find_undo, within=within)
+        return _undone(app, found, yes=yes)
+    while (newest := _newest(app, journal)) is not None:
+        if isinstance(newest, Act):
+            answer = _act_undone(app, newest, yes=yes)
+        else:
+            answer = _edit_undone(app, newest, yes=yes)
+        if answer is not None:
+            return answer
+    where = f" in {journal}" if journal else ""
+    raise NotFound(
+        f"Nothing to undo: nothing was written{where} in this terminal that is still there.",
+        hint="`commonplace undo REF` takes back the last edit of an entry, wherever it was made.",
+    )
+
+
+def _newest(app: App, journal: str) -> Act | FormerText | None:
+    """What was written here last."""
+    who = this_terminal()
+    acts = [x for x in read(app.settings) if x.who == who and journal in {"", x.journal}]
+    edits = [
+        each
+        for each in app.former.find()
+        if each.terminal == who and each.ref.startswith(f"{journal}:" if journal else "")
+    ]
+    found: list[Act | FormerText] = [*acts[-1:], *edits[:1]]
+    return max(found, key=lambda each: each.at, default=None)
+
+
+def _edit_undone(app: App, former: FormerText, *, yes: bool) -> Answer | None:
+    """Take back an edit that was made here; None where a killed process never made it."""
+    found = app.amend.service().find_undo(former.ref)
+    if found.former is not None and found.former.id == former.id:
+        return _undone(app, found, yes=yes)
+    if found.former is None or found.former.id < former.id:
+        return None
+    raise Conflict(
+        f"{former.ref} was edited again since, elsewhere.",
+        hint=f"`commonplace undo {former.ref}` takes back the newest edit of it.",
+    )
+
+
+def _undone(app: App, found: Undo, *, yes: bool) -> Answer:
+    entry, former = found.entry, found.former
+    if former is None:
+        _refuse_kept(entry)
+        confirm(f"Delete {entry.ref} for good?", yes=yes, text=entry.words or entry.text)
+    else:
+        changed = changed_lines(entry.ref, entry.text, former.text)
+        for line in changed:
+            say(line, err=True)
+        said = "" if changed else entry.words or entry.text  # its tags or its time were edited
+        confirm(f"Take back the last edit of {entry.ref}?", yes=yes, text=said, act="replace")
+    return _answer(app.amend.service().undo(entry.ref, expected=entry.version))
+
+
+def _act_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
+    """Take back an entry, or an import; None where nothing of it is there."""
+    if not act.is_done and not act.is_import:
+        forget(app.settings, act)
+        raise Conflict(
+            f"A command that wrote into {act.journal} ended before it could note what it wrote.",
+            hint="Look for it: `commonplace list`. The next undo takes back what was before it.",
+        )
+    answer = _import_undone(app, yes=yes) if act.is_import else _entries_undone(app, act, yes=yes)
+    forget(app.settings, act)
+    return answer
+
+
+def _entries_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
+    service = app.amend.service()
+    there: list[EditableText] = []
+    for ref, version in act.refs.items():
+        try:
+            entry = service.read_text(ref)
+        except NotFound:
+            continue
+        if entry.version != version:
+            raise Conflict(
+                f"{entry.ref} was edited again since it was written.",
+                hint=f"Delete it: `commonplace delete {entry.ref}`; or edit it.",
+            )
+        _refuse_kept(entry)
+        there.append(entry)
+    if not there:
+        return None
+    names = ", ".join(entry.ref for entry in there)
+    said = "\n".join(entry.words or entry.text for entry in there)
+    confirm(f"Delete {names} for good?", yes=yes, text=said)
+    answers = [_answer(service.delete(each.ref, expected=each.version)) for each in there]
+    facts = {**answers[0].facts, "removed": len(answers)}
+    return Answer(text="\n".join(each.text for each in answers), facts=facts)
+
+
+def _import_undone(app: App, *, yes: bool) -> Answer | None:
+    from commonplace.tools.chronicle.for_people import ChronicleKeeping
+
+    keeper = ChronicleKeeping(service=app.chronicle.service)
+    act = app.chronicle.journal.last_import()
+    if not act.events:
+        return None
+    confirm(f"Delete {keeper.label_of_addition(act)} for good?", yes=yes)
+    return keeper.undo(act)
+
+
+def _refuse_kept(entry: EditableText) -> None:
+    if "delete" not in entry.verbs:
+        raise Denied(
+            f"{entry.ref} is a commit of the notebook, and stays in its history.",
+            hint="Supersede it with a text that says what holds, or remove it:"
+            f" `commonplace forget {entry.ref} --rewrite-history`.",
+        )
+
+
+def _answer(done: Amendment) -> Answer:
+    """What was taken back: an entry that is gone, or one that is as it was."""
+    is_gone = done.act == "deleted"
+    lines = [f"Removed {done.ref}." if is_gone else f"Took back the last edit of {done.ref}."]
+    changed = changed_lines(done.ref, done.before, done.text)
+    lines += changed or [first_line(done.ref, done.text)]
+    facts: dict[str, Any] = {
+        "act": done.act,
+        "ref": done.ref,
+        "text": done.before if is_gone else done.text,
+        "before": done.before,
+        "removed": int(is_gone),
+        "edited": int(not is_gone),
+        "notes": [],
+    }
+    return add_notes(Answer(text="\n".join(lines), facts=facts), done.notes)

@@ -1,0 +1,130 @@
+"""`commonplace undo`: the newest that was written in this terminal, or an entry's last edit."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from tests.doors.terminal import facts, on_terminal, one_terminal, opened_app, run, write
+
+needs_terminal = pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+
+
+def text_of(ref):
+    """What an entry says now."""
+    return facts("open", ref)["text"]
+
+
+def test_what_was_written_last_goes_first(no_weights):
+    """Adds, edits and supersedings of every journal, each shown; then there is nothing left."""
+    log = facts("log", "left the harbour")["ref"]
+    run("edit", log, "left the port")
+    successor = facts("log", "left at noon", "--supersedes", log)["ref"]
+    private = write("a quiet harbour")
+    todo = facts("memory", "save", "todo", "row ashore")["ref"]
+    run("memory", "save", "todo", "--ref", todo, "--done")
+    run("timeline", "add", "moored")
+    run("chronicle", "edit", successor, "-t", "+sea")
+    undone = [facts("undo", "--yes") for _ in range(8)]
+    assert [(each["act"], each["ref"].partition(":")[0]) for each in undone] == [
+        ("edited", "chronicle"),
+        ("deleted", "timeline"),
+        ("edited", "memory"),
+        ("deleted", "memory"),
+        ("deleted", "private"),
+        ("deleted", "chronicle"),
+        ("edited", "chronicle"),
+        ("deleted", "chronicle"),
+    ]
+    assert [each["ref"] for each in undone[3:7]] == [todo, private, successor, log]
+    assert (undone[6]["before"], undone[6]["text"]) == ("left the port", "left the harbour")
+    nothing = run("undo", "--yes")
+    assert (nothing.exit_code, "commonplace undo REF" in nothing.stderr) == (3, True)
+
+
+@needs_terminal
+def test_another_terminal_is_left_alone():
+    """What it wrote is not taken back here, nor what it edited of ours: that is named."""
+    mine = facts("log", "mine")["ref"]
+    run("edit", mine, "mine, better")
+    with one_terminal() as there:
+        there("log", "theirs")
+        assert facts("undo", "--yes")["text"] == "mine"
+        run("edit", mine, "mine, again")
+        there("edit", mine, "theirs by now")
+        refused = run("undo", "--yes")
+        assert (refused.exit_code, mine in refused.stderr) == (4, True)
+        assert "edited again since, elsewhere" in refused.stderr
+        assert text_of(mine) == "theirs by now"
+        assert facts("undo", mine, "--yes")["text"] == "mine, again"
+        assert facts("undo", "--yes")["text"] == "mine"
+        there("undo", "--yes")
+    assert [each["text"] for each in facts("list")["items"]] == ["mine"]
+
+
+@needs_terminal
+def test_it_shows_what_goes_and_asks():
+    """As a deletion; without a terminal it wants --yes."""
+    ref = facts("log", "left the harbour")["ref"]
+    run("edit", ref, "left the port")
+    refused = run("undo", ref)
+    assert (refused.exit_code, "Pass --yes" in refused.stderr) == (2, True)
+    assert "- left the port\n+ left the harbour\n" in refused.stderr
+    code, _, shown = on_terminal("undo", ref, typed="n\n")
+    assert (code, f"Take back the last edit of {ref}?" in shown) == (1, True)
+    assert text_of(ref) == "left the port"
+
+
+def test_what_was_edited_elsewhere_since_it_was_written_stays():
+    """By a program that keeps no former text, such as a hand in the file."""
+    ref = write("a storm")
+    path = facts("private", "read", ref)["path"]
+    with open(path, "a", encoding="utf-8") as file:
+        file.write("\nby hand\n")
+    refused = run("undo", "--yes")
+    assert (refused.exit_code, "was edited again since it was written" in refused.stderr) == (
+        4,
+        True,
+    )
+    assert "by hand" in text_of(ref)
+
+
+@pytest.mark.parametrize("command", [("edit",), ("private", "edit"), ("chronicle", "edit")])
+def test_no_undo_keeps_nothing(command):
+    """Of any edit of that entry."""
+    ref = facts("log", "left the harbour")["ref"] if command[0] != "private" else write("a storm")
+    run(*command, ref, "## Reflections\n\nkept")
+    assert run(*command, ref, "## Reflections\n\nlast", "--no-undo").exit_code == 0
+    assert run("undo", ref, "--yes").exit_code == 3
+    assert not [*opened_app().former.folder.glob("*")]
+
+
+def test_a_command_that_was_killed_is_not_passed_over():
+    """What it may have written is named before anything older is taken back."""
+    facts("log", "left the harbour")
+    app = opened_app()
+    (acts,) = app.folder.glob("acts*")
+    app.close()
+    begun = json.loads(acts.read_text()) | {"refs": {}, "is_done": False}
+    with open(acts, "a", encoding="utf-8") as file:
+        file.write(json.dumps(begun | {"at": begun["at"] + 1}) + "\n")
+    refused = run("undo", "--yes")
+    assert (refused.exit_code, "ended before it could note" in refused.stderr) == (4, True)
+    assert facts("undo", "--yes")["text"] == "left the harbour"
+
+
+def test_a_commit_is_named_and_stays():
+    """An entry of the notebook can be taken back by nobody but `forget`."""
+    run("notebook", "write", "boats", "They float.")
+    refused = run("undo", "--yes")
+    assert (refused.exit_code, "--rewrite-history" in refused.stderr) == (1, True)
+
+
+def test_the_alias_of_the_log_takes_back_nothing_else():
+    """`chronicle undo` is the same, of chronicle alone."""
+    facts("log", "left the harbour")
+    write("a storm")
+    assert facts("chronicle", "undo", "--yes")["text"] == "left the harbour"
+    assert run("chronicle", "undo", "--yes").exit_code == 3
+    assert facts("undo", "--yes")["act"] == "deleted"

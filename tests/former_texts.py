@@ -1,0 +1,10 @@
+"""Former texts for the tests of one journal's service."""
+
+from commonplace.core.former_texts import FormerTexts
+
+
+def former_in(folder, clock):
+    """Those of an owner whose folder this is."""
+    return FormerTexts(
+        folder / "former", prepare=lambda: None, keep_days=30, clock=clock, shown=str
+    )

@@ -1,0 +1,221 @@
+"""Edits are taken back, in every journal, as long as their former texts are kept."""
+
+from __future__ import annotations
+
+import os
+import stat
+from datetime import timedelta
+
+import pytest
+from tests.services.test_amend import EDITED, EVERY, opened, write
+from tests.tools.recall_world import ask, refs
+
+from commonplace.core.errors import Conflict, Denied, NotFound
+from commonplace.core.former_texts import editing
+from commonplace.journals.memory.records import RecordDraft
+
+OVERVIEW = "notebook:zoo"
+
+
+def former(app):
+    """The files of former texts."""
+    return sorted(app.former.folder.glob("*"))
+
+
+def holders(world, text):
+    """The files of the home that hold a text."""
+    files = (each for each in world.home.rglob("*") if each.is_file())
+    return [each for each in files if text.encode() in each.read_bytes()]
+
+
+@pytest.mark.parametrize("journal", EDITED)
+def test_edits_are_taken_back_the_last_first(app, journal):
+    """Each gives the entry the text, and is taken back once; no search finds a former text."""
+    ref = write(app, journal)
+    amend = app.amend.service()
+    first = amend.read_text(ref).text
+    for text in ("the wombat digs", "the numbat naps"):
+        amend.edit(ref, text)
+    found = ask(app, "recall", query="quokka").facts["results"]
+    assert not any("quokka" in each["excerpt"] for each in found)
+    done = amend.undo(ref)
+    assert (done.act, done.ref) == ("edited", ref)
+    assert "the numbat naps" in done.before
+    assert "the wombat digs" in opened(app, ref).facts["text"]
+    assert refs(ask(app, "recall", query="wombat")) == [ref]
+    amend.undo(ref)
+    assert amend.read_text(ref).text == first
+    assert former(app) == []
+    with pytest.raises(NotFound, match="no former text of it is kept"):
+        amend.undo(ref)
+
+
+def test_an_overview_is_taken_back(app):
+    """Though its history keeps it as well."""
+    notebook, amend = app.notebook.service().writing(), app.amend.service()
+    app.notebook.service().file(notebook.write("zoo", "Began.", overview="The quokka sleeps."))
+    amend.edit(OVERVIEW, "The wombat digs.")
+    amend.edit(OVERVIEW, "The numbat naps.")
+    assert amend.undo(OVERVIEW).text == "The wombat digs."
+    assert amend.undo(OVERVIEW).text == "The quokka sleeps."
+
+
+def test_what_else_an_edit_changed_is_taken_back_with_it(app):
+    """Tags and times, metadata, the state of a to-do, flags: by the verbs of each journal."""
+    amend = app.amend.service()
+    logged, recorded, todo = (write(app, each) for each in ("chronicle", "timeline", "memory"))
+    before = [opened(app, ref).facts for ref in (logged, recorded)]
+    app.chronicle.service().edit(logged, message=None, tags=["farm"], at="yesterday", expected=None)
+    app.timeline.service().update(
+        recorded.partition(":")[2], metadata={"tags": ["farm"]}, at=app.clock() - timedelta(9)
+    )
+    memory = app.memory.service()
+    save = {"kind": "todo", "ref_id": todo.rpartition("/")[2]}
+    memory.save(RecordDraft(fields={"done": True}, **save))
+    memory.save(RecordDraft(kind="preference", fields={"flags": {"tone": "dry"}}))
+    memory.save(RecordDraft(kind="preference", fields={"flags": {"tone": "calm", "size": 3}}))
+    for ref in (logged, recorded, todo, "memory:preference/preferences"):
+        amend.undo(ref)
+    after = [opened(app, ref).facts for ref in (logged, recorded)]
+    assert [(x["at"], x["tags"], x["text"]) for x in after] == [
+        (x["at"], x["tags"], x["text"]) for x in before
+    ]
+    assert not memory.find("todo", todo).done
+    assert memory.find("preference", "preferences").flags == {"tone": "dry"}
+
+
+@pytest.mark.parametrize("journal", EDITED)
+def test_what_superseded_another_is_taken_back(app, journal):
+    """The former holds again."""
+    ref = write(app, journal)
+    amend = app.amend.service()
+    made = amend.supersede(ref, "the wombat digs").ref
+    done = amend.undo(made)
+    assert (done.act, done.ref, done.notes[-1]) == ("deleted", made, f"{ref} holds again.")
+    assert opened(app, ref).facts["superseded_by"] == ""
+
+
+def test_a_commit_that_superseded_another_stays(app):
+    """The notebook keeps it, and says how it goes."""
+    made = app.amend.service().supersede(write(app, "notebook"), "the wombat digs").ref
+    with pytest.raises(Denied, match="stays in its history"):
+        app.amend.service().undo(made)
+
+
+@pytest.mark.parametrize("journal", EDITED)
+def test_what_was_edited_again_since_is_not_taken_back(app, journal):
+    """By an edit whose former text is not kept, as by another program: the error names the entry."""
+    ref = write(app, journal)
+    amend = app.amend.service()
+    amend.edit(ref, "the wombat digs")
+    (kept,) = former(app)
+    content = kept.read_bytes()
+    with editing(keeps=False):
+        amend.edit(ref, "the numbat naps")
+    kept.write_bytes(content)
+    with pytest.raises(Conflict, match="was changed again") as raised:
+        amend.undo(ref)
+    assert ref in raised.value.message
+    assert "the numbat naps" in opened(app, ref).facts["text"]
+
+
+@pytest.mark.parametrize("journal", EDITED)
+@pytest.mark.parametrize("act", ["delete", "forget", "edit without undo"])
+def test_what_is_gone_leaves_its_former_texts_at_once(world, app, journal, act):
+    """By deletion, by forgetting, and by an edit that keeps nothing: no byte of them is left."""
+    ref = write(app, journal, "the ochre quokka counts eleven velvet umbrellas at night")
+    amend = app.amend.service()
+    amend.edit(ref, "the wombat digs")
+    assert [path.parent.name for path in holders(world, "velvet umbrellas")].count("former") == 1
+    if act == "delete":
+        amend.delete(ref)
+    elif act == "forget":
+        forgetting = app.forgetting()
+        assert forgetting.carry_out(forgetting.plan([ref])).is_clean
+    else:
+        with editing(keeps=False):
+            amend.edit(ref, "the numbat naps")
+    assert former(app) == []
+    if act != "edit without undo":
+        assert holders(world, "velvet umbrellas") == []
+
+
+def test_a_former_text_that_quotes_what_is_forgotten_goes_with_it(app):
+    """Whichever entry it was of."""
+    words = (
+        "the ochre quokka counts eleven velvet umbrellas and sleeps until the gate is shut again"
+    )
+    forgotten = write(app, "chronicle", words)
+    other = write(app, "timeline", f"heard that {words}")
+    app.amend.service().edit(other, "heard nothing")
+    assert len(former(app)) == 1
+    forgetting = app.forgetting()
+    assert forgetting.carry_out(forgetting.plan([forgotten])).is_clean
+    assert former(app) == []
+
+
+def test_a_former_text_goes_in_time(world, app):
+    """After `undo.keep_days`, or at once where that is 0."""
+    refs_ = [write(app, journal) for journal in EDITED]
+    amend = app.amend.service()
+    for ref in refs_:
+        amend.edit(ref, "the wombat digs")
+    assert len(former(app)) == len(EDITED)
+    world.clock.advance(29 * 86_400)
+    amend.edit(refs_[0], "the numbat naps")
+    assert len(former(app)) == len(EDITED) + 1
+    world.clock.advance(2 * 86_400)
+    app.sweep_expired()
+    assert len(former(app)) == 1
+    none = world.open(COMMONPLACE_UNDO_KEEP_DAYS="0")
+    none.amend.service().edit(refs_[1], "the numbat naps")
+    assert former(app) == []
+
+
+def test_a_text_with_a_secret_is_not_kept(app):
+    """Nor what earlier edits of that entry left."""
+    ref = write(app, "chronicle")
+    amend = app.amend.service()
+    amend.edit(ref, "the wombat digs")
+    with editing(keeps=True):
+        app.chronicle.journal._screen.at_write = "keep"
+        amend.edit(ref, "token ghp_16C7e42F292c6912E7710c838347Ae178B4a")
+        app.chronicle.journal._screen.at_write = "replace"
+    amend.edit(ref, "the numbat naps")
+    assert former(app) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of files")
+def test_only_the_user_may_read_them(app):
+    """As every file of the home."""
+    app.amend.service().edit(write(app, "chronicle"), "the wombat digs")
+    (kept,) = former(app)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("journal", EDITED)
+def test_an_edit_that_was_killed_loses_no_text_and_is_not_taken_back(app, journal):
+    """Killed before the edit, nothing is taken back; after it, the former text is there."""
+    ref = write(app, journal)
+    amend = app.amend.service()
+    amend.edit(ref, "the wombat digs")
+    (kept,) = app.former.find()
+    unnoted = type(kept)(**{**{x: getattr(kept, x) for x in kept.__struct_fields__}, "made": ""})
+    app.former.write(unnoted)  # killed before the version was noted
+    assert "quokka" in amend.undo(ref).text
+    assert "wombat" in app.former.find()[0].text
+    app.former.drop([ref])
+    version = amend.read_text(ref).version
+    app.former.write(type(kept)(id=kept.id, ref=ref, at=kept.at, text="x", version=version))
+    with pytest.raises(NotFound, match="no former text"):
+        amend.undo(ref)  # killed before it edited
+
+
+def test_an_edit_that_is_refused_keeps_nothing(app):
+    """Neither does one of another version."""
+    for journal in EVERY:
+        ref = write(app, journal)
+        with pytest.raises(Conflict):
+            app.amend.service().edit(ref, "too late", expected="0" * 16)
+    assert former(app) == []
