@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import sys
 
-from commonplace.core.regular_files import open_regular
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -197,6 +195,8 @@ def may_recall(environ: Mapping[str, str]) -> bool:
     """
     if environ.get(QUICK["hooks.recall"][0]):
         return True
+    from commonplace.core.regular_files import open_regular
+
     for path in (user_settings_file(environ), os.path.expanduser(f"~/{PROJECT_FILE}")):
         try:
             with open_regular(path) as file:
@@ -249,6 +249,8 @@ def _project_files(cwd: str, home: str) -> list[tuple[str, bool]]:
 def _read_file(path: str, *, trusted: bool) -> dict[str, Any]:
     """The settings of a file that are ours to read; a project's that is broken has none."""
     import tomllib
+
+    from commonplace.core.regular_files import open_regular
 
     try:
         with open_regular(path) as file:
