@@ -253,6 +253,7 @@ class App(OwnerContext):
             screen=self.shared.screen.shown,
             ends=self.expiry_book.find,
             replaced=self.replaced.find,
+            notice=self.private.notice,
             now=lambda: self.clock().timestamp(),
             aside=not self.defers_filing,
         )
@@ -428,6 +429,8 @@ class App(OwnerContext):
         What killed processes left of a copy goes first.
         """
         self.stages.clear()
+        with suppress(CommonplaceError):  # of notes that are gone the next session is told
+            self.private.gone()
         self.brief.refresh()
         self.encoder.start()
         filing, finder = self.filing, self.finder

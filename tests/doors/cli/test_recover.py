@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -13,7 +14,9 @@ from tests.doors.terminal import facts, opened_app, run
 from tests.tools.recall_world import ask
 
 from commonplace.app import App
+from commonplace.config.quick import read_quick
 from commonplace.config.settings import read_settings
+from commonplace.services.brief.service import BriefQuestion, make_brief
 
 pytestmark = pytest.mark.usefixtures("no_weights")
 
@@ -52,6 +55,25 @@ def test_every_place_says_so(cleaned):
         assert not SAID.search(ask(app, "recall", query="tides").text)
     finally:
         app.close()
+
+
+def test_a_session_is_told_at_its_start(cleaned):
+    """The brief says so once anything has looked, until they are back."""
+    run("status")
+    assert SAID.search(run("brief").stdout)
+    facts("recover")
+    assert not SAID.search(run("brief").stdout)
+
+
+def test_a_server_looks_as_it_starts(cleaned):
+    """So that the next session is told, though nobody asked in between."""
+    app = opened_app()
+    try:
+        app.warm_up()
+    finally:
+        app.close()
+    settings = read_quick(os.environ, str(Path.cwd()))
+    assert SAID.search(make_brief(settings, BriefQuestion(str(Path.cwd()))).text)
 
 
 def test_they_come_back(cleaned):

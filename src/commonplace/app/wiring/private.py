@@ -144,6 +144,16 @@ class PrivateWiring:
         """What is gone of this project's notes; what was restored of them is put back by this."""
         return self.journal.recovery.gone()
 
+    def notice(self) -> str:
+        """What a session must know of this project's notes: that some are gone; else nothing."""
+        with suppress(CommonplaceError):  # `doctor` names what is wrong
+            recovery = self.journal.recovery
+            if gone := recovery.copies.gone(recovery.roots, looks=False):
+                from commonplace.tools.private.recovery import gone_sentence
+
+                return gone_sentence(gone, self._context.settings.timezone)
+        return ""
+
     def notes_on_gone(self) -> Sequence[str]:
         """What an answer says of this project's notes that are gone: the first, and after a change.
 

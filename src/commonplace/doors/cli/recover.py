@@ -24,4 +24,6 @@ def recover(forget: bool, as_json: bool) -> None:
 
     with opened(names_gone=False) as app:
         recovery = app.private.journal.recovery
-        show((forget_answer if forget else recover_answer)(recovery), as_json)
+        answer = (forget_answer if forget else recover_answer)(recovery)
+        app.brief.refresh()
+        show(answer, as_json)

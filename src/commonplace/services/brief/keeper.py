@@ -53,6 +53,7 @@ class BriefKeeper:
         screen: What each text goes through.
         ends: When those of some entries expire that do, by ref. Raises: Unavailable.
         replaced: Those of some entries whose successor is gone, by ref.
+        notice: Gives what a session must know of the project that is worked in; see `KeptBrief`.
         now: Seconds since 1970.
         aside: Whether a thread of its own does the work; else it is done at the end.
     """
@@ -67,6 +68,7 @@ class BriefKeeper:
         screen: Callable[[str], str],
         ends: Callable[[Sequence[str]], Mapping[str, float]],
         replaced: Callable[[Sequence[str]], Mapping[str, float]],
+        notice: Callable[[], str],
         now: Callable[[], float],
         aside: bool,
     ) -> None:
@@ -77,6 +79,7 @@ class BriefKeeper:
         self._screen = screen
         self._ends = ends
         self._replaced = replaced
+        self._notice = notice
         self._now = now
         self._aside = aside
         self._state = threading.Lock()
@@ -156,7 +159,9 @@ class BriefKeeper:
             here = self._here()
             self._keep(None, {*scopes, *(x for root, x in roots if root == EVERYWHERE)})
             if here is not None:
-                self._keep(here, {*scopes, *(x for root, x in roots if root == here.root)})
+                self._keep(
+                    here, {*scopes, *(x for root, x in roots if root == here.root)}, self._notice
+                )
             for root, journal in roots:
                 self._keep_other("", root, journal, here)
             for journal, found in scopes.items():
@@ -188,10 +193,15 @@ class BriefKeeper:
                 self._found.append(self._find_project())
             return self._found[0]
 
-    def _keep(self, project: ProjectFolders | None, journals: Iterable[str]) -> None:
+    def _keep(
+        self,
+        project: ProjectFolders | None,
+        journals: Iterable[str],
+        notice: Callable[[], str] | None = None,
+    ) -> None:
         root = EVERYWHERE if project is None else project.root
         reads = {name: partial(self._read, name, project) for name in journals}
-        self._files.refresh(root, reads, self._screen)
+        self._files.refresh(root, reads, self._screen, notice)
 
     def _read(self, journal: str, project: ProjectFolders | None) -> list[BriefItem] | None:
         """What a journal holds and has not expired; None where it cannot be read now."""

@@ -44,13 +44,15 @@ class KeptBrief:
     Args:
         root: The project's folder; EVERYWHERE for what is told in every project.
         sections: The lines of each journal, the newest first.
+        notice: What a session must know of the project, a sentence; empty for nothing.
     """
 
-    __slots__ = ("root", "sections")
+    __slots__ = ("notice", "root", "sections")
 
-    def __init__(self, root: str, sections: dict[str, list[BriefItem]]) -> None:
+    def __init__(self, root: str, sections: dict[str, list[BriefItem]], notice: str = "") -> None:
         self.root = root
         self.sections = sections
+        self.notice = notice
 
     def lines(self) -> Iterator[BriefItem]:
         """The lines of all journals."""
@@ -90,6 +92,7 @@ class BriefFiles:
         root: str,
         reads: Mapping[str, Callable[[], Iterable[BriefItem] | None]],
         screen: Callable[[str], str],
+        notice: Callable[[], str] | None = None,
     ) -> None:
         """Put what some journals hold now in the place of what is kept of them.
 
@@ -101,6 +104,7 @@ class BriefFiles:
             reads: Gives the lines of each journal, the newest first; None leaves those that are
                 kept.
             screen: What each text goes through, to hide the secrets in it.
+            notice: Gives what a session must know of the project; None leaves what is kept.
 
         Raises:
             Unavailable, Denied; what reading a journal raises.
@@ -114,7 +118,8 @@ class BriefFiles:
                 found = read()
                 if found is not None:
                     sections[journal] = _screened(found, sections.get(journal, ()), screen)
-            content = _render(root, sections)
+            said = notice() if notice else kept.notice if kept else ""
+            content = _render(KeptBrief(root, sections, said))
             is_needed = before or root or any(sections.values())
             if is_needed and content != before:
                 self._write(self._path(root), content)
@@ -188,7 +193,7 @@ class BriefFiles:
                     continue
                 change(kept)
                 try:
-                    self._write(path, _render(kept.root, kept.sections), sync=os.fsync)
+                    self._write(path, _render(kept), sync=os.fsync)
                 except OSError:
                     self._remove(path)  # a full disk takes no shorter file either
                 sync_folder(self.folder)
@@ -245,17 +250,18 @@ def _screened(
     return lines
 
 
-def _render(root: str, sections: Mapping[str, Sequence[BriefItem]]) -> bytes:
-    kept = {
+def _render(kept: KeptBrief) -> bytes:
+    content = {
         "version": _VERSION,
-        "root": root,
+        "root": kept.root,
+        "notice": kept.notice,
         "sections": {
             journal: [{name: getattr(line, name) for name in BriefItem.__slots__} for line in lines]
-            for journal, lines in sections.items()
+            for journal, lines in kept.sections.items()
             if lines
         },
     }
-    return json.dumps(kept, separators=(",", ":")).encode()
+    return json.dumps(content, separators=(",", ":")).encode()
 
 
 def _parse(content: bytes) -> KeptBrief | None:
@@ -268,7 +274,7 @@ def _parse(content: bytes) -> KeptBrief | None:
             str(journal): [_parse_line(line) for line in lines]
             for journal, lines in found["sections"].items()
         }
-        return KeptBrief(str(found["root"]), sections)
+        return KeptBrief(str(found["root"]), sections, str(found["notice"]))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 
