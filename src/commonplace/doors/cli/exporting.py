@@ -71,8 +71,11 @@ def import_export(path: Path, owner: str | None, as_json: bool, *, dry_run: bool
             with show_counting("Filing words"):
                 app.filing.sweep()
     said = "Would be imported" if dry_run else "Imported"
+    text = f"{said}: {_counted(done.journals)}."
+    if done.journals and done.new and not any(done.new.values()):
+        text = "All of this export was imported before."
     facts = {"owner": done.owner, "journals": done.journals, "new": done.new, "dry_run": dry_run}
-    show(Answer(text=f"{said}: {_counted(done.journals)}.", facts=facts), as_json)
+    show(Answer(text=text, facts=facts), as_json)
 
 
 @contextmanager
@@ -102,7 +105,7 @@ def _opened_of(owner: str | None, *, makes: bool = False) -> Iterator[App]:
         apps = Apps(app.settings, user_home=home_folder(), shared=app.shared)
         try:
             with apps.using(owner) as other:
-                other.sweep_expired()
+                other.finish_forgetting()
                 yield other
         finally:
             apps.close()

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import Conflict, Invalid
-from commonplace.core.files import locked, make_folder, remove_file, replace_file
+from commonplace.core.files import locked, make_folder, replace_file
 from commonplace.core.ports import LocatesItems
 from commonplace.core.text import opening
 from commonplace.services.export.lines import screened_item
@@ -142,7 +142,8 @@ class ExportService:
     ) -> ImportedExport:
         """Import an export into empty journals; it is read to its end before anything is written.
 
-        After a kill at any moment, a call with the same export goes on.
+        After a kill at any moment, a call with the same export goes on; once all of it is written,
+        it writes nothing more.
 
         Args:
             source: The export, a folder or a zip.
@@ -162,10 +163,13 @@ class ExportService:
                     portable.check_item(item)
             done = ImportedExport(owner=export.manifest.owner, journals=export.manifest.journals)
             if not writes:
-                self._refuse_filled(export, taking)
+                self._is_written(export, taking)
                 return done
             make_folder(self._folder)
-            with locked(self._folder), self._noting(export, taking):
+            with locked(self._folder), self._noting(export, taking) as is_written:
+                if is_written:
+                    done.new.update({portable.journal: 0 for portable in taking})
+                    return done
                 for portable in taking:
                     items = self._screened(export, portable, progress)
                     done.new[portable.journal] = portable.import_items(items)
@@ -198,19 +202,30 @@ class ExportService:
             self._book.keep_all(expiring)
 
     @contextmanager
-    def _noting(self, export: Export, taking: Sequence[Portable]) -> Iterator[None]:
-        """Note which export is being imported, until all of it is written."""
-        self._refuse_filled(export, taking)
-        mark = self._folder / _MARK
-        replace_file(mark, json.dumps({"export": export.digest}).encode())
-        yield
-        remove_file(mark)
+    def _noting(self, export: Export, taking: Sequence[Portable]) -> Iterator[bool]:
+        """Note which export is being imported, and that all of it is written; whether it was."""
+        is_written = self._is_written(export, taking)
+        if not is_written:
+            self._note(export, done=False)
+        yield is_written
+        self._note(export, done=True)
 
-    def _refuse_filled(self, export: Export, taking: Sequence[Portable]) -> None:
-        """Refuse journals that hold an entry, unless an import of this export was begun."""
-        if self._begun() == export.digest:
-            return
+    def _note(self, export: Export, *, done: bool) -> None:
+        content = json.dumps({"export": export.digest, "done": done}).encode()
+        replace_file(self._folder / _MARK, content)
+
+    def _is_written(self, export: Export, taking: Sequence[Portable]) -> bool:
+        """Whether all of an export was written before.
+
+        An import that was begun goes on; what was deleted after one that ended stays deleted.
+        Raises: Conflict where a journal holds an entry, and the last import was of another export.
+        """
+        begun, done = self._last()
+        if begun == export.digest and not done:
+            return False
         filled = [portable.journal for portable in taking if not portable.is_empty()]
+        if filled and begun == export.digest:
+            return True
         if filled:
             raise Conflict(
                 f"An export can be imported only into empty journals; there are entries in"
@@ -218,14 +233,16 @@ class ExportService:
                 hint="Use another home (COMMONPLACE_HOME, HOME) or owner (--owner), or export"
                 " without these journals.",
             )
+        return False
 
-    def _begun(self) -> str:
-        """The digest of the export whose import was begun and not finished; empty for none."""
+    def _last(self) -> tuple[str, bool]:
+        """The digest of the export that was imported last, and whether all of it is written."""
         try:
             with open(self._folder / _MARK, "rb") as file:
-                return str(json.loads(file.read(1000))["export"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""
+                found = json.loads(file.read(1000))
+                return str(found["export"]), found.get("done") is True
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return "", False
 
 
 def _items(export: Export, portable: Portable) -> Iterator[PortableItem]:
