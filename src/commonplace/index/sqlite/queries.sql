@@ -368,10 +368,10 @@ SELECT group_concat(id) FROM docs
 WHERE id >= :low AND id < :high AND (at_us < :start OR at_us >= :end);
 
 -- name: take_lease
--- Take a lease that is free, run out, or one's own.
+-- Take a lease that is free, run out, one's own, or taken by a clock that was far ahead.
 INSERT INTO leases (name, holder, until) VALUES (:name, :holder, :until)
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-WHERE leases.holder = excluded.holder OR leases.until <= :now;
+WHERE leases.holder = excluded.holder OR leases.until <= :now OR leases.until > :until + 3600;
 
 -- name: drop_lease
 -- Give a lease back.
