@@ -89,8 +89,16 @@ def temp_of_run():
     return tempfile.gettempdir()
 
 
+@pytest.fixture(scope="session")
+def system_folder(temp_of_run):
+    """What stands for the system's own folder: a file there bears out what the clock says."""
+    with tempfile.TemporaryDirectory(prefix="cp-etc-", dir=temp_of_run) as folder:
+        open(os.path.join(folder, "hosts"), "wb").close()
+        yield folder
+
+
 @pytest.fixture(autouse=True)
-def own_world(temp_of_run, tmp_path, monkeypatch):
+def own_world(temp_of_run, tmp_path, monkeypatch, system_folder):
     """Point every home and folder at tmp_path, and stand in a project there."""
     home = tmp_path / "home"
     project = tmp_path / "project"
@@ -99,6 +107,7 @@ def own_world(temp_of_run, tmp_path, monkeypatch):
     home.mkdir()
     project.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", temp)
+    monkeypatch.setattr("commonplace.core.present.SYSTEM", system_folder)
     for name, folder in {
         "TMPDIR": temp,
         "HOME": home,

@@ -6,5 +6,10 @@ from commonplace.core.former_texts import FormerTexts
 def former_in(folder, clock):
     """Those of an owner whose folder this is."""
     return FormerTexts(
-        folder / "former", prepare=lambda: None, keep_days=30, clock=clock, shown=str
+        folder / "former",
+        prepare=lambda: None,
+        keep_days=30,
+        clock=clock,
+        is_borne_out=lambda: True,
+        shown=str,
     )

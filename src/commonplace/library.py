@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from commonplace.core.clock import micros, utc_now
 from commonplace.core.errors import Invalid, NotFound, Unavailable
-from commonplace.core.expiring import expiry_book
+from commonplace.core.expiring import expiry_book, revealed
 from commonplace.core.owner_folders import parse_owner
 from commonplace.core.replaced import replaced_book
 from commonplace.core.values import Interval
@@ -235,7 +235,8 @@ class Library(ABC, Generic[_Service]):
             Invalid: The instant is past, or has no zone.
             NotFound, Unavailable.
         """
-        whole = self.read_text(ref).ref
+        with revealed():
+            whole = self.read_text(ref).ref
         if at is None:
             self._expiring.drop([whole])
             return
@@ -297,6 +298,7 @@ class Library(ABC, Generic[_Service]):
             Conflict: The entry has changed since it was read.
             Invalid, NotFound, Unavailable.
         """
+        self._sweep()
         return delete_entry(self._amender(), ref, expected=expected)
 
     @property
@@ -308,18 +310,21 @@ class Library(ABC, Generic[_Service]):
                 raise Unavailable(f"This {name} is closed.", hint="Open it again.")
             if self._service is None:
                 self._service = self._open(self._shared.app)
-            self._sweep(self._service)
+            due = self._expiring.list_due_elsewhere(self._shared.app.clock().timestamp())
+            self._forget(self._amender_of(self._service), due)
             return self._service
 
     def _save_expiring(self, expires: datetime | None, save: Callable[[], str]) -> str:
         """Save an entry and note when it expires; its ref. Where that is past nothing is saved."""
         end = None if expires is None else self._time_to_come(expires)
+        self._sweep()
         ref = save()
         if end is not None:
             self._expiring.keep(ref, end)
         return ref
 
     def _ending_alike(self, ref: str, correct: Callable[[], Amendment]) -> Amendment:
+        self._sweep()
         return ending_alike(self._expiring, self._shared.app.settings.timezone, ref, correct)
 
     def _time_to_come(self, at: datetime) -> float:
@@ -345,20 +350,26 @@ class Library(ABC, Generic[_Service]):
         elsewhere = times_of(shared, self.owner, "replaced_at")
         return replaced_book(shared.folder_of(self.owner), elsewhere)
 
-    def _sweep(self, service: _Service) -> None:
-        """Delete the entries that have expired, before each answer. Raises: Unavailable.
+    def _sweep(self) -> None:
+        """Delete the entries that have expired, before a write; see `App.sweep_expired`.
 
-        What they had replaced stays replaced, as where a door lets them expire.
+        Where nothing bears out the clock they stay hidden. Raises: Unavailable.
         """
-        for ref in self._expiring.list_due(self._shared.app.clock().timestamp()):
-            if ref.startswith(f"{self._journal}:"):
-                amender = self._amender_of(service)
-                with suppress(NotFound):  # another process was faster
-                    gone = amender.read_text(ref)
-                    if gone.supersedes and gone.written:
-                        self._replaced.keep(gone.supersedes, micros(gone.written) / 1e6)
-                    amender.delete(ref)
-                self._expiring.drop([ref])
+        due = self._expiring.list_due_here(self._shared.app.clock().timestamp())
+        if due and self._shared.app.present.is_borne_out():
+            self._forget(self._amender(), due)
+
+    def _forget(self, amender: AmendsRefs, due: Sequence[str]) -> None:
+        """Delete entries; what they had replaced stays replaced, as where a door does so."""
+        with revealed():
+            for ref in due:
+                if ref.startswith(f"{self._journal}:"):
+                    with suppress(NotFound):  # another process was faster
+                        gone = amender.read_text(ref)
+                        if gone.supersedes and gone.written:
+                            self._replaced.keep(gone.supersedes, micros(gone.written) / 1e6)
+                        amender.delete(ref)
+                    self._expiring.drop([ref])
 
     def close(self) -> None:
         """Close the files, and the model where nothing else uses it; may be called twice."""

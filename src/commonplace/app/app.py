@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from commonplace.app.wiring.memory.wiring import times_of
 from commonplace.app.wiring.recall import AmendWiring, RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.expiring import PENDING
+from commonplace.core.expiring import PENDING, is_revealed
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.journals.table import DEFAULT, JOURNALS, PARTS, TOOLSETS
 from commonplace.tools.selection import classic_toolset, default_toolset
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, KeepsTimes, Source
+    from commonplace.core.present import Present
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.rollups import Lineage
     from commonplace.core.staging import Stages
@@ -133,13 +133,15 @@ class App(OwnerContext):
         """The toolset of a name in the table, whether or not the settings ask for it."""
         made = self._made(name)
         within: TimesWithin = "file" if name in WITHOUT_MEMORY else "all"
-        prepared = made.preceded(partial(self._prepare, within))
+        prepared = made.preceded(
+            lambda: self._prepare(self.finish_forgetting(within=within)),
+            writes=lambda: self._prepare(self.sweep_expired(within=within)),
+        )
         return prepared.expiring(self.write_expiring).naming(self.names_behind)
 
-    def _prepare(self, within: TimesWithin) -> Sequence[str]:
-        """What comes before each tool; its notes for the answer."""
-        self.sweep_expired(within=within)
-        return self.private.notes_on_gone()
+    def _prepare(self, notes: Sequence[str]) -> Sequence[str]:
+        """The notes for a tool's answer: on what was forgotten before it, and on what is gone."""
+        return (*notes, *self.private.notes_on_gone())
 
     def toolsets_with(self, tool: str) -> list[str]:
         """The names of the toolsets that have a tool of this name, offered or not; opens nothing.
@@ -300,7 +302,7 @@ class App(OwnerContext):
 
     @locked_cached_property
     def expiring(self) -> ExpiryService:
-        """The service that lets entries expire; every door has it sweep before it answers."""
+        """The service that lets entries expire."""
         from commonplace.services.forgetting.expiry import ExpiryService
 
         return ExpiryService(
@@ -310,6 +312,7 @@ class App(OwnerContext):
             is_away=lambda ref: self.private.is_away(ref) or self.notebook.ends.is_away(ref),
             unfile=self._unfile,
             hide_after=self.brief.set_end,
+            present=self.present,
             clock=self.clock,
             zone=self.settings.timezone,
         )
@@ -334,25 +337,66 @@ class App(OwnerContext):
             self.expiring.expire(ref, at)
         return add_notes(answer, [f"It expires {render_instant(at, self.settings.timezone)}."])
 
-    def sweep_expired(self, *, within: TimesWithin = "all") -> Sequence[str]:
-        """Forget what has expired and what a killed process was forgetting; returns notes on it.
+    @locked_cached_property
+    def present(self) -> Present:
+        """What judges whether the clock may be believed, before it deletes anything."""
+        from commonplace.config.settings import user_home
+        from commonplace.core.expiring import FOLDER
+        from commonplace.core.present import Present
+        from commonplace.journals.transcripts.clients import list_session_folders
 
-        Every door calls it before it answers; where nothing is due, it looks at two files and at
-        the names of former texts, and asks the database where one keeps the memories and the
-        answer may show some.
+        home = user_home()
+        return Present(
+            clock=self.clock,
+            zone=self.settings.timezone,
+            note=self.folder / FOLDER / "present.json",
+            home=home,
+            deep=() if home is None else list_session_folders(str(home), os.environ),
+            ours=lambda: list(self._own_places()),
+        )
+
+    def _own_places(self) -> Iterator[Path]:
+        """What we write to, wherever it lies."""
+        yield self.settings.home
+        with suppress(CommonplaceError):
+            journal = self.private.journal
+            yield from (root.path for root in (*journal.roots, *journal.project_roots.each()))
+        with suppress(CommonplaceError):
+            yield self.chronicle.journal.path
+        yield self.notebook.journal.folder
+
+    def finish_forgetting(self, *, within: TimesWithin = "all") -> Sequence[str]:
+        """Finish what a killed process was forgetting; returns notes on it.
+
+        With it what is due on a server that keeps memories. Every door calls it before it answers;
+        where there is nothing, it looks at one file.
 
         Args:
-            within: "file" where it may show none.
+            within: "file" where the answer may show no memory; then no server is asked.
 
         Raises:
             Unavailable: An entry cannot be forgotten.
         """
+        if is_revealed():
+            return ()  # what is being forgotten brings the index up to date
+        if within == "all" and self.settings.database.url is not None:
+            self.expiring.sweep_elsewhere()
+        if not os.path.exists(self.folder.joinpath(*PENDING)):
+            return ()
+        return self.forgetting().resume()
+
+    def sweep_expired(self, *, within: TimesWithin = "all") -> Sequence[str]:
+        """Forget what has expired, if the clock may be believed, and finish earlier forgetting.
+
+        Called before a write, and before the index is brought up to date. Where nothing is due, it
+        looks at two files. Returns notes. Raises: Unavailable where an entry cannot be forgotten.
+        """
+        notes = self.finish_forgetting(within=within)
         with suppress(CommonplaceError):  # a folder that is closed holds up no answer
             self.former.sweep()
-        is_due = self.expiry_book.list_due(self.clock().timestamp(), within=within)
-        if not is_due and not os.path.exists(self.folder.joinpath(*PENDING)):
-            return ()
-        return self.expiring.sweep()
+        if not is_revealed() and self.expiry_book.list_due_here(self.clock().timestamp()):
+            notes = (*notes, *self.expiring.sweep())
+        return notes
 
     def imported(self) -> ImportTally:
         """What counts the entries that were ever imported from other programs."""
@@ -400,7 +444,7 @@ class App(OwnerContext):
         )
 
     def _swept_recall(self) -> RecallService:
-        self.sweep_expired()
+        self.finish_forgetting()
         return self.recall.service()
 
     def _prompt_reach(self) -> PromptReach:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from commonplace.app.languages import Languages
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
+    from commonplace.core.expiring import Hidden
     from commonplace.core.former_texts import FormerTexts
     from commonplace.core.ports import (
         AmendsRefs,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         Searched,
         Source,
     )
+    from commonplace.core.present import Present
     from commonplace.core.rollups import Lineage
     from commonplace.core.time_book import TimeBook, TimeColumn
     from commonplace.core.values import Finding
@@ -210,6 +212,8 @@ class OwnerContext(ABC):
             quoting=self._quoting(),
             observer=self.brief,
             shows_paths=self.shows_paths,
+            hidden=self.hidden,
+            expire=self.sweep_expired,
         )
 
     @locked_cached_property
@@ -218,6 +222,13 @@ class OwnerContext(ABC):
         from commonplace.core.expiring import expiry_book
 
         return expiry_book(self.folder, self._times("expires_at"))
+
+    @locked_cached_property
+    def hidden(self) -> Hidden:
+        """What gives the refs of this owner's entries that have expired: no reader may see them."""
+        from commonplace.core.expiring import hidden_refs
+
+        return hidden_refs(self.expiry_book, self.clock)
 
     @locked_cached_property
     def replaced(self) -> TimeBook:
@@ -240,8 +251,12 @@ class OwnerContext(ABC):
             prepare=lambda: make_owner_folder(self.settings.home / "users", owner),
             keep_days=self.settings.undo.keep_days,
             clock=self.clock,
+            is_borne_out=self._is_borne_out,
             shown=self.shared.screen.shown,
         )
+
+    def _is_borne_out(self) -> bool:
+        return self.present.is_borne_out()
 
     @locked_cached_property
     def raw_files(self) -> RawFiles:
@@ -282,7 +297,7 @@ class OwnerContext(ABC):
     def finder_over(self, index: Searched, filing: FilingPort) -> Finder:
         """What searches an index that holds this owner's journals, or some."""
         return self.shared.finder_over(
-            index, filing, lineage=self._lineage(), replaced=self.replaced.find
+            index, filing, lineage=self._lineage(), replaced=self.replaced.find, hidden=self.hidden
         )
 
     @locked_cached_property
@@ -299,14 +314,16 @@ class OwnerContext(ABC):
         from commonplace.search.filing.filing import Filing
 
         index = self.shared.indexes.of_owner(owner)
+        hidden = self.shared.hidden_of(owner, self.clock)
         filing = Filing(
             index=index,
             sources=[source],
             encoder=self.encoder,
             holder=holder(),
             shows_paths=self.shows_paths,
+            hidden=hidden,
         )
-        finder = self.shared.finder_over(index, filing, lineage=lineage)
+        finder = self.shared.finder_over(index, filing, lineage=lineage, hidden=hidden)
         return SearchStack(index=index, filing=filing, finder=finder)
 
     @property
@@ -322,6 +339,15 @@ class OwnerContext(ABC):
     @abstractmethod
     def brief_of(self, owner: str) -> BriefKeeper:
         """What keeps an owner's brief; empty for this one. Of another it only drops lines."""
+
+    @property
+    @abstractmethod
+    def present(self) -> Present:
+        """What judges whether the clock may be believed, before it deletes anything."""
+
+    @abstractmethod
+    def sweep_expired(self) -> object:
+        """Forget what has expired. Raises: Unavailable where an entry cannot be forgotten."""
 
     @abstractmethod
     def fed(self) -> Sequence[JournalWiring]:

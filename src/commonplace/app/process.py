@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import Unavailable
+from commonplace.core.expiring import nothing_hidden
 from commonplace.core.owner_folders import owner_folder
 from commonplace.core.ports import ClosesIdle
 from commonplace.core.values import EncoderState
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.config.table import Settings
+    from commonplace.core.clock import Clock
+    from commonplace.core.expiring import Hidden
     from commonplace.core.ports import EncoderSlot, Index, Searched
     from commonplace.core.redact import Screen
     from commonplace.core.rollups import Lineage
@@ -85,6 +88,12 @@ class ProcessContext:
         """
         folder = self.folder_of(owner)
         return folder if owner == self.settings.owner else folder / "served"
+
+    def hidden_of(self, owner: str, clock: Clock) -> Hidden:
+        """What gives the refs of an owner's entries that have expired, which no reader may see."""
+        from commonplace.core.expiring import expiry_book, hidden_refs
+
+        return hidden_refs(expiry_book(self.folder_of(owner)), clock)
 
     @locked_cached_property
     def indexes(self) -> Index:
@@ -174,6 +183,7 @@ class ProcessContext:
         *,
         lineage: Lineage | None = None,
         replaced: Callable[[Sequence[str]], Mapping[str, float]] | None = None,
+        hidden: Hidden = nothing_hidden,
     ) -> Finder:
         """What searches an index. After a switch of models the previous one answers for a while."""
         from commonplace.search.finder import Finder
@@ -187,6 +197,7 @@ class ProcessContext:
             filing=filing,
             lineage=lineage,
             replaced=replaced,
+            hidden=hidden,
             notes=() if missing is None else (missing.summary,),
         )
 

@@ -96,6 +96,7 @@ class FormerTexts:
         prepare: Makes the owner's folder, in which it lies.
         keep_days: For how many days; 0 keeps none.
         clock: The present.
+        is_borne_out: Whether anything but the clock says so too; else nothing is erased by it.
         shown: A text without secrets: one that has any is not kept.
     """
 
@@ -106,12 +107,14 @@ class FormerTexts:
         prepare: Callable[[], object],
         keep_days: float,
         clock: Clock,
+        is_borne_out: Callable[[], bool],
         shown: Callable[[str], str],
     ) -> None:
         self.folder = folder
         self.keep_days = keep_days
         self._prepare = prepare
         self._clock = clock
+        self._is_borne_out = is_borne_out
         self._shown = shown
 
     @contextmanager
@@ -197,11 +200,16 @@ class FormerTexts:
                 self.remove(each)
 
     def sweep(self) -> None:
-        """Erase what was kept long enough. Raises: Unavailable, Denied."""
+        """Erase what was kept long enough, if more than the clock says so.
+
+        Raises: Unavailable, Denied.
+        """
         oldest = new_id(self._clock() - timedelta(days=self.keep_days), bytes(10))
-        for name in self._names():
-            if name < oldest or not self.keep_days:
-                remove_file(self.folder / name)
+        over = [name for name in self._names() if name < oldest or not self.keep_days]
+        if over and self.keep_days and not self._is_borne_out():
+            return
+        for name in over:
+            remove_file(self.folder / name)
 
     def _is_clean(self, text: str, more: dict[str, Any] | None) -> bool:
         held = text + "\n" + msgspec.json.encode(more or {}).decode()

@@ -73,6 +73,7 @@ class TimeBook:
         self._elsewhere = elsewhere
         self._seen: tuple[tuple[int, int, int], dict[str, float]] | None = None
         self._moved: dict[str, float] = {}
+        self._first: tuple[Mapping[str, float], float] = {}, float("inf")
 
     def read(self) -> Mapping[str, float]:
         """The time of each entry, by its ref; the file is read only where it has changed since.
@@ -99,26 +100,39 @@ class TimeBook:
         self._move(known, other)
         return {**found, **other.read_times(theirs)}
 
-    def list_due(self, now: float, *, within: TimesWithin = "all") -> list[str]:
-        """The refs of entries whose time has come; of those in the file alone no server is asked.
+    def list_due_here(self, now: float) -> list[str]:
+        """The refs of entries whose time in the file has come; asks no server.
 
-        Those of a server that does not answer are left out: it answers no question for them either.
         Raises: as `read`, for a file that is there.
         """
         # Where its folder is closed too there are none: a write goes on, and a read names it.
-        known = self._read_file() if os.path.exists(self._path) else {}
+        if not os.path.exists(self._path):
+            return []
+        known = self._read_file()
+        if known is not self._first[0]:
+            self._first = known, min(known.values(), default=float("inf"))
+        if self._first[1] > now:
+            return []
+        other = self._elsewhere()
         due = [ref for ref, at in known.items() if at <= now]
-        if within == "file":
-            return due
+        return due if other is None else [ref for ref in due if not other.covers(ref)]
+
+    def list_due_elsewhere(self, now: float) -> list[str]:
+        """The refs of entries of a server whose time has come, by its own clock as well.
+
+        Of a server that does not answer there are none: it answers no question for them either.
+        Raises: as `read`, for a file that is there.
+        """
         from commonplace.core.errors import CommonplaceError
 
         if (other := self._elsewhere()) is None:
-            return due
+            return []
+        known = self._read_file() if os.path.exists(self._path) else {}
         try:
             self._move(known, other)
-            return [*(ref for ref in due if not other.covers(ref)), *other.list_due(now)]
+            return [*other.list_due(now)]
         except CommonplaceError:
-            return [ref for ref in due if not other.covers(ref)]
+            return []
 
     def keep(self, ref: str, at: float) -> None:
         """Set the time of an entry, in place of any earlier one. Raises: Unavailable, Denied."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from commonplace.db.hiding import HiddenRows
     from commonplace.db.sqlite import Transaction, Using
 
 _WAL_LIMIT = 4 * 1024 * 1024
@@ -33,6 +34,7 @@ class OwnedDatabase:
         prepare: Called before it is made.
         adopt: Called before it is opened, with its path.
         open_connection: As in `Database`.
+        rows: The rows that no reader may see; None for none.
     """
 
     def __init__(
@@ -45,7 +47,9 @@ class OwnedDatabase:
         prepare: Callable[[], object] | None = None,
         adopt: Callable[[Path], None] | None = None,
         open_connection: Callable[[Path], sqlite3.Connection] | None = None,
+        rows: HiddenRows | None = None,
     ) -> None:
+        self._rows = rows
         self.folder = path.parent
         self.path = path
         self._scripts = package, migrations
@@ -68,6 +72,9 @@ class OwnedDatabase:
             yield None
             return
         with self._readable().using() as conn:
+            # Within a write every row is there: a view cannot be written to.
+            if self._rows is not None and not conn.in_transaction:
+                self._rows.hide(conn)
             yield conn
 
     def writing(self) -> Writing:
@@ -76,7 +83,11 @@ class OwnedDatabase:
 
     def bare(self) -> Using:
         """This thread's connection without a transaction, for what cannot be in one."""
-        return self._database().using()
+        database = self._database()
+        if self._rows is not None and self._rows.has_hidden:
+            with database.using() as conn:
+                self._rows.show(conn)
+        return database.using()
 
     def ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         """The rows of a query; none where there is no file. Raises: Unavailable."""

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Corrupted, Invalid
+from commonplace.core.expiring import nothing_hidden
 from commonplace.core.text import excerpt
 from commonplace.core.values import Asked, ChainLink, Filter, Found, Hit
 from commonplace.search import policy as numbers
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
     from datetime import datetime
 
+    from commonplace.core.expiring import Hidden
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Candidates, Doc, Interval, Numbers, Vector
@@ -78,6 +80,7 @@ class Finder:
         replaced: Returns when those of some entries were replaced that were by one that is gone, by
             their refs; None where nothing says it.
         notes: Said with the hits of every question.
+        hidden: Gives the refs of what has expired, which is shown to no one.
     """
 
     def __init__(
@@ -89,7 +92,9 @@ class Finder:
         lineage: Lineage | None = None,
         replaced: Callable[[Sequence[str]], Mapping[str, float]] | None = None,
         notes: Sequence[str] = (),
+        hidden: Hidden = nothing_hidden,
     ) -> None:
+        self._hidden = hidden
         self._replaced = replaced
         self._index = index
         self._encoder = encoder
@@ -252,7 +257,12 @@ class Finder:
     def _linked(
         self, hits: Sequence[Hit], newest: Mapping[str, Doc], before: datetime | None
     ) -> tuple[Hit, ...]:
-        """Each hit with the entry whose place it took, and with the one that holds in its own."""
+        """Each hit with the entry whose place it took, and with the one that holds in its own.
+
+        One that expired is left out, where the index could not be asked to drop it in time.
+        """
+        hidden = self._hidden()
+        hits = [hit for hit in hits if hit.doc.ref not in hidden] if hidden else hits
         alone = [hit.doc.ref for hit in hits if hit.doc.ref not in newest]
         gone = self.gone_links(alone, before=before)
         dates = dates_of(self._index, [hit.doc for hit in hits])

@@ -387,14 +387,20 @@ class Toolset(Struct, frozen=True, kw_only=True):
         """The tool of this name, which must be one of them."""
         return next(tool for tool in self.tools if tool.name == name)
 
-    def preceded(self, before: Callable[[], Sequence[str]]) -> Toolset:
+    def preceded(
+        self, before: Callable[[], Sequence[str]], *, writes: Callable[[], Sequence[str]]
+    ) -> Toolset:
         """The same toolset, with a function called before each tool runs or resource is read.
 
         before: gives notes for the answer of a tool; a resource has no room for any.
+        writes: what is called in its place before a tool that writes.
         """
         return replace(
             self,
-            tools=tuple(replace(tool, before=before) for tool in self.tools),
+            tools=tuple(
+                replace(tool, before=writes if tool.effects.writes else before)
+                for tool in self.tools
+            ),
             resources=tuple(
                 replace(each, read=_after(before, each.read)) for each in self.resources
             ),

@@ -25,6 +25,7 @@ NO_TEXT = {
     "config.settings": "settings",
     "core.files": "what all others write files with",
     "core.owner_folders": "the name of an owner",
+    "core.present": "a time",
     "core.redact": "the key of the marks of secrets",
     "core.time_book": "refs and times",
     "db.postgres.database": "a connection to Postgres",

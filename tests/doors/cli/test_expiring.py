@@ -40,6 +40,12 @@ READS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def another_program(own_world):
+    """A file of another program, which bears out what the clock of every process here says."""
+    (Path.home() / ".bash_history").touch()
+
+
 def holders():
     """The files below the home that hold the text."""
     files = [path for path in Path.home().rglob("*") if path.is_file()]
@@ -439,7 +445,8 @@ def test_one_entry_that_cannot_be_forgotten_holds_up_no_other(no_weights, plain_
     (path,) = [x for x in Path.home().rglob("*.md") if SECRET in x.read_text("utf-8")]
     path.parent.chmod(0o500)
     with plain_permissions():
-        refused = run("list")
+        assert facts("list")["items"] == []
+        refused = run("log", "a quiet harbour")
         assert refused.exit_code != 0
         assert f"{stuck} has expired and cannot be forgotten" in refused.stderr
         assert list(json.loads(book().read_text("utf-8"))) == [stuck]

@@ -312,6 +312,7 @@ def test_trends_say_of_which_periods_the_detail_has_expired(world):
     ask(app, "timeline_add", content="Created the work_log table", at="2026-10-07 14:05")
     ask(app, "timeline_add", content="Decided on reports", at="2026-10-09 11:00")
     keeping = TimelineKeeping(service=app.timeline.service, rewording=lambda: None)
+    app.present.vouch()
     for _ in range(2):
         keeping.roll_up()
         world.clock.advance(8 * 86_400)

@@ -57,6 +57,7 @@ class ChronicleWiring:
             author=self._author(),
             imported=context.reach / FILE,
             screen=context.shared.screen,
+            hidden=context.hidden,
         )
 
     def _author(self) -> Author:

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, may_exist, remove_leftovers
@@ -85,7 +87,7 @@ class PrivateWiring:
         from commonplace.journals.private.roots import resolve_roots
 
         settings = self._context.settings
-        return resolve_roots(
+        found = resolve_roots(
             home=self._context.user_home,
             project=settings.project,
             journal_path=_text(settings.private.path),
@@ -94,6 +96,7 @@ class PrivateWiring:
             private_journal_path=_text(settings.private.both_path),
             temp=_temp_folder(),
         )
+        return replace(found, hidden=self._context.hidden)
 
     def _move_what_was_left(self) -> None:
         """Move what was written without a home into it. Raises: Denied, Unavailable."""

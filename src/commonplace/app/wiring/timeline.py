@@ -102,6 +102,7 @@ class TimelineWiring:
             filing=lambda: context.service_filing,
             finder=lambda: context.finder,
             clock=context.clock,
+            present=context.present,
             former=context.former,
             retention=parse_retention(context.settings.timeline.retention),
             feeding=self.feeding,
@@ -126,6 +127,7 @@ class TimelineWiring:
             filing=lambda: alone.filing,
             finder=lambda: alone.finder,
             clock=context.clock,
+            present=context.present,
             former=context.former_of(journal.owner),
             retention=parse_retention(context.settings.timeline.retention),
         )
@@ -223,6 +225,7 @@ class TimelineWiring:
             prepare=lambda: make_owner_folder(settings.home / "users", owner),
             screen=self._context.shared.screen,
             replaced=self._context.replaced,
+            hidden=self._context.shared.hidden_of(owner, self._context.clock),
         )
 
     def _rollups_of(self, journal: TimelineJournal, feed: Feeding | None = None) -> Rollups:

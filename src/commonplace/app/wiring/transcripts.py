@@ -78,6 +78,7 @@ class TranscriptWiring:
             filing=context.service_filing,
             clock=context.clock,
             zone=context.settings.timezone,
+            present=context.present,
             retain_days=int(context.settings.transcripts.retain_days),
             shows_paths=context.shows_paths,
         )

@@ -49,18 +49,18 @@ VECTORS_WAIT_S = 10.0
 
 @contextmanager
 def opened(
-    *, defers_filing: bool = False, sweeps: bool = True, names_gone: bool = True
+    *, defers_filing: bool = False, finishes: bool = True, names_gone: bool = True
 ) -> Iterator[App]:
     """The app of this call's settings, closed at the end.
 
     Args:
         defers_filing: Whether new entries are left to the next search or server to file.
-        sweeps: Whether expired entries are forgotten first, so that the command shows none.
+        finishes: Whether what a killed command was forgetting is forgotten first.
         names_gone: Whether to say that notes of the project are gone; else the command does.
     """
     app = App(settings(), user_home=home_folder(), defers_filing=defers_filing)
     try:
-        for note in app.sweep_expired(within=_within()) if sweeps else ():
+        for note in app.finish_forgetting(within=_within()) if finishes else ():
             say(f"Note: {note}", err=True)
         for note in app.private.notes_on_gone() if names_gone else ():
             say(f"Note: {note}", err=True)

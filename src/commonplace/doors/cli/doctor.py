@@ -40,9 +40,9 @@ def doctor(ctx: click.Context, repair: bool, secrets: bool, yes: bool, as_json: 
     code 1 while there is a problem. Broken entries are listed and never changed. Only --secrets
     --repair changes entries: it replaces each secret by a mark, after asking.
     """
-    with opened(sweeps=False, names_gone=False) as app:
+    with opened(finishes=False, names_gone=False) as app:
         with suppress(CommonplaceError):  # the report lists it with the other problems
-            app.sweep_expired()
+            app.finish_forgetting()
         repairs = HealthRepairs()
         checks = entry_point("doctor")(app)
         if repair and secrets:

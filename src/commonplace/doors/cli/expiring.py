@@ -5,17 +5,18 @@ Decides nothing: `services.forgetting.expiry` keeps the times and forgets what i
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.expiring import revealed
 from commonplace.core.text import first_words
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import common_options, show
+from commonplace.doors.cli.frame import common_options, confirm, show, yes_option
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.tools.answers import one_line
 
@@ -27,21 +28,37 @@ if TYPE_CHECKING:
 @click.argument("ref", required=False)
 @click.argument("when", nargs=-1, metavar="[TIME]")
 @click.option("--never", is_flag=True, help="Keep it after all.")
+@click.option(
+    "--now", is_flag=True, help="Say that the clock is right, and forget all that has expired."
+)
+@yes_option
 @common_options
-def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -> None:
+def expire(
+    ref: str | None, when: tuple[str, ...], as_json: bool, *, never: bool, now: bool, yes: bool
+) -> None:
     """Set the TIME at which an entry is forgotten by itself, or list what expires.
 
     REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. TIME is in
     the future, such as `in 30 days`, `tomorrow` or `2027-01-01`. From then on nothing shows the
-    entry: the next command, tool call or page forgets it first, as `commonplace forget` does. One
-    of the notebook stays in git's history all the same.
+    entry, and what writes or searches next forgets it, as `commonplace forget` does. One of the
+    notebook stays in git's history all the same.
+
+    Where no other program wrote a file on this day or the day before, the clock may be wrong: what
+    has expired is then only hidden, and forgotten on a later day, or at once by --now.
     """
+    if now:
+        if ref is not None or never:
+            raise Invalid(
+                "--now takes no entry.", hint="Give it alone: `commonplace expire --now`."
+            )
+        _forget_now(yes=yes, as_json=as_json)
+        return
     if ref is not None and bool(when) == never:
         raise Invalid(
             "No time is given." if not when else "Both a time and --never are given.",
             hint="Give one: `commonplace expire REF in 30 days`, or `--never`.",
         )
-    with opened(sweeps=not never) as app:
+    with opened(finishes=not never) as app:
         service, zone = app.expiring, app.settings.timezone
         if ref is None:
             listed = [
@@ -58,7 +75,8 @@ def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -
         is_whole = never and ref in dict(service.list_expiring())
         amend = app.amend.service()
         read = amend.read_kept_text if never else amend.read_text
-        whole = ref if is_whole else find_entry(app, ref, read).ref
+        with revealed() if never else nullcontext():
+            whole = ref if is_whole else find_entry(app, ref, read).ref
         if never:
             was = service.cancel(whole)
             text = f"{whole} stays." if was else f"{whole} was not going to expire."
@@ -71,9 +89,27 @@ def expire(ref: str | None, when: tuple[str, ...], never: bool, as_json: bool) -
         show(Answer(text=text, facts={"ref": whole, "expires": shown}), as_json)
 
 
+def _forget_now(*, yes: bool, as_json: bool) -> None:
+    """Forget what has expired by the clock, whatever else bears it out."""
+    with opened() as app:
+        now = app.clock()
+        due = [ref for ref, at in app.expiring.list_expiring() if at <= now]
+        shown = render_instant(now, app.settings.timezone)
+        confirm(
+            f"Is it {shown}, so that {len(due)} expired go for good?",
+            yes=yes,
+        )
+        app.present.vouch()
+        app.sweep_expired()
+        left = {ref for ref, _ in app.expiring.list_expiring()}
+        gone = [ref for ref in due if ref not in left]
+        text = "\n".join([f"Forgot {ref}." for ref in gone] or ["Nothing has expired."])
+        show(Answer(text=text, facts={"refs": gone, "now": shown}), as_json)
+
+
 def _words_of(app: App, ref: str) -> str:
     """How an entry begins, on one line; empty where it cannot be read now."""
-    with suppress(CommonplaceError):
+    with suppress(CommonplaceError), revealed():
         entry = app.amend.service().read_kept_text(ref)
         return first_words(one_line(entry.words or entry.text))
     return ""

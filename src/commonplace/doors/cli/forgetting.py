@@ -105,7 +105,7 @@ def forget(
     if refs:
         filters["project"] = None
     _check_filters(refs, filters)
-    with opened(sweeps=False) as app:
+    with opened(finishes=False) as app:
         service = app.forgetting()
         chosen = _select(app, service, filters) if any(filters.values()) else ()
         if not refs and not chosen:

@@ -18,6 +18,7 @@ from commonplace.config.settings import user_file
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist, translated
 from commonplace.core.ports import Erasing, Repairable
+from commonplace.core.present import AFTER_DOUBT
 from commonplace.core.values import NOTHING_KNOWN, HealthRepairs, HealthReport, Problem
 from commonplace.doors import entry_point
 from commonplace.doors.doctor.places import name_cloud, name_network
@@ -175,15 +176,19 @@ class Doctor:
         try:
             known = dict(self._app.expiring.list_expiring())
             now = self._app.clock()
-            for ref in sorted(ref for ref, at in known.items() if at <= now):
+            due = sorted(ref for ref, at in known.items() if at <= now)
+            doubt = "" if not due or self._app.present.is_borne_out() else self._app.present.doubt()
+            for ref in due:
                 if self._app.expiring.is_away(ref):
                     yield f"{ref} has expired; it is forgotten when its folder is back."
-                    continue
-                yield Problem(
-                    what=f"{ref} has expired and was not forgotten.",
-                    hint=f"`commonplace list` says why; `commonplace expire {ref} --never` lets it"
-                    " stay.",
-                )
+                elif doubt:
+                    yield f"{ref} has expired and is hidden, not forgotten: {doubt} {AFTER_DOUBT}"
+                else:
+                    yield Problem(
+                        what=f"{ref} has expired and is hidden, and was not forgotten.",
+                        hint=f"The next search or write forgets it, or says why it cannot;"
+                        f" `commonplace expire {ref} --never` lets it stay.",
+                    )
             if known:
                 count = _count_of(len(known), "entry")
                 yield f"{count} with a time to expire: `commonplace expire`."

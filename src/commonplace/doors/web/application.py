@@ -267,7 +267,10 @@ class WebApplication:
             held.enter_context(screening(visitor.screen(Screen())))  # until the app has its own
             try:
                 app = held.enter_context(self._apps.using(visitor.owner))
-                app.sweep_expired()
+                if request.method == "POST":
+                    app.sweep_expired()
+                else:
+                    app.finish_forgetting()
                 left_out = held.enter_context(noting_secrets())
                 held.enter_context(screening(visitor.screen(app.shared.screen)))
                 visit = Visit(

@@ -18,6 +18,8 @@ from commonplace.core.errors import (
     NotFound,
     Unavailable,
 )
+from commonplace.core.expiring import nothing_hidden
+from commonplace.db.hiding import HiddenRows
 from commonplace.db.sqlite import BUSY_S, erase, snapshot, transaction, translated
 from commonplace.journals.chronicle.event import (
     JOURNAL,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
+    from commonplace.core.expiring import Hidden
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.journals.chronicle.event import (
         Changes,
@@ -98,10 +101,19 @@ class ChronicleDatabase:
     Args:
         zone: Of the times written.
         patience_s: How long a lock of others is waited for.
+        hidden: Gives the refs that no reader may see.
     """
 
-    def __init__(self, path: Path, *, zone: tzinfo, patience_s: float = BUSY_S) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        zone: tzinfo,
+        patience_s: float = BUSY_S,
+        hidden: Hidden = nothing_hidden,
+    ) -> None:
         self.path = path
+        self._rows = HiddenRows(hidden, lambda: {"entries": SQL["visible_entries"]})
         self.local_writes = LocalWrites()
         self._zone = zone
         self._file = ChronicleFile(path, patience_s=patience_s)
@@ -121,6 +133,8 @@ class ChronicleDatabase:
         """One state of the entries. Raises: Conflict for an older generation, else as `layout`."""
         with self.examining() as (conn, layout):
             self._refuse_older(layout)
+            if layout.generation != "new":
+                self._rows.hide(conn)
             yield conn, layout
 
     @contextlib.contextmanager
@@ -132,6 +146,7 @@ class ChronicleDatabase:
                 yield empty, Layout(generation="new")
             return
         with explained(self.path), reader.using() as conn, snapshot(conn):
+            self._rows.show(conn)
             yield conn, self.layout_of(conn)
 
     @contextlib.contextmanager

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid, NotFound, already_superseded
+from commonplace.core.expiring import nothing_hidden
 from commonplace.core.ids import key_id
 from commonplace.core.redact import Screen
 from commonplace.core.text import opening
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
     from pathlib import Path
 
+    from commonplace.core.expiring import Hidden
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Interval, Problem
     from commonplace.journals.chronicle.markdown_tree import ChronicleTree
@@ -145,6 +147,7 @@ class Chronicle:
         patience_s: How long a lock of another program is waited for.
         imported: A file of ours that remembers what the last import added.
         screen: What every message and tag goes through that is written.
+        hidden: Gives the refs of what has expired, which no reader may see.
     """
 
     def __init__(
@@ -159,8 +162,9 @@ class Chronicle:
         new_id: Callable[[], object] = uuid.uuid4,
         imported: Path | None = None,
         screen: Screen | None = None,
+        hidden: Hidden = nothing_hidden,
     ) -> None:
-        self._store = _store_in(place, zone=zone, patience_s=patience_s)
+        self._store = _store_in(place, zone=zone, patience_s=patience_s, hidden=hidden)
         self._owner = owner
         self._clock = clock
         self._author = _as_written(author or Author())
@@ -551,10 +555,10 @@ def _parse_cursor(cursor: str) -> tuple[int, int]:
 
 
 def _store_in(
-    place: ChroniclePlace, *, zone: tzinfo, patience_s: float
+    place: ChroniclePlace, *, zone: tzinfo, patience_s: float, hidden: Hidden
 ) -> ChronicleDatabase | ChronicleTree:
     if place.form == "tree":
         from commonplace.journals.chronicle.markdown_tree import ChronicleTree
 
-        return ChronicleTree(place.path, zone=zone, patience_s=patience_s)
-    return ChronicleDatabase(place.path, zone=zone, patience_s=patience_s)
+        return ChronicleTree(place.path, zone=zone, patience_s=patience_s, hidden=hidden)
+    return ChronicleDatabase(place.path, zone=zone, patience_s=patience_s, hidden=hidden)

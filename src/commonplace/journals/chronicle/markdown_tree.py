@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.digest import blake2b_hex
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
+from commonplace.core.expiring import nothing_hidden
 from commonplace.core.files import (
     drop_reserved,
     make_folder,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
+    from commonplace.core.expiring import Hidden
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.journals.chronicle.event import (
         EventDraft,
@@ -103,10 +105,19 @@ class ChronicleTree:
     Args:
         zone: Of the dates that name the folders of what is written.
         patience_s: How long the lock of others is waited for.
+        hidden: Gives the refs that no reader may see.
     """
 
-    def __init__(self, path: Path, *, zone: tzinfo, patience_s: float = BUSY_S) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        zone: tzinfo,
+        patience_s: float = BUSY_S,
+        hidden: Hidden = nothing_hidden,
+    ) -> None:
         self.path = path
+        self._hidden = hidden
         self.local_writes = LocalWrites()
         self._zone = zone
         self._patience_s = patience_s
@@ -407,7 +418,8 @@ class ChronicleTree:
 
     def read_many(self, keys: Sequence[object]) -> list[Event]:
         """The entries of files; what is gone or broken by now is left out."""
-        return [x for x in (self._read(str(key)) for key in keys) if isinstance(x, Event)]
+        hidden, found = self._hidden(), (self._read(str(key)) for key in keys)
+        return [x for x in found if isinstance(x, Event) and x.ref not in hidden]
 
     def _events(self) -> Iterator[tuple[Event, str]]:
         for path, event in self._entries():
@@ -418,6 +430,7 @@ class ChronicleTree:
         """Every file of the tree with its entry, or with why it holds no entry."""
         if not self._is_there():
             return
+        hidden = self._hidden()
         known, self._read_files = self._read_files, {}
         for parent, folders, files in os.walk(self.path):
             folders.sort()
@@ -425,7 +438,7 @@ class ChronicleTree:
                 if path in known:
                     self._read_files[path] = known[path]
                 event = self._read(path)
-                if event:
+                if event and not (isinstance(event, Event) and event.ref in hidden):
                     yield path, event
 
     def _read(self, path: str) -> Event | str:

@@ -145,6 +145,11 @@ SELECT rowid, created_at, hostname FROM entries;
 SELECT rowid FROM entries WHERE hostname = :hostname AND username = :username
 ORDER BY rowid DESC LIMIT 1;
 
+-- name: visible_entries
+-- Those that have not expired, by every name of a row's number.
+SELECT rowid, * FROM main.entries
+WHERE 'chronicle:' || CAST(id AS TEXT) NOT IN (SELECT ref FROM temp.hidden)
+
 -- name: count_entries
 -- How many there are, and the highest number given.
 SELECT (SELECT count(*) FROM entries), (SELECT max(rowid) FROM entries);

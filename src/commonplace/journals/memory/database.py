@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
+from commonplace.core.expiring import nothing_hidden
+from commonplace.db.hiding import HiddenRows
 from commonplace.db.owned import OwnedDatabase
 from commonplace.db.queries import read_queries
 from commonplace.db.sqlite import BUSY_S, transaction
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from commonplace.core.expiring import Hidden
 
 FILE_NAME = "memory.db"
 
@@ -29,20 +33,38 @@ def sql() -> Mapping[str, str]:
     return read_queries("commonplace.journals.memory", "queries.sql")
 
 
+def _visible() -> Mapping[str, str]:
+    """Each table of records, with the query of those that have not expired."""
+    return {
+        "wb_message": sql()["visible_messages"],
+        "wb_journal": sql()["visible_journals"],
+        "wb_todo": sql()["visible_todos"],
+        "wb_gratitude": sql()["visible_gratitudes"],
+        "wb_preferences": sql()["visible_preferences"],
+    }
+
+
 class MemoryDatabase(OwnedDatabase):
     """The file of one user.
 
     Args:
         prepare: Called before it is made.
+        hidden: Gives the refs that no reader may see.
     """
 
-    def __init__(self, folder: Path, prepare: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        prepare: Callable[[], object] | None = None,
+        hidden: Hidden = nothing_hidden,
+    ) -> None:
         super().__init__(
             folder / FILE_NAME,
             package="commonplace.journals.memory",
             migrations="migrations",
             queries=sql,
             prepare=prepare,
+            rows=HiddenRows(hidden, _visible),
         )
 
     @contextmanager

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.expiring import nothing_hidden
 from commonplace.journals.memory.database import MemoryDatabase, sql
 from commonplace.journals.memory.entry import (
     apply_draft,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
+    from commonplace.core.expiring import Hidden
     from commonplace.journals.memory.records import Call, Kind, Record, RecordDraft, Records
 
 CALLS_KEPT = timedelta(days=30)
@@ -54,6 +56,7 @@ class MemoryJournal:
     Args:
         folder: Where `memory.db` lies.
         prepare: Called before the folder is made.
+        hidden: Gives the refs of what has expired, which no reader may see.
     """
 
     def __init__(
@@ -64,11 +67,12 @@ class MemoryJournal:
         clock: Clock = utc_now,
         random_bytes: Callable[[int], bytes] = os.urandom,
         prepare: Callable[[], object] | None = None,
+        hidden: Hidden = nothing_hidden,
     ) -> None:
         self._owner = owner
         self._clock = clock
         self._random_bytes = random_bytes
-        self.database = MemoryDatabase(folder, prepare)
+        self.database = MemoryDatabase(folder, prepare, hidden)
 
     @property
     def owner(self) -> str:

@@ -4,6 +4,31 @@
 -- What this file is known by, and how far its outbox goes.
 SELECT name, (SELECT coalesce(max(seq), 0) FROM wb_outbox) FROM state;
 
+-- name: visible_messages
+-- Those that have not expired.
+SELECT * FROM main.wb_message
+WHERE 'memory:message/' || id NOT IN (SELECT ref FROM temp.hidden)
+
+-- name: visible_journals
+-- Those that have not expired.
+SELECT * FROM main.wb_journal
+WHERE 'memory:journal/' || id NOT IN (SELECT ref FROM temp.hidden)
+
+-- name: visible_todos
+-- Those that have not expired.
+SELECT * FROM main.wb_todo
+WHERE 'memory:todo/' || id NOT IN (SELECT ref FROM temp.hidden)
+
+-- name: visible_gratitudes
+-- Those that have not expired.
+SELECT * FROM main.wb_gratitude
+WHERE 'memory:gratitude/' || id NOT IN (SELECT ref FROM temp.hidden)
+
+-- name: visible_preferences
+-- Those that have not expired.
+SELECT * FROM main.wb_preferences
+WHERE 'memory:preference/preferences' NOT IN (SELECT ref FROM temp.hidden)
+
 -- name: find_message
 -- One message.
 SELECT supersedes, written_at, id, role, content, created_at FROM wb_message

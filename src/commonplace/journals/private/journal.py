@@ -14,6 +14,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from commonplace.core.clock import micros
 from commonplace.core.errors import (
     CommonplaceError,
@@ -137,8 +139,9 @@ class PrivateJournal:
         """
         self._screen = screen or Screen()
         self._note = roots.note
-        self.project_roots = ProjectRoots(known)
-        self.former = former(self.project_roots) if former else ()
+        self.project_roots = ProjectRoots(known, roots.hidden)
+        found = former(self.project_roots) if former else ()
+        self.former = tuple(replace(x, hidden=roots.hidden) for x in found)
         self._roots = (*roots.each(), *self.former)
         self.zone = zone
         self._clock = clock

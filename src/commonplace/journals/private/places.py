@@ -205,6 +205,8 @@ def read_bytes(place: EntryPlace, limit: int = LARGEST_FILE) -> tuple[bytes, os.
     Raises: NotFound, Denied (a link, or no regular file), Unavailable.
     """
     place.root.refuse_link()
+    if (hidden := place.root.hidden()) and place.ref in hidden:
+        raise NotFound(f"There is no entry {_shown(place.ref)}: it has expired.")
     with translated(place.path):
         descriptor = _open_beneath(place.root.real(), place.relative)
         try:
@@ -364,6 +366,7 @@ def list_day(root: Root, day: str) -> Listing:
     refused: list[str] = []
     leftovers = False
     _raise_at_link(root)
+    hidden = root.hidden()
     with _scanned(root.path / day) as names:
         for name in names:
             if name.name.startswith("."):
@@ -374,6 +377,8 @@ def list_day(root: Root, day: str) -> Listing:
             elif name.name.endswith(SUFFIX):
                 if not _can_be_named(root, day, name.name):
                     refused.append(name.name)
+                    continue
+                if hidden and EntryPlace(root=root, relative=f"{day}/{name.name}").ref in hidden:
                     continue
                 try:
                     if not name.is_file(follow_symlinks=False):

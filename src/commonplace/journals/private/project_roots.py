@@ -9,10 +9,15 @@ import contextlib
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.expiring import nothing_hidden
 from commonplace.core.files import make_folder, remove_file, write_derived
 from commonplace.journals.private.roots import Root, project_digest
+
+if TYPE_CHECKING:
+    from commonplace.core.expiring import Hidden
 
 _SCOPE = re.compile(r"project@([0-9a-f]{8})")
 _LONGEST_PATH = 4096
@@ -25,10 +30,12 @@ class ProjectRoots:
 
     Args:
         folder: None for nowhere; then no root is known.
+        hidden: As `Root.hidden`, of each.
     """
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, hidden: Hidden = nothing_hidden) -> None:
         self._folder = folder
+        self._hidden = hidden
         self._recorded: set[str] = set()
 
     def record(self, root: Root) -> None:
@@ -54,7 +61,13 @@ class ProjectRoots:
         # A file that was altered leads nowhere: the digest is of the very path.
         if not path.is_absolute() or project_digest(path) != digest:
             return None
-        return Root(path=path, scope=scope, kinds=frozenset({"project"}), base=path.parent)
+        return Root(
+            path=path,
+            scope=scope,
+            kinds=frozenset({"project"}),
+            base=path.parent,
+            hidden=self._hidden,
+        )
 
     def each(self) -> list[Root]:
         """Every root that was kept and is there now, by its scope."""

@@ -10,13 +10,18 @@ import contextlib
 import os
 import stat
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError, Denied
+from commonplace.core.expiring import nothing_hidden
 from commonplace.core.files import make_folder, translated
+
+if TYPE_CHECKING:
+    from commonplace.core.expiring import Hidden
 
 FOLDER = ".private-journal"
 
@@ -32,12 +37,14 @@ class Root(Struct, frozen=True, kw_only=True):
         kinds: Which types of a list or search it answers to.
         base: The folder, above the root, that may come from a stranger; None where the user named
             the root.
+        hidden: Gives the refs that no reader may see.
     """
 
     path: Path
     scope: str
     kinds: frozenset[str]
     base: Path | None = None
+    hidden: Hidden = nothing_hidden
 
     @property
     def source(self) -> str:
@@ -77,6 +84,7 @@ class Roots(Struct, frozen=True, kw_only=True):
         note: A sentence for every answer, mostly empty.
         left: Where entries lie that were written while this home could not be used; None where that
             is the user's root, and where there is no home.
+        hidden: As `Root.hidden`, of each.
     """
 
     user: Path
@@ -84,10 +92,12 @@ class Roots(Struct, frozen=True, kw_only=True):
     base: Path | None = None
     note: str = ""
     left: Path | None = None
+    hidden: Hidden = nothing_hidden
 
     def each(self) -> tuple[Root, ...]:
         """The distinct roots, the user's first; one that serves as both answers to both kinds."""
-        both = Root(path=self.user, scope="user", kinds=frozenset({"user", "project"}))
+        user = Root(path=self.user, scope="user", kinds=frozenset({"user"}), hidden=self.hidden)
+        both = replace(user, kinds=frozenset({"user", "project"}))
         if self.project is None:
             return (both,)
         project = Root(
@@ -95,10 +105,11 @@ class Roots(Struct, frozen=True, kw_only=True):
             scope=f"project@{self._digest(self.project)}",
             kinds=frozenset({"project"}),
             base=self.base,
+            hidden=self.hidden,
         )
         if project.link() is None and _is_same(self.user, self.project):
             return (both,)
-        return (Root(path=self.user, scope="user", kinds=frozenset({"user"})), project)
+        return (user, project)
 
     def _digest(self, project: Path) -> str:
         """Of the real path; below `base` no link counts, or a scope would be another project's."""

@@ -13,15 +13,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Unavailable
+from commonplace.core.expiring import nothing_hidden
+from commonplace.db.hiding import HiddenRows
 from commonplace.db.owned import OwnedDatabase, connect_erasing
 from commonplace.db.sqlite import connect_read_only
 from commonplace.journals.timeline.queries import sql
 from commonplace.journals.timeline.upgrade import upgrade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from commonplace.core.expiring import Hidden
     from commonplace.db.sqlite import Database
 
 FILE_NAME = "journal.db"
@@ -34,6 +37,11 @@ _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 _log = logging.getLogger(__name__)
 
 
+def _visible() -> Mapping[str, str]:
+    """Each table that has entries, with the query of those that may be seen."""
+    return {"journal_entries": sql()["visible_entries"], "fed": sql()["visible_fed"]}
+
+
 class TimelineDatabase(OwnedDatabase):
     """The file of one owner, and the log beside it; see `OwnedDatabase`."""
 
@@ -42,6 +50,7 @@ class TimelineDatabase(OwnedDatabase):
         folder: Path,
         prepare: Callable[[], object] | None = None,
         adopt: Callable[[Path], None] | None = None,
+        hidden: Hidden = nothing_hidden,
     ) -> None:
         super().__init__(
             folder / FILE_NAME,
@@ -51,6 +60,7 @@ class TimelineDatabase(OwnedDatabase):
             prepare=prepare,
             adopt=adopt,
             open_connection=_connect,
+            rows=HiddenRows(hidden, _visible),
         )
         # Where the disk is full, and nobody has the file open, it can still be read.
         self._spare: Database | None = None

@@ -52,11 +52,13 @@ class RetentionResult(Struct, kw_only=True):
 
     Attributes:
         kept: Past its time, and not covered yet.
+        doubt: Why nothing was done, since the clock may be wrong; empty where it was done.
     """
 
     archived: dict[str, int] = field(default_factory=dict)
     deleted: dict[str, int] = field(default_factory=dict)
     kept: dict[str, int] = field(default_factory=dict)
+    doubt: str = ""
 
 
 class _Past(Struct, frozen=True):

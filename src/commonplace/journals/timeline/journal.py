@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, already_superseded
+from commonplace.core.expiring import nothing_hidden
 from commonplace.core.redact import Screen
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
+    from commonplace.core.expiring import Hidden
     from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Change, Interval
     from commonplace.journals.timeline.privacy_delete import Rollup
@@ -101,6 +103,7 @@ class TimelineJournal:
         prepare: called before the folder is made.
         screen: what every text goes through that is written.
         replaced: notes which entries were replaced by one that is gone.
+        hidden: gives the refs of what has expired, which no reader may see.
     """
 
     def __init__(
@@ -114,11 +117,12 @@ class TimelineJournal:
         prepare: Callable[[], object] | None = None,
         screen: Screen | None = None,
         replaced: TimeBook | None = None,
+        hidden: Hidden = nothing_hidden,
     ) -> None:
         self.owner = owner
         self.replaced = replaced
         self.clock = clock
-        self.database = TimelineDatabase(folder, prepare, self._adopt)
+        self.database = TimelineDatabase(folder, prepare, self._adopt, hidden)
         self.due_periods = DuePeriods(owner, zone)
         self._zone = zone
         self._random_bytes = random_bytes

@@ -5,6 +5,24 @@
 -- What distinguishes this file from another, the owner's own zone, and how far the log of changes is pruned.
 SELECT name, zone, pruned FROM state;
 
+-- name: visible_entries
+-- Those that have not expired, and the summaries that quote none which has.
+SELECT * FROM main.journal_entries WHERE seq NOT IN (
+    WITH RECURSIVE up(seq) AS (
+        SELECT seq FROM main.journal_entries
+        WHERE id IN (SELECT substr(ref, length('timeline:') + 1) FROM temp.hidden)
+        UNION
+        SELECT seq FROM main.fed WHERE ref IN (SELECT ref FROM temp.hidden)
+        UNION
+        SELECT links.rollup FROM main.rollup_sources AS links JOIN up ON links.source = up.seq
+    )
+    SELECT seq FROM up
+)
+
+-- name: visible_fed
+-- The entries of other journals that have not expired.
+SELECT * FROM main.fed WHERE ref NOT IN (SELECT ref FROM temp.hidden)
+
 -- name: zones
 -- The owner's own zone, and those that have cut periods; one row without a series where none has.
 SELECT state.zone, series.tz FROM state LEFT JOIN series ORDER BY series.number;

@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.expiring import nothing_hidden
 from commonplace.core.ports import Erasing, Forgetting, KeepsVectors, Leasing
 from commonplace.core.values import Drop, Put, Unencoded
 from commonplace.search import policy
@@ -44,6 +45,7 @@ from commonplace.search.filing.source_indexer import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from commonplace.core.expiring import Hidden
     from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex, Source
     from commonplace.core.values import Change, Vector
     from commonplace.search.filing.observer import FilingObserver
@@ -123,6 +125,8 @@ class Filing:
             them.
         observer: Hears of what other programs wrote.
         shows_paths: Whether a message may name a path of this machine.
+        hidden: Gives the refs of what has expired, which leaves the index at once.
+        expire: Called before what changed is filed: forgets what has expired.
     """
 
     def __init__(
@@ -137,7 +141,12 @@ class Filing:
         quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
         observer: FilingObserver | None = None,
         shows_paths: bool = True,
+        hidden: Hidden = nothing_hidden,
+        expire: Callable[[], object] | None = None,
     ) -> None:
+        self._hidden = hidden
+        self._expire = expire
+        self._expiring = threading.Lock()
         self._shows_paths = shows_paths
         self._index = index
         self._sources = sources
@@ -182,6 +191,7 @@ class Filing:
             on_filed=partial(self._note_filed, source),
             on_changes=self._note_changes,
             sweeping=self._sweeping,
+            hidden=self._hidden,
             shows_paths=self._shows_paths,
         )
 
@@ -305,6 +315,7 @@ class Filing:
         A long filing is not waited for, since what is filed so far can be found, nor is a source
         that was silent throughout an earlier wait.
         """
+        self._let_expire()
         # A process that was killed may have left some.
         self._background = self._may_erase = True
         # Those that look in threads of their own begin first.
@@ -341,6 +352,7 @@ class Filing:
 
         Waits for each source as long as it makes progress, and no more for one that is silent.
         """
+        self._let_expire()
         self._swept_at = self._monotonic()
         asked = [(indexer, indexer.sweep()) for indexer in self._indexers]
         looked = [(indexer, indexer.look()) for indexer in self._others]
@@ -356,6 +368,18 @@ class Filing:
                 for indexer in rest:
                     indexer.give_up()
         return self._report_behind([x for x, _ in asked if x.is_silent or x.is_in_trouble])
+
+    def _let_expire(self) -> None:
+        """Have forgotten what has expired; what cannot be is hidden, and `doctor` names it."""
+        # Forgetting files as well, and one thread is enough for it.
+        if self._expire is None or not self._expiring.acquire(blocking=False):
+            return
+        try:
+            self._expire()
+        except CommonplaceError as exc:
+            log_failure("Not everything that has expired is forgotten", exc)
+        finally:
+            self._expiring.release()
 
     def behind(self) -> tuple[Behind, ...]:
         """What of the sources is not in the index, as the last refresh or sweep found it."""

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from commonplace.core.digest import blake2b_hex
 from commonplace.core.errors import CommonplaceError, Corrupted
+from commonplace.core.expiring import nothing_hidden
 from commonplace.core.ports import ErasingSource
 from commonplace.core.values import Put
 from commonplace.search import policy
@@ -20,8 +22,11 @@ from commonplace.search import policy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from commonplace.core.expiring import Hidden
     from commonplace.core.ports import OwnerIndex, Source
     from commonplace.core.values import Change
+
+_HIDING = "\nhiding "
 
 DAMAGED = "The index was damaged, and is made again from the journals."
 
@@ -102,6 +107,7 @@ class SourceIndexer:
         on_filed: Called when its own thread has filed all there were, or has looked at every entry.
         on_changes: Called with what was just filed.
         sweeping: Held by the one source whose sweep has its turn.
+        hidden: Gives the refs that the source leaves out though they are there.
         shows_paths: Whether a message may name a path of this machine.
     """
 
@@ -116,6 +122,7 @@ class SourceIndexer:
         on_filed: Callable[[], None],
         on_changes: Callable[[Sequence[Change]], None],
         sweeping: threading.Lock,
+        hidden: Hidden = nothing_hidden,
         shows_paths: bool = True,
     ) -> None:
         self._shows_paths = shows_paths
@@ -127,6 +134,7 @@ class SourceIndexer:
         self._on_filed = on_filed
         self._on_changes = on_changes
         self._sweeping = sweeping
+        self._hidden = hidden
         self._looking = BackgroundStep(self._look, name=f"look {source.name}", over=over)
         self._filing = BackgroundStep(self._file, name=f"file {source.name}", over=over)
         self._sweep_asked = self._in_turn = False
@@ -230,7 +238,7 @@ class SourceIndexer:
 
     def _look(self) -> None:
         try:
-            behind = self._index.since(self.source.name).mark != self.source.mark()
+            behind = self._index.since(self.source.name).mark != self._mark()
         except Corrupted:
             behind = self._met_damage = True  # the index is made again, empty
         except Exception as exc:  # noqa: BLE001  a thread's last line: a dead one sees nothing
@@ -241,6 +249,16 @@ class SourceIndexer:
             self._behind = self._filing.ask()
         else:
             self._end(None)
+
+    def _mark(self) -> str:
+        """The source's mark, and after a line of its own what it leaves out: no write changes it.
+
+        An entry that expires leaves the index by that, and one whose time is set anew comes back.
+        """
+        lead = f"{self.journal}:"
+        refs = sorted(ref for ref in self._hidden() if ref.startswith(lead))
+        mark = self.source.mark()
+        return f"{mark}{_HIDING}{blake2b_hex(*map(str.encode, refs))}" if refs else mark
 
     def _file(self) -> None:
         sweep, self._sweep_asked = self._sweep_asked, False
@@ -307,11 +325,15 @@ class SourceIndexer:
         self._began = self._monotonic()
         since = self._index.since(self.source.name)
         # The mark is read before the scan: what is written meanwhile makes it differ next time.
-        mark = self.source.mark()
+        mark = self._mark()
+        known, _, hidden = (since.mark or "").partition(_HIDING)
+        # Other entries are left out than before: each that is there, or not, is looked for.
+        differs = since.mark is not None and hidden != mark.partition(_HIDING)[2]
         sweep = sweep and not self.source.exact_mark
         if not sweep and since.mark == mark:
             return
-        changes = iter(self.source.scan(replace(since, mark=None) if sweep else since))
+        whole = sweep or differs or since.mark is None
+        changes = iter(self.source.scan(replace(since, mark=None if whole else known)))
         has_left_out = False
         while batch := list(islice(changes, policy.APPLY_BATCH)):
             if isinstance(self.source, ErasingSource):

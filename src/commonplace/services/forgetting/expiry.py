@@ -1,6 +1,7 @@
-"""Lets entries expire: once their time has come, they are forgotten before the next answer.
+"""Lets entries expire: once their time has come, no reader sees them, and they are forgotten.
 
-Never waits for a timer: every door sweeps before it answers, so no answer shows an expired entry.
+Never forgets because a clock alone says so, nor in an answer that only reads: the journals hide
+what has expired until then.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from msgspec import Struct
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Denied, NotFound, Unavailable
-from commonplace.core.expiring import FORMER_HISTORY
+from commonplace.core.expiring import FORMER_HISTORY, revealed
+from commonplace.core.present import AFTER_DOUBT
 from commonplace.core.when.ahead import parse_ahead
 from commonplace.services.times import naming
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
+    from commonplace.core.present import Present
     from commonplace.core.time_book import TimeBook
     from commonplace.services.forgetting.service import ForgettingService, RewritesHistory
 
@@ -72,8 +75,9 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         ends: The notebook's, which stand in git; the book has a copy.
         forgetting: Opens the service that forgets; called only where an entry is due.
         is_away: Whether the folder that an entry lies in is not there, as of a disk taken out.
-        unfile: Takes refs out of the index.
+        unfile: Takes refs out of all that is derived from entries whose folder is away.
         hide_after: Notes elsewhere when an entry expires, None for never.
+        present: Judges whether the clock may be believed.
         clock: The present.
         zone: The owner's, for phrases.
     """
@@ -84,6 +88,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
     is_away: Callable[[str], bool]
     unfile: Callable[[Sequence[str]], object]
     hide_after: Callable[[str, float | None], object]
+    present: Present
     clock: Clock
     zone: tzinfo
 
@@ -98,7 +103,8 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         Raises: as `AmendService.read_kept_text`; Denied for an entry that cannot be forgotten;
             Conflict.
         """
-        found = self.forgetting().amend.read_kept_text(ref)
+        with revealed():
+            found = self.forgetting().amend.read_kept_text(ref)
         whole = found.ref
         if self.ends.covers(whole):
             return self.ends.set_end(whole, at)
@@ -138,34 +144,48 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
             self.ends.note()
         service = self.forgetting()
         found = sorted(self.book.read().items(), key=lambda each: (each[1], each[0]))
-        return [
-            (ref, datetime.fromtimestamp(at, UTC))
-            for ref, at in found
-            if ref == FORMER_HISTORY or self.is_away(ref) or self._is_there(service, ref)
-        ]
+        with revealed():
+            return [
+                (ref, datetime.fromtimestamp(at, UTC))
+                for ref, at in found
+                if ref == FORMER_HISTORY or self.is_away(ref) or self._is_there(service, ref)
+            ]
 
     def sweep(self) -> tuple[str, ...]:
-        """Forget what is due and what a killed process was forgetting; returns notes on it.
+        """Forget what is due, where the clock may be believed; returns a note where it may not.
 
-        Where nothing is due, it looks at two files, and asks the database where one keeps the
-        memories. An entry whose folder is away leaves the index, and is forgotten when that is
-        back.
+        An entry whose folder is away is forgotten when that is back.
 
         Raises:
-            Unavailable: An entry that is due cannot be forgotten, so nothing may be answered; all
-                others that are due are forgotten.
+            Unavailable: An entry that is due cannot be forgotten; all others that are due are.
         """
-        now = micros(self.clock()) / 1e6
-        service = self.forgetting()
-        notes = service.resume()
-        if not self.book.list_due(now):
-            return notes
-        due, away = self._list_due(now)
+        now = self.clock()
+        self.sweep_elsewhere()
+        if not self.book.list_due_here(micros(now) / 1e6):
+            return ()
+        if not self.present.is_borne_out():
+            return (f"What has expired is only hidden: {self.present.doubt()} {AFTER_DOUBT}",)
+        with revealed():
+            due, away = self._list_due(micros(now) / 1e6)
+            if away:
+                self.unfile(away)
+            self._sweep(self.forgetting(), due)
+        return ()
+
+    def sweep_elsewhere(self) -> None:
+        """Forget what is due on a server by its own clock too; called before any answer.
+
+        Nothing there is hidden until it is forgotten. Raises: as `sweep`.
+        """
+        due = self.book.list_due_elsewhere(micros(self.clock()) / 1e6)
+        if due:
+            with revealed():
+                self._sweep(self.forgetting(), due)
+
+    def _sweep(self, service: ForgettingService, due: list[str]) -> None:
         if FORMER_HISTORY in due:
             due.remove(FORMER_HISTORY)
             self._drop_history(service.history())
-        if away:
-            self.unfile(away)
         try:
             self._forget(service, due)
         except CommonplaceError:
@@ -173,18 +193,17 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
             self._forget_each(service, due)
         else:
             self.book.drop(due)
-        return notes
 
     def _list_due(self, now: float) -> tuple[list[str], list[str]]:
-        """The refs of entries that are due and can be reached, and of those that are away now."""
-        due = self.book.list_due(now)
+        """The refs of entries that are due here: those that can be reached, and those away now."""
+        due = self.book.list_due_here(now)
         lost: list[str] = []
         if any(self.ends.covers(ref) for ref in due):
             try:
                 self.ends.note()  # another clone may have set another time
             except CommonplaceError:
                 lost = [ref for ref in due if self.ends.covers(ref)]
-            due = self.book.list_due(now)
+            due = self.book.list_due_here(now)
         away = [ref for ref in due if ref in lost or self.is_away(ref)]
         return [ref for ref in due if ref not in away], away
 

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
-from commonplace.core.expiring import FORMER_HISTORY
+from commonplace.core.expiring import FORMER_HISTORY, revealed
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.services.forgetting.byte_scan import ByteScan, history_of
@@ -297,7 +297,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         notes: list[str] = []
         if plan.entries:
             make_folder(self.pending.parent)
-            with locked(self.pending.parent):
+            with locked(self.pending.parent), revealed():
                 notes += self._finish_noted()
                 self._refuse_changed(plan)
                 wanted = [(each.ref, each.version, plan.kept_days) for each in plan.entries]
@@ -335,7 +335,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         """Finish what a killed process had begun to forget; returns notes on it."""
         if not may_exist(self.pending):
             return ()
-        with locked(self.pending.parent):
+        with locked(self.pending.parent), revealed():
             return self._finish_noted()
 
     def _finish_noted(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from commonplace.core.clock import find_period_key, render_interval
 from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
+from commonplace.core.present import AFTER_DOUBT
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.entry import JOURNAL, LEVELS, NAMES, find_rollup_key
 from commonplace.journals.timeline.pages import TimelinePages
@@ -261,6 +262,8 @@ class TimelineKeeping:
         reworded, notes = self._put_into_words(progress)
         more, retained = service.run_due()
         service.filing().refresh(1.0)
+        if retained.doubt:
+            notes = (*notes, retained.doubt, AFTER_DOUBT)
         return RolledUp(made=made + more, reworded=reworded, retained=retained, notes=notes)
 
     def dry_run(self) -> DryRun:

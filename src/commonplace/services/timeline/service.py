@@ -15,7 +15,7 @@ from commonplace.core.former_texts import correct_latest
 from commonplace.core.text import nearest, opening
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import JOURNAL, NAMES, PERIODS, RAW, ref_of, version_of
-from commonplace.journals.timeline.expiry import apply_retention
+from commonplace.journals.timeline.expiry import RetentionResult, apply_retention
 from commonplace.journals.timeline.privacy_delete import erase, is_erasing
 from commonplace.journals.timeline.retention import KEEP_ALL
 from commonplace.journals.timeline.trends import list_trends
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock, Level
     from commonplace.core.former_texts import FormerTexts
+    from commonplace.core.present import Present
     from commonplace.core.values import Interval
     from commonplace.journals.timeline.entry import TimelineEntry
-    from commonplace.journals.timeline.expiry import RetentionResult
     from commonplace.journals.timeline.feed import Feeding
     from commonplace.journals.timeline.journal import Deleted, Listed, TimelineJournal
     from commonplace.journals.timeline.retention import Retention
@@ -74,6 +74,7 @@ class TimelineService:
         finder: what searches the index; opened at the first use.
         clock: the present instant.
         retention: what `run_due` archives and deletes.
+        present: judges whether the clock may be believed.
         feeding: what follows other journals; None where none feeds the timeline.
         former: keeps the texts that edits replace.
         rolls_up: whether what is due is rolled up before anything is read, for half a second at
@@ -88,6 +89,7 @@ class TimelineService:
         filing: Callable[[], Filing],
         finder: Callable[[], Finder],
         clock: Clock,
+        present: Present,
         former: FormerTexts,
         retention: Retention = KEEP_ALL,
         feeding: Feeding | None = None,
@@ -98,6 +100,7 @@ class TimelineService:
         self.filing = filing
         self.finder = finder
         self.clock = clock
+        self.present = present
         self.former = former
         self.retention = retention
         self.feeding = feeding
@@ -135,13 +138,16 @@ class TimelineService:
         """Roll up all that is due, then archive and delete what retention no longer keeps.
 
         How many rollups were made, and what retention did; dry_run: would do, and nothing is made.
-        May be called at any time and as often as one likes. Raises: Unavailable.
+        May be called at any time and as often as one likes. Where nothing bears out the clock,
+        retention does nothing, and the result says so. Raises: Unavailable.
         """
         if not dry_run:
             self._is_erased = False
             self._erase()
             self.feed()
         made = 0 if dry_run else self.rollups.catch_up()
+        if self.retention.is_on and not dry_run and not self.present.is_borne_out():
+            return made, RetentionResult(doubt=f"Retention waits: {self.present.doubt()}")
         return made, apply_retention(self.rollups, self.retention, dry_run=dry_run)
 
     def add(

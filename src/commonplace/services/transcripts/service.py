@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.text import first_words, opening
 from commonplace.journals.transcripts.message import parse_ref, ref_of
 from commonplace.journals.transcripts.pages import no_such
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock
+    from commonplace.core.present import Present
     from commonplace.core.values import Interval
     from commonplace.journals.transcripts.message import Message, SessionSummary
     from commonplace.journals.transcripts.store import TranscriptStore
@@ -69,6 +70,7 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
     Attributes:
         filing: Keeps the index true after a deletion.
         zone: The owner's, in which phrases of time are read.
+        present: Judges whether the clock may be believed.
         retain_days: How long a session is kept after its last message; 0 for ever.
         shows_paths: Whether the caller can use a path of this machine.
     """
@@ -77,6 +79,7 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
     filing: Filing
     clock: Clock
     zone: tzinfo
+    present: Present
     retain_days: int = 0
     shows_paths: bool = True
 
@@ -194,11 +197,17 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         return [x for x in self.store.sessions() if x.last_at < self._before(days)]
 
     def retain(self, days: int) -> TranscriptsDeleted:
-        """Delete the sessions of `list_old`, from the index too. Raises: Invalid, Unavailable.
+        """Delete the sessions of `list_old`, from the index too.
 
         What such a session goes on with is kept again.
+
+        Raises:
+            Conflict: There are some, and nothing bears out the present by the clock.
+            Invalid, Unavailable.
         """
         old = self.list_old(days)
+        if old:
+            self.present.refuse_unless_borne_out("No session is deleted")
         refs = [ref for x in old for ref in self._refs_of(x.client, x.name)]
         gone = self.store.retain(self._before(days)) if old else []
         notes = left_notes(self.filing.forget(refs)) if refs else ()
@@ -206,8 +215,16 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         return TranscriptsDeleted(refs=[x.ref for x in gone], messages=count, notes=notes)
 
     def retain_as_set(self) -> TranscriptsDeleted | None:
-        """Delete what `transcripts.retain_days` lets go of; None where that keeps all."""
-        return self.retain(self.retain_days) if self.retain_days else None
+        """Delete what `transcripts.retain_days` lets go of; None where that keeps all.
+
+        Where nothing bears out the clock nothing goes, and a note says so. Raises: Unavailable.
+        """
+        if not self.retain_days:
+            return None
+        try:
+            return self.retain(self.retain_days)
+        except Conflict as exc:
+            return TranscriptsDeleted(refs=[], messages=0, notes=(exc.message, exc.hint))
 
     def _before(self, days: int) -> str:
         try:

@@ -30,11 +30,10 @@ def retained_answer(done: TranscriptsDeleted, days: int) -> Answer:
 
 def retained_notes(done: TranscriptsDeleted | None) -> list[str]:
     """The same beside another answer; nothing where nothing went."""
-    return (
-        [f"Deleted {_sessions(len(done.refs))} by transcripts.retain_days."]
-        if done and done.refs
-        else []
-    )
+    if done is None:
+        return []
+    went = f"Deleted {_sessions(len(done.refs))} by transcripts.retain_days."
+    return [*([went] if done.refs else []), *done.notes]
 
 
 def old_answer(old: Sequence[SessionSummary], days: int) -> Answer:

@@ -40,6 +40,7 @@ class FileMemories:
             self._shared.folder_of(owner) / FOLDER,
             owner=owner,
             clock=clock,
+            hidden=self._shared.hidden_of(owner, clock),
             prepare=lambda: make_owner_folder(self._shared.settings.home / "users", owner),
         )
 

@@ -14,8 +14,10 @@ JOIN wb_times AS known ON known.user_id = %(user_id)s AND known.kind = a.kind AN
 WHERE known.{time} IS NOT NULL;
 
 -- name: due
--- The records whose time has come, the longest ago first.
-SELECT kind, ref_id FROM wb_times WHERE user_id = %(user_id)s AND {time} <= to_timestamp(%(now)s)
+-- The records whose time has come, the longest ago first: by the database's clock too, since that of
+-- one of its servers may be wrong.
+SELECT kind, ref_id FROM wb_times
+WHERE user_id = %(user_id)s AND {time} <= least(now(), to_timestamp(%(now)s))
 ORDER BY {time}, kind, ref_id;
 
 -- name: keep

@@ -50,6 +50,11 @@ def session_folders(name: str, home: str, environ: Mapping[str, str]) -> list[st
     return [os.path.join(root, folder) for folder in folders]
 
 
+def list_session_folders(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Where all clients keep a file for each session, there or not; as `session_folders`."""
+    return tuple(x for name in _FOLDERS for x in session_folders(name, home, environ))
+
+
 def line_client(name: str) -> LineClient:
     """The module of a client that appends lines. Raises: KeyError for any other."""
     if name not in LINE_CLIENTS:
