@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
-from commonplace.core.former_texts import correct_latest
+from commonplace.core.former_texts import correct_latest, editing
+from commonplace.core.inherited import HandsOnValues, Inheritance
 from commonplace.core.ports import KeepsExpired
 from commonplace.core.refs import look_up
 from commonplace.core.text import nearest, opening
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.former_texts import FormerTexts
+    from commonplace.core.inherited import InheritedValues
     from commonplace.core.ports import AmendsRefs
     from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Amendment, EditableText
@@ -69,6 +71,27 @@ class AmendService(Struct, frozen=True, kw_only=True):
             return amender.read_text(each)
 
         return self._found(ref, read)
+
+    def read_inheritance(self, ref: str) -> Inheritance:
+        """What an entry hands on to the one that takes its place. Raises: as `read_text`."""
+
+        def read(amender: AmendsRefs, each: str) -> Inheritance:
+            if isinstance(amender, HandsOnValues):
+                return amender.read_inheritance(each)
+            return Inheritance(ref=each, successor="", values={})
+
+        return self._found(ref, read)
+
+    def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
+        """Take values out of an entry for good; see `core.inherited.HandsOnValues`."""
+
+        def drop(amender: AmendsRefs, each: str) -> Amendment:
+            if isinstance(amender, HandsOnValues):
+                with editing(keeps=False):
+                    return amender.drop_inherited(each, values)
+            raise Denied(f"{each} has no values of another entry.", hint="Edit its text.")
+
+        return self._found(ref, drop)
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Put a new text in place of an entry's; see `AmendsRefs.edit`.

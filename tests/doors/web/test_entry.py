@@ -225,6 +225,17 @@ def test_an_entry_is_forgotten(world, browser, ref):
     assert world.app.recall.service().list_by_time("", within=Filter(), limit=1).hits == ()
 
 
+def test_what_replaced_it_may_lose_what_it_inherited(world, browser):
+    """Each kind of it is shown with its values before, and goes where its box is ticked."""
+    service = world.app.chronicle.service()
+    ref = service.add("It", tags=["zorb"], at="", idempotency_key=None).event.ref
+    later = world.app.amend.service().supersede(ref, "Another").ref
+    asked = browser.get("/entry/forget", params={"ref": ref})
+    assert f"{later}: zorb" in words_of(asked)
+    browser.post("/entry/forgotten", data={**form_of(asked), "inherited_tags": "yes"})
+    assert world.app.chronicle.journal.read_event(later).own_tags == []
+
+
 def test_what_changed_since_is_not_forgotten(world, browser, ref):
     """It is to be looked at again."""
     form = form_of(browser.get("/entry/forget", params={"ref": ref}))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.errors import Denied, Invalid, NotFound
+from commonplace.core.inherited import INHERITED
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import (
@@ -75,6 +76,14 @@ _FILTERS = ("query", "before", "project")
     show_default=True,
     help="With --rewrite-history: how long the former history is kept, to undo it.",
 )
+@click.option(
+    "--with-inherited",
+    type=click.Choice(["all", *INHERITED]),
+    multiple=True,
+    metavar="WHAT",
+    help="Take it out of what replaced the entry too: all, or "
+    f"{', '.join(INHERITED[:-1])} or {INHERITED[-1]}.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would go, and delete nothing.")
 @yes_option
 @json_option
@@ -99,9 +108,13 @@ def forget(
     the text and for any 12 words of it in a row; if any is left, the command exits with 1. Without
     a REF or a filter it finishes what was interrupted.
 
+    What replaced an entry may have its tags, say, from it. That stays and is named, unless
+    --with-inherited takes it out, by the journal's own edit.
+
     An entry of the notebook is a commit: --rewrite-history rewrites every branch without it.
     """
     days, rewrites = filters.pop("keep_days"), filters.pop("rewrites")
+    inherited = filters.pop("with_inherited")
     if refs:
         filters["project"] = None
     _check_filters(refs, filters)
@@ -119,7 +132,9 @@ def forget(
             return
         named = [find_entry(app, ref, app.amend.service().read_kept_text).ref for ref in refs]
         plan = service.plan(
-            named or [doc.ref for doc in chosen], kept_days=days if rewrites else None
+            named or [doc.ref for doc in chosen],
+            kept_days=days if rewrites else None,
+            with_inherited=INHERITED if "all" in inherited else inherited,
         )
         listed = _listed(app, chosen)
         if dry_run:
@@ -211,8 +226,9 @@ def _listed(app: App, chosen: Sequence[Doc]) -> list[str]:
 def _ask(plan: ForgettingPlan, listed: list[str], *, yes: bool) -> None:
     count, first = len(plan.entries), plan.entries[0]
     what = first.ref if count == 1 else f"{count} entries, {first.ref} the first of them,"
-    if listed and not yes:
-        say("\n".join(listed), err=True)
+    shown = [*listed, *_heir_lines(plan, "Would take")]
+    if shown and not yes:
+        say("\n".join(shown), err=True)
     confirm(f"Forget {what} for good?", yes=yes, text="" if listed else first.text)
 
 
@@ -229,6 +245,7 @@ def _plan_lines(plan: ForgettingPlan, done: str, *, but: Sequence[Doc] = ()) -> 
     if len(entries) > _SHOWN:
         lines.append(f"{done} {len(entries) - _SHOWN} more.")
     lines += [f"{done} {each.what} {each.path}." for each in plan.copies if not each.left]
+    lines += _heir_lines(plan, "Would take" if done == "Would forget" else "Took")
     if plan.remade:
         lines.append(f"Made again without it: {_named(plan.remade)}.")
     if plan.same_words:
@@ -236,6 +253,24 @@ def _plan_lines(plan: ForgettingPlan, done: str, *, but: Sequence[Doc] = ()) -> 
     lines += plan.stays
     left = [f"{each.what} {each.path}: {each.left}" for each in plan.copies if each.left]
     return [*lines, *(f"Not reached: {each}" for each in (*left, *plan.unreached))]
+
+
+def _heir_lines(plan: ForgettingPlan, done: str) -> list[str]:
+    """What the entries have that took the place of those that go, and what of it goes."""
+    from commonplace.core.fence import visible_line
+
+    lines, left = [], dict[str, None]()
+    for each in plan.heirs:
+        for name, values in each.values.items():
+            what = f"{name}: {visible_line(', '.join(values))}"
+            if name in plan.with_inherited:
+                lines.append(f"{done} out of {each.ref} what it has of {each.former}, {what}")
+            else:
+                left[name] = None
+                lines.append(f"Stays in {each.ref}, inherited or given alike, {what}")
+    if left and done == "Would take":
+        lines.append(f"To take it out too: --with-inherited {' --with-inherited '.join(left)}")
+    return lines
 
 
 def _named(refs: tuple[str, ...]) -> str:
@@ -268,6 +303,17 @@ def _plan_facts(plan: ForgettingPlan) -> dict[str, Any]:
         "drafts": [str(each.path) for each in plan.copies if each.what == DRAFT],
         "copies": [
             {"what": each.what, "path": str(each.path), "left": each.left} for each in plan.copies
+        ],
+        "inherited": [
+            {
+                "ref": each.ref,
+                "former": each.former,
+                "what": name,
+                "values": list(values),
+                "goes": name in plan.with_inherited,
+            }
+            for each in plan.heirs
+            for name, values in each.values.items()
         ],
         "made_again": list(plan.remade),
         "same_words": list(plan.same_words),

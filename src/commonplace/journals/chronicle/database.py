@@ -435,7 +435,8 @@ class ChronicleDatabase:
         Raises: NotFound, Conflict where it is not `expected` any more, Invalid, Unavailable.
         """
         event = self.find(wanted)
-        erases = changes.message is not None or changes.tags is not None
+        erased = (changes.message, changes.tags, changes.directory)
+        erases = any(each is not None for each in erased)
         with self.writing(event.ref, erases=erases) as conn:
             rowid = self._current(conn, event.id, expected).place
             if changes.message is not None:
@@ -443,6 +444,9 @@ class ChronicleDatabase:
             if changes.tags is not None:
                 tags = render_tags(changes.tags)
                 conn.execute(SQL["set_tags"], {"rowid": rowid, "tags": tags})
+            if changes.directory is not None:
+                folder = {"rowid": rowid, "directory": changes.directory}
+                conn.execute(SQL["set_directory"], folder)
             if changes.instant is not None:
                 seconds, nanosecond = columns_of(changes.instant)
                 time = {

@@ -119,6 +119,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     message: str | None = None
     tags: tuple[str, ...] | None = None
     instant: int | None = None
+    directory: str | None = None
 
 
 def changed(event: Event, changes: Changes) -> EventDraft:
@@ -130,7 +131,7 @@ def changed(event: Event, changes: Changes) -> EventDraft:
         tags=event.tags if changes.tags is None else changes.tags,
         hostname=event.hostname,
         username=event.username,
-        directory=event.directory,
+        directory=event.directory if changes.directory is None else changes.directory,
         written=event.instant if event.written is None else to_instant(event.written),
     )
 

@@ -382,9 +382,10 @@ class Chronicle:
         message: str | None = None,
         tags: Sequence[str] | None = None,
         at: datetime | None = None,
+        directory: str | None = None,
         expected: str | None = None,
     ) -> Event:
-        """Change an entry's message, tags or time; what is not named stays.
+        """Change an entry's message, tags, time or folder; what is not named stays.
 
         expected: the stamp that was read.
         Raises: Invalid, NotFound, Conflict when the entry is another by now, Denied, Unavailable.
@@ -393,6 +394,7 @@ class Chronicle:
             message=None if message is None else checked_message(self._screen(message)),
             tags=None if tags is None else checked_tags(self._screen.values([*tags])),
             instant=None if at is None else to_instant(at),
+            directory=directory,
         )
         if changes == Changes():
             raise Invalid("Nothing to change.", hint="Give a message, tags or a time.")

@@ -121,6 +121,11 @@ UPDATE entries SET message = :message, updated_at = CURRENT_TIMESTAMP WHERE rowi
 -- Other tags; the trigger files their words.
 UPDATE entries SET tags = :tags, updated_at = CURRENT_TIMESTAMP WHERE rowid = :rowid;
 
+-- name: set_directory
+-- Another folder in which it was logged.
+UPDATE entries SET working_directory = :directory, updated_at = CURRENT_TIMESTAMP
+WHERE rowid = :rowid;
+
 -- name: set_time
 -- Another time, in all three columns.
 UPDATE entries SET

@@ -27,6 +27,7 @@ from commonplace.journals.notebook.format import (
     entries_of,
     parse_message,
     with_supersedes,
+    without_work_context,
 )
 from commonplace.journals.notebook.names import parse_address
 from commonplace.journals.notebook.sync_checks import (
@@ -59,7 +60,12 @@ class NotebookHistory:
         self._notebook = notebook
 
     def forget(
-        self, refs: Sequence[str], cut: Callable[[bytes], bytes], *, keep_until: datetime | None
+        self,
+        refs: Sequence[str],
+        cut: Callable[[bytes], bytes],
+        *,
+        keep_until: datetime | None,
+        without_context: Sequence[str] = (),
     ) -> tuple[str, ...]:
         """Build every branch again without some entries, and with other contents of files.
 
@@ -70,6 +76,7 @@ class NotebookHistory:
             cut: Gives a file's content without what is to be forgotten.
             keep_until: Until when the former branches are kept, to take it back; None for not,
                 and then those that an earlier call kept go as well.
+            without_context: Refs of entries that stay, and lose their work context.
 
         Returns:
             Sentences on what is left to do, and on what was left as it was.
@@ -87,6 +94,7 @@ class NotebookHistory:
                 hint="Settle them first: `commonplace notebook conflicts`.",
             )
         formers, hashes = self._named(refs)
+        bare = self._named(without_context)[0]
         renamed = self._by_hand_with_end(cut)
 
         def message_of(name: str, message: bytes) -> bytes:
@@ -97,10 +105,11 @@ class NotebookHistory:
             if entry := renamed.get(name):
                 named = replace(said, entry_id=entry.id, section=entry.section)
                 return compose_message(named).encode("utf-8", "surrogateescape")
+            if said.entry_id in bare:
+                text = without_work_context(text)
             if said.supersedes in formers:
-                left = _first_left(said.supersedes, formers)
-                return with_supersedes(text, left).encode("utf-8", "surrogateescape")
-            return message
+                text = with_supersedes(text, _first_left(said.supersedes, formers))
+            return text.encode("utf-8", "surrogateescape")
 
         with notebook.repo.locked() as repo:
             head = repo.writable_head()

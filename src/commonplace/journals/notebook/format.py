@@ -276,6 +276,11 @@ def _parse_trailers(paragraph: str) -> dict[str, str]:
     return found
 
 
+def without_work_context(message: str) -> str:
+    """A commit message that does not say what kind of work it was; all else stays as it is."""
+    return _with_trailer(message, "work-context", "")
+
+
 def with_supersedes(message: str, former: str) -> str:
     """A commit message that names another entry as the one whose place it took.
 
@@ -285,12 +290,16 @@ def with_supersedes(message: str, former: str) -> str:
         message: The whole message, which names one.
         former: The id of the other; empty for none.
     """
+    return _with_trailer(message, "supersedes", f"Supersedes: {former}" if former else "")
+
+
+def _with_trailer(message: str, key: str, named: str) -> str:
+    """A commit message with another line in the place of a trailer that it has; empty for none."""
     whole = message.rstrip("\n")
     body, gap, last = whole.rpartition("\n\n")
-    named = [f"Supersedes: {former}"] if former else []
     lines: list[str] = []
     for line in last.split("\n"):
-        lines += named if "supersedes" in _parse_trailers(line) else [line]
+        lines += ([named] if named else []) if key in _parse_trailers(line) else [line]
     return "".join((body, gap, "\n".join(lines), message[len(whole) :]))
 
 

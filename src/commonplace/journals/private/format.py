@@ -23,7 +23,7 @@ from commonplace.journals.private.markdown import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import tzinfo
     from pathlib import Path
 
@@ -246,6 +246,24 @@ def parse_entry(raw: str) -> Parsed:
     )
 
 
+def is_category(heading: str) -> bool:
+    """Whether a heading is that of a category: the same for every entry of it."""
+    return fold_name(heading) in _CATEGORIES
+
+
+def without_headings(raw: str, names: Collection[str]) -> str:
+    """A file without the lines of some headings; what stands below them stays."""
+    frontmatter, body = split_frontmatter(raw)
+    lines = body.split("\n")
+    fenced = fenced_lines(lines)
+    kept = [
+        line
+        for number, line in enumerate(lines)
+        if number in fenced or not line.startswith("## ") or line[3:].strip() not in names
+    ]
+    return frontmatter + "\n".join(kept)
+
+
 def _split_headings(body: str) -> tuple[list[str], str]:
     """The headings of a body, and the body without them but with the titles that are text.
 
@@ -257,7 +275,7 @@ def _split_headings(body: str) -> tuple[list[str], str]:
     kept: list[str] = []
     for number, line in enumerate(lines):
         name = line[3:].strip() if line.startswith("## ") and number not in fenced else ""
-        kept.append(("" if fold_name(name) in _CATEGORIES else name) if name else line)
+        kept.append(("" if is_category(name) else name) if name else line)
         if name:
             headings.append(name)
     return headings, "\n".join(kept)

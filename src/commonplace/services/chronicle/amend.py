@@ -5,16 +5,21 @@ Never makes a text for a model.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.errors import NotFound
+from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
 from commonplace.services.amend import left_notes
 
 if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
+    from commonplace.core.inherited import InheritedValues
+    from commonplace.journals.chronicle.journal import Event
     from commonplace.services.chronicle.service import ChronicleService
 
 
@@ -81,3 +86,54 @@ class ChronicleAmender(Struct, frozen=True):
             former=former,
             notes=logged.notes,
         )
+
+    def read_inheritance(self, ref: str) -> Inheritance:
+        """Its tags, and its folder; see `core.inherited.HandsOnValues`."""
+        event = self.service.chronicle.read_event(ref)
+        later, has_own_folder = self.service.chronicle.find_successor(event), False
+        if event.supersedes:
+            with suppress(NotFound):
+                # One that only corrects another is of its time, and of its folder.
+                former = self.service.chronicle.read_event(event.supersedes)
+                has_own_folder = former.instant != event.instant
+        return Inheritance(
+            ref=event.ref,
+            successor=later.ref if later else "",
+            values=_handed_on(event),
+            given=("folder",) if has_own_folder else (),
+        )
+
+    def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
+        """Take tags and the folder out of an entry; see `core.inherited.HandsOnValues`."""
+        from commonplace.journals.chronicle.event import UNKNOWN, fold_tag
+
+        event = self.service.chronicle.read_event(ref)
+        gone = {fold_tag(x) for x in values.get("tags", ())}
+        kept = [tag for tag in event.tags if fold_tag(tag) not in gone]
+        drops_folder = event.directory in values.get("folder", ())
+        if len(kept) == len(event.tags) and not drops_folder:
+            return Amendment(act="edited", ref=event.ref, text=event.message, at=event.at)
+        event, filed, notes = self.service.change(
+            event,
+            message=None,
+            tags=kept,
+            at=None,
+            directory=UNKNOWN if drops_folder else None,
+            expected=event.stamp,
+        )
+        return Amendment(
+            act="edited",
+            ref=event.ref,
+            text=event.message,
+            at=event.at,
+            notes=(*filed.notes, *notes),
+        )
+
+
+def _handed_on(event: Event) -> InheritedValues:
+    from commonplace.journals.chronicle.event import UNKNOWN, fold_tag
+
+    values: InheritedValues = {"tags": tuple(fold_tag(x) for x in event.own_tags)}
+    if event.directory not in {"", UNKNOWN}:
+        values = {**values, "folder": (event.directory,)}
+    return values

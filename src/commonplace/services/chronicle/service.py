@@ -327,6 +327,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         tags: Sequence[str] | None,
         at: datetime | None,
         expected: str,
+        directory: str | None = None,
     ) -> tuple[Event, Filed | Pending, tuple[str, ...]]:
         """Change an entry that was read, keep what it was, and file it. Otherwise as `edit`."""
         from commonplace.journals.chronicle.event import doc_of
@@ -334,7 +335,12 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         more = {"tags": [*before.tags], "at": before.at.isoformat()}
         with self.former.edited(before.ref, before.stamp, before.message, more) as note:
             event = self.chronicle.edit_event(
-                before.id, message=message, tags=tags, at=at, expected=expected
+                before.id,
+                message=message,
+                tags=tags,
+                at=at,
+                directory=directory,
+                expected=expected,
             )
             note(event.stamp)
         notes = self.logs.correct(before, event)

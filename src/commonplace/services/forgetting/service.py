@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -24,14 +24,16 @@ from commonplace.core.expiring import FORMER_HISTORY, revealed
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.services.forgetting.byte_scan import ByteScan, history_of
+from commonplace.services.forgetting.inherited import drop_inherited, find_heirs
 from commonplace.services.forgetting.pieces import Piece, cutter, pieces_in, pieces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from commonplace.core.clock import Clock
+    from commonplace.core.inherited import Inherited
     from commonplace.core.ports import Source
     from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Doc, EditableText, Since
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from commonplace.journals.git.repo import GitRepository
     from commonplace.services.amend import AmendService
     from commonplace.services.forgetting.copies import TextCopy
+    from commonplace.services.forgetting.inherited import Heir
     from commonplace.services.forgetting.selection import EntrySelection
 
 _TRANSCRIPTS = "transcripts"
@@ -46,12 +49,20 @@ _DAY = timedelta(days=1)
 _NOTEBOOK = "notebook:"
 _DATABASE = "the database of memories"
 
+_Noted: TypeAlias = "tuple[str, str, int | None, Sequence[Inherited]]"
+"""What is noted of an entry that is being forgotten: its ref, its version, and how to."""
+
 
 class RewritesHistory(Protocol):
     """A notebook whose commits can be built again without what is forgotten."""
 
     def forget(
-        self, refs: Sequence[str], cut: Callable[[bytes], bytes], *, keep_until: datetime | None
+        self,
+        refs: Sequence[str],
+        cut: Callable[[bytes], bytes],
+        *,
+        keep_until: datetime | None,
+        without_context: Sequence[str] = (),
     ) -> tuple[str, ...]:
         """Build every branch again; see `journals.notebook.forget`."""
         ...
@@ -102,6 +113,8 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
         pieces: By which the text is known.
         kept_days: For how many days the notebook's former history is kept once it is rewritten;
             None where it is not rewritten.
+        heirs: What took the place of an entry that goes, and has values of it beside its text.
+        with_inherited: Which of these values go too.
     """
 
     entries: tuple[PlannedDeletion, ...]
@@ -112,6 +125,8 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
     unreached: tuple[str, ...]
     pieces: tuple[Piece, ...]
     kept_days: int | None = None
+    heirs: tuple[Heir, ...] = ()
+    with_inherited: tuple[Inherited, ...] = ()
 
 
 class TextTrace(Struct, frozen=True, kw_only=True):
@@ -212,13 +227,20 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         taken = {doc.ref: doc for doc in docs if is_taken(doc)}
         return sorted(taken.values(), key=lambda doc: (doc.at, doc.ref))
 
-    def plan(self, refs: Sequence[str], *, kept_days: int | None = None) -> ForgettingPlan:
+    def plan(
+        self,
+        refs: Sequence[str],
+        *,
+        kept_days: int | None = None,
+        with_inherited: Collection[Inherited] = (),
+    ) -> ForgettingPlan:
         """What would go and what would stay; changes nothing.
 
         Args:
             refs: Of the entries.
             kept_days: For how many days to keep the notebook's former history, which is then
                 rewritten too; None not to rewrite it.
+            with_inherited: What to take out of the entries that took the place of these.
 
         Raises: as `AmendService.read_text`; Invalid for a rollup; Unavailable where a journal
             cannot be read.
@@ -272,6 +294,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             unreached=(*(f"Memories in the database: {x}" for x in lost), *self.unreached()),
             pieces=tuple(known),
             kept_days=kept_days,
+            heirs=tuple(find_heirs(self.amend, gone)),
+            with_inherited=tuple(with_inherited),
         )
 
     def _kept_history(self, days: int) -> Iterator[str]:
@@ -300,7 +324,10 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             with locked(self.pending.parent), revealed():
                 notes += self._finish_noted()
                 self._refuse_changed(plan)
-                wanted = [(each.ref, each.version, plan.kept_days) for each in plan.entries]
+                inherited = list(plan.with_inherited)
+                wanted = [
+                    (each.ref, each.version, plan.kept_days, inherited) for each in plan.entries
+                ]
                 self._keep_replaced(plan.entries)
                 replace_file(self.pending, json.dumps(wanted).encode())
                 notes += self._delete_noted(wanted)
@@ -343,20 +370,19 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             wanted = json.loads(self.pending.read_bytes())
         except (OSError, ValueError):
             return ()
-        notes = self._delete_noted(
-            [(ref, version, days[0] if days else None) for ref, version, *days in wanted]
-        )
+        notes = self._delete_noted([_noted(*each) for each in wanted])
         count = f"{len(wanted)} {'entry' if len(wanted) == 1 else 'entries'}"
         return (f"An earlier forgetting of {count} was finished.", *notes)
 
-    def _delete_noted(self, wanted: Sequence[tuple[str, str, int | None]]) -> list[str]:
+    def _delete_noted(self, wanted: Sequence[_Noted]) -> list[str]:
         # First: what a killed process leaves undone can be read as long as the entries are there.
-        notes = self._erase_copies([ref for ref, _, _ in wanted])
+        notes = self._erase_copies([ref for ref, *_ in wanted])
         try:
+            bare = self._drop_inherited(wanted, notes)
             notes += self._rewrite(
-                [(ref, days) for ref, _, days in wanted if ref.startswith(_NOTEBOOK)]
+                [(ref, days) for ref, _, days, _ in wanted if ref.startswith(_NOTEBOOK)], bare
             )
-            for ref, version, days in wanted:
+            for ref, version, days, _ in wanted:
                 rewritten = days is not None and ref.startswith(_NOTEBOOK)
                 if rewritten and _is_commit(ref):
                     continue
@@ -373,6 +399,15 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             raise
         remove_file(self.pending)
         return notes
+
+    def _drop_inherited(self, wanted: Sequence[_Noted], notes: list[str]) -> list[str]:
+        """Take values out of what stays, with notes; of the notebook, which is to lose some."""
+        names = next((names for *_, names in wanted if names), [])
+        heirs = find_heirs(self.amend, [ref for ref, *_ in wanted]) if names else []
+        commits = [each for each in heirs if each.ref.startswith(_NOTEBOOK)]
+        others = [each for each in heirs if each not in commits]
+        notes += drop_inherited(self.amend, others, names)
+        return [each.ref for each in commits if any(name in each.values for name in names)]
 
     def _erase_copies(self, refs: Sequence[str]) -> list[str]:
         """Erase the copies of a text that no journal keeps; a note on each that stays."""
@@ -392,8 +427,11 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 notes.append(f"{each.what[:1].upper()}{each.what[1:]} {each.path} stays: {left}")
         return notes
 
-    def _rewrite(self, wanted: Sequence[tuple[str, int | None]]) -> list[str]:
-        """Take entries out of the notebook's history, and their text out of its files."""
+    def _rewrite(self, wanted: Sequence[tuple[str, int | None]], bare: Sequence[str]) -> list[str]:
+        """Take entries out of the notebook's history, and their text out of its files.
+
+        bare: refs of entries that stay, without their work context.
+        """
         days = next((days for _, days in wanted if days is not None), None)
         if days is None:
             return []
@@ -406,7 +444,10 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             pieces = {piece: None for each in there for piece in pieces_of(each.text)}
             keep_until = self.clock() + days * _DAY if days else None
             notes += self.history().forget(
-                [each.ref for each in there], cutter(tuple(pieces)), keep_until=keep_until
+                [each.ref for each in there],
+                cutter(tuple(pieces)),
+                keep_until=keep_until,
+                without_context=bare,
             )
             if ends := self.history().list_ends():
                 self.book.keep(FORMER_HISTORY, micros(ends[0]) / 1e6)
@@ -484,6 +525,13 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             if lost is None:
                 raise
             lost.append(exc.message)
+
+
+def _noted(
+    ref: str, version: str, days: int | None = None, names: Sequence[Inherited] = ()
+) -> _Noted:
+    """What was noted of an entry, by an earlier version too, which noted less."""
+    return ref, version, days, names
 
 
 def _puts(source: Source, known: Since) -> Iterator[Doc]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.memory.entry import (
     former_of,
@@ -19,6 +20,7 @@ from commonplace.journals.memory.entry import (
     refuse_other_version,
     version_of,
 )
+from commonplace.journals.memory.ports import Supersedes
 from commonplace.journals.memory.records import (
     ChatMessage,
     JournalEntry,
@@ -31,6 +33,7 @@ from commonplace.journals.memory.records import (
 
 if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
+    from commonplace.core.inherited import InheritedValues
     from commonplace.core.values import AmendVerb
     from commonplace.services.memory.service import MemoryService
 
@@ -130,6 +133,34 @@ class MemoryAmender(Struct, frozen=True):
             former=old.ref,
             notes=done.notes,
         )
+
+    def read_inheritance(self, ref: str) -> Inheritance:
+        """The title of an entry of the journal; see `core.inherited.HandsOnValues`."""
+        record = self._read(ref)
+        later, store = None, self.service.store
+        if isinstance(store, Supersedes):
+            later = store.find_successor(record.kind, record.id)
+        title = record.title if isinstance(record, JournalEntry) and record.body.strip() else ""
+        return Inheritance(
+            ref=record.ref,
+            successor=later.ref if later else "",
+            values={"title": (title,)} if title.strip() else {},
+        )
+
+    def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
+        """Take the title off an entry of the journal; see `core.inherited.HandsOnValues`."""
+        record = self._read(ref)
+        notes: tuple[str, ...] = ()
+        if isinstance(record, JournalEntry) and record.title in values.get("title", ()):
+            draft = RecordDraft(
+                kind=record.kind,
+                fields={"title": ""},
+                ref_id=record.id,
+                expected=version_of(record),
+            )
+            notes = self.service.save(draft).notes
+            record = self._read(ref)
+        return Amendment(act="edited", ref=record.ref, text=record.text, at=record.at, notes=notes)
 
     def _read(self, ref: str, expected: str = "") -> Record:
         kind, ref_id = parse_ref(ref)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Denied, Invalid
+from commonplace.core.inherited import Inheritance
 from commonplace.core.text import text_hash
 from commonplace.core.values import Amendment, EditableText, Put
 from commonplace.journals.notebook.format import ref_of
@@ -20,6 +21,7 @@ from commonplace.services.replaced_since import written_over_notes
 
 if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
+    from commonplace.core.inherited import InheritedValues
     from commonplace.journals.notebook.names import SectionAddress
     from commonplace.services.notebook.service import NotebookService
 
@@ -125,6 +127,27 @@ class NotebookAmender(Struct, frozen=True):
             at=written.entry.at,
             former=former.ref,
             notes=(*written.notes, *self.service.file(written)),
+        )
+
+    def read_inheritance(self, ref: str) -> Inheritance:
+        """Its work context; an overview hands on nothing. See `core.inherited.HandsOnValues`."""
+        address = parse_address(ref)
+        notebook = self.service.reading()
+        if not address.entry:
+            return Inheritance(ref=ref_of(address.section), successor="", values={})
+        entry = notebook.read_kept_entry(address)
+        later = notebook.ledger.find_successor(entry.id)
+        return Inheritance(
+            ref=entry.ref,
+            successor=later.ref if later else "",
+            values={"context": (entry.work_context,)} if entry.work_context else {},
+        )
+
+    def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
+        """Refused: a commit stays as it is, until the history is rewritten."""
+        raise Denied(
+            f"{ref} is a commit of the notebook, and stays as it is.",
+            hint="Only `commonplace forget --rewrite-history` takes something out of it.",
         )
 
     def _put_overview(self, address: SectionAddress, text: str, base_version: str) -> Amendment:

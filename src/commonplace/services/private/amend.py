@@ -5,16 +5,19 @@ Never makes a text for a model.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
 from commonplace.services.amend import left_notes
 
 if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
+    from commonplace.core.inherited import InheritedValues
     from commonplace.journals.private.journal import PrivateEntry
     from commonplace.services.private.service import PrivateService
 
@@ -76,6 +79,42 @@ class PrivateAmender(Struct, frozen=True):
         return Amendment(
             act="superseded", ref=entry.ref, text=entry.raw, at=entry.at, former=former, notes=notes
         )
+
+    def read_inheritance(self, ref: str) -> Inheritance:
+        """Its headings; see `core.inherited.HandsOnValues`."""
+        entry = self.service.open_entry(ref)
+        return Inheritance(
+            ref=entry.ref,
+            successor=self._successor(entry),
+            values={"headings": _own_headings(entry)},
+        )
+
+    def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
+        """Take headings out of an entry; see `core.inherited.HandsOnValues`."""
+        from commonplace.journals.private.format import without_headings
+
+        entry, notes = self.service.open_entry(ref), tuple[str, ...]()
+        if gone := {*values.get("headings", ())} & {*_own_headings(entry)}:
+            text = without_headings(entry.raw, gone)
+            entry, filed = self.service.edit(entry.ref, text, expected=entry.version)
+            notes = filed.notes
+        return Amendment(act="edited", ref=entry.ref, text=entry.raw, at=entry.at, notes=notes)
+
+    def _successor(self, entry: PrivateEntry) -> str:
+        """The ref of the entry that took the place of one; its file may name anything."""
+        if entry.superseded_by:
+            with suppress(CommonplaceError):
+                later = self.service.open_entry(entry.superseded_by)
+                if later.supersedes == entry.ref:
+                    return later.ref
+        return ""
+
+
+def _own_headings(entry: PrivateEntry) -> tuple[str, ...]:
+    """The headings that a person wrote; one of a category says nothing of the entry."""
+    from commonplace.journals.private.format import is_category
+
+    return tuple(each for each in entry.headings if not is_category(each))
 
 
 def _headed(text: str, entry: PrivateEntry) -> str:

@@ -5,17 +5,26 @@ Never makes a text for a model; a rollup is never corrected, it follows what it 
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
-from commonplace.journals.timeline.entry import JOURNAL, ref_of, version_of
+from commonplace.journals.timeline.entry import JOURNAL, SUPERSEDES, ref_of, version_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from commonplace.core.former_texts import FormerText
+    from commonplace.core.inherited import InheritedValues
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.services.timeline.service import TimelineService
+
+_OURS = frozenset({SUPERSEDES, "pinned"})
+"""What metadata say of an entry's place, and of how long it is kept."""
 
 
 class TimelineAmender(Struct, frozen=True):
@@ -79,6 +88,43 @@ class TimelineAmender(Struct, frozen=True):
             former=done.entry.supersedes,
             notes=done.notes,
         )
+
+    def read_inheritance(self, ref: str) -> Inheritance:
+        """Its metadata; see `core.inherited.HandsOnValues`."""
+        entry = self.service.journal.read(_id_of(ref))
+        return Inheritance(
+            ref=entry.ref,
+            successor=self.service.journal.find_successor(entry),
+            values={"metadata": tuple(_handed_on(entry))},
+        )
+
+    def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
+        """Take metadata out of an entry; see `core.inherited.HandsOnValues`."""
+        entry, gone = self.service.journal.read(_id_of(ref)), values.get("metadata", ())
+        kept: dict[str, Any] = {}
+        for name, value in entry.metadata.items():
+            if name in _OURS or not isinstance(value, list):
+                if name in _OURS or _shown(name, value) not in gone:
+                    kept[name] = value
+            elif (left := [x for x in value if _shown(name, x) not in gone]) or not value:
+                kept[name] = left
+        notes: tuple[str, ...] = ()
+        if kept != entry.metadata:
+            done = self.service.update(entry.id, metadata=kept, expected=version_of(entry))
+            entry, notes = done.entry, done.notes
+        return Amendment(act="edited", ref=entry.ref, text=entry.content, at=entry.at, notes=notes)
+
+
+def _handed_on(entry: TimelineEntry) -> Iterator[str]:
+    """The metadata of an entry as people read them, of a list each thing by itself."""
+    for name, value in entry.metadata.items():
+        if name not in _OURS:
+            for each in value if isinstance(value, list) else [value]:
+                yield _shown(name, each)
+
+
+def _shown(name: str, value: object) -> str:
+    return f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
 
 
 def _id_of(ref: str) -> str:

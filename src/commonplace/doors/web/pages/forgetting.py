@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict
+from commonplace.core.inherited import INHERITED
 from commonplace.core.text import opening
 from commonplace.doors.web.guard import check_writes
 from commonplace.doors.web.pages.calendar import link_to_summary
@@ -34,7 +35,8 @@ def plan(visit: Visit) -> WebPage:
 def forget(visit: Visit) -> WebPage:
     """Forget it, and show what was looked through and found."""
     service = visit.app.forgetting()
-    made = service.plan([ref_of(visit)])
+    inherited = [name for name in INHERITED if visit.value(f"inherited_{name}")]
+    made = service.plan([ref_of(visit)], with_inherited=inherited)
     if not made.entries or made.entries[0].version != visit.value("version"):
         raise Conflict("The entry has changed since it was shown.", hint="Look at it again.")
     proof = service.carry_out(made)
@@ -58,6 +60,14 @@ def _texts(visit: Visit, made: ForgettingPlan) -> dict[str, object]:
         ],
         "remade": [link_to_summary(visit, each) for each in made.remade],
         "copies": [f"{x.what} {_named(visit, str(x.path))}" for x in made.copies if not x.left],
+        "inherited": {
+            name: [
+                (each.ref, [_named(visit, x) if name == "folder" else x for x in each.values[name]])
+                for each in made.heirs
+                if name in each.values
+            ]
+            for name in INHERITED
+        },
         "left": [f"{x.what} {_named(visit, str(x.path))}: {x.left}" for x in made.copies if x.left],
     }
 
