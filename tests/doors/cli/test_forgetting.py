@@ -183,6 +183,23 @@ def test_the_copy_of_an_upgrade_loses_it(no_weights):
     assert item["text"].split("\n")[0].encode() not in copy.read_bytes()
 
 
+@pytest.mark.parametrize("words", [("delete", "--yes"), ("edit", "a quiet harbour", "--yes")])
+def test_the_copy_of_an_upgrade_loses_what_is_deleted_or_edited(no_weights, words):
+    """By either verb, and of that entry alone."""
+    path = Path(opened_log())
+    path.parent.mkdir(parents=True)
+    make("A", path)
+    assert run("chronicle", "upgrade").exit_code == 0
+    (copy,) = path.parent.glob("*.backup-*")
+    item, other, *_ = sorted(
+        facts("chronicle", "list", "--limit", "50")["items"], key=lambda each: -len(each["text"])
+    )
+    verb, *more = words
+    assert run(verb, item["ref"], *more).exit_code == 0
+    assert item["text"].split("\n")[0].encode() not in copy.read_bytes()
+    assert other["text"].split("\n")[0].encode() in copy.read_bytes()
+
+
 def test_a_process_that_dies_is_followed_by_the_next(no_weights):
     """Killed between two journals: what it noted has no word of the text, and is finished."""
     log, note = add_log(SECRET), write(f"{SECRET}.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import json
 import re
 import sqlite3
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from commonplace.db.sqlite import BUSY_S, connect_read_only, erase, transaction,
 from commonplace.journals.chronicle.layouts import SQL, detect, numbered_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from commonplace.journals.chronicle.event import Event
@@ -27,6 +28,26 @@ _NAME = re.compile(r"\.backup-\d{8}T\d{6}Z(?:-\d+)?")
 
 def find_originals(path: Path, event: Event) -> Iterator[Path]:
     """The copies beside a database that hold an entry, also as it was before an edit."""
+    yield from _copies_with(path, [event])
+
+
+def take_out_of_originals(path: Path, events: Sequence[Event]) -> tuple[str, ...]:
+    """Delete entries from every copy beside a database; a note on each copy that stays."""
+    notes = []
+    for copy in _copies_with(path, events):
+        try:
+            _take_out(copy, events)
+        except CommonplaceError as exc:
+            notes.append(f"It stays in the copy of an upgrade {copy}: {exc.located}")
+    return tuple(notes)
+
+
+def take_out_of_original(copy: Path, event: Event) -> None:
+    """Delete an entry from a copy, to the last byte. Raises: Unavailable, Corrupted."""
+    _take_out(copy, [event])
+
+
+def _copies_with(path: Path, events: Sequence[Event]) -> Iterator[Path]:
     for copy in sorted(path.parent.glob(f"{glob.escape(path.name)}.backup-*")):
         if _NAME.fullmatch(copy.name.removeprefix(path.name)):
             # One that cannot be read is named by whoever looks through its bytes.
@@ -35,18 +56,17 @@ def find_originals(path: Path, event: Event) -> Iterator[Path]:
                 contextlib.closing(connect_read_only(copy)) as conn,
                 translated(copy),
             ):
-                if _rows_of(conn, copy, event)[1]:
+                if _rows_of(conn, copy, events)[1]:
                     yield copy
 
 
-def take_out_of_original(copy: Path, event: Event) -> None:
-    """Delete an entry from a copy, to the last byte. Raises: Unavailable, Corrupted."""
+def _take_out(copy: Path, events: Sequence[Event]) -> None:
     with (
         translated(copy),
         contextlib.closing(sqlite3.connect(copy, timeout=BUSY_S, isolation_level=None)) as conn,
     ):
         conn.execute("PRAGMA secure_delete = ON")
-        layout, rows = _rows_of(conn, copy, event)
+        layout, rows = _rows_of(conn, copy, events)
         with transaction(conn):
             for row in rows:
                 if not layout.is_current:
@@ -57,14 +77,17 @@ def take_out_of_original(copy: Path, event: Event) -> None:
         erase(conn)
 
 
-def _rows_of(conn: sqlite3.Connection, copy: Path, event: Event) -> tuple[Layout, list[int]]:
-    """The layout of a copy, and the rows in it with the id of an entry, or what became that id."""
+def _rows_of(
+    conn: sqlite3.Connection, copy: Path, events: Sequence[Event]
+) -> tuple[Layout, list[int]]:
+    """The layout of a copy, and the rows in it with the ids of entries, or what became these."""
     conn.text_factory = bytes
     layout = detect(conn, copy)
-    rows = conn.execute(layout.reading("where_id"), {"id": event.id}).fetchall()
-    found = {row[0] for row in rows}
+    ids = {event.id for event in events}
+    reading = layout.reading("where_ids")
+    found = {row[0] for row in conn.execute(reading, {"ids": json.dumps([*ids])})}
     for number, created_at, hostname in conn.execute(SQL["list_created"]):
-        if numbered_id(number, _decoded(created_at), _decoded(hostname)) == event.id:
+        if numbered_id(number, _decoded(created_at), _decoded(hostname)) in ids:
             found.add(number)
     return layout, sorted(found)
 

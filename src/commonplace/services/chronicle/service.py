@@ -304,7 +304,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
             expected: The stamp that was read.
 
         Returns:
-            The entry, how it was filed, and a note on each project log that still has its line.
+            The entry, how it was filed, and a note on each project log or copy that still has it.
 
         Raises:
             Invalid, NotFound, Conflict, Denied, Unavailable.
@@ -333,6 +333,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         from commonplace.journals.chronicle.event import doc_of
 
         more = {"tags": [*before.tags], "at": before.at.isoformat()}
+        notes = self._leave_originals([before]) if expected == before.stamp else ()
         with self.former.edited(before.ref, before.stamp, before.message, more) as note:
             event = self.chronicle.edit_event(
                 before.id,
@@ -343,7 +344,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
                 expected=expected,
             )
             note(event.stamp)
-        notes = self.logs.correct(before, event)
+        notes += self.logs.correct(before, event)
         return event, self.filing.refile([Put(doc_of(event, self.zone))]), notes
 
     def supersede(self, ref: str, message: str) -> EventLogged:
@@ -358,13 +359,14 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
     ) -> tuple[Event, Filed | Pending, tuple[str, ...]]:
         """Remove an entry and every trace of its text in the index; answers what it was.
 
-        Its line leaves the project logs first: of a process that is killed in between the entry is
-        left, which can be deleted again. Returns: as `edit`. Raises: as `edit`.
+        Its line leaves the project logs first, and its row what an upgrade left: of a process that
+        is killed in between the entry is left, which can be deleted again. Returns: as `edit`.
+        Raises: as `edit`.
         """
         before = self.chronicle.read_event(ref)
         notes: tuple[str, ...] = ()
         if expected in {None, before.stamp}:
-            notes = self.logs.correct(before)
+            notes = (*self.logs.correct(before), *self._leave_originals([before]))
             self.former.drop([before.ref])
         event = self.chronicle.delete_event(before.id, expected=expected)
         return event, self.filing.forget([event.ref]), notes
@@ -380,8 +382,15 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         done = self.chronicle.undo(act)
         self.former.drop([event.ref for event in done.events])
         # An import logs nothing.
-        notes = () if done.is_import else self.logs.correct(done.events[0])
+        notes = self._leave_originals(done.events)
+        notes += () if done.is_import else self.logs.correct(done.events[0])
         return done, self.filing.forget([event.ref for event in done.events]), notes
+
+    def _leave_originals(self, events: Sequence[Event]) -> tuple[str, ...]:
+        """Take entries out of what an upgrade left, before they change; notes on what stays."""
+        from commonplace.journals.chronicle.originals import take_out_of_originals
+
+        return take_out_of_originals(self.chronicle.path, events)
 
     @property
     def logs(self) -> ProjectLogs:
