@@ -50,7 +50,8 @@ class PostgresMemoryWorld:
     def open(self, user):
         made = Memory(user, settings=self.settings, clock=self.clock, encoder=self.slot)
         if self._has_worker:
-            self._work_before(made.service.filing())
+            self._work_before(made.service.finder(), "find", "newest", "times")
+            self._work_before(made.service.filing(), "catch_up")
         self._opened.append(made)
         return made
 
@@ -60,11 +61,11 @@ class PostgresMemoryWorld:
         self._opened += made
         return made
 
-    def _work_before(self, filing):
+    def _work_before(self, asked, *names):
         """Have the worker at work before a search looks."""
-        for name in ("refresh", "catch_up"):
-            asked = getattr(filing, name)
-            setattr(filing, name, lambda *args, asked=asked: (self.work(), asked(*args))[1])
+        for name in names:
+            verb = getattr(asked, name)
+            setattr(asked, name, lambda *args, verb=verb: (self.work(), verb(*args))[1])
 
     def app(self):
         return App(self.settings, user_home=None, clock=self.clock, encoder=self.slot)
