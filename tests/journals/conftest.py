@@ -59,6 +59,8 @@ class World:
             keys=self.keys,
             known=self.known,
             copies=self.copies,
+            home=self.home,
+            trusted=self.keys.parent / "trusted-notes.json",
             random_micros=micros or (lambda: next(count) % 1000),
         )
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 OWN = "own"
 """The word of a line that the owner, or a program of the owner's, wrote."""
 
+REPOSITORY = "repository"
+"""The word of what came with a repository, or of what another user of the system owns."""
+
 
 class BriefItem:
     """What was written once, when, and the ref that opens it.
@@ -19,7 +22,7 @@ class BriefItem:
         kind: `event`, `note`, `todo`, `session`, `turn`, or a heading of the private journal.
         tags: Of an event.
         expires: When it expires, in seconds since 1970; None for never.
-        word: Whose word it is: `OWN`.
+        word: Whose word it is: `OWN` or `REPOSITORY`.
     """
 
     __slots__ = ("at", "expires", "kind", "ref", "tags", "text", "word")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from commonplace.core.brief_item import OWN, REPOSITORY
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
@@ -32,6 +34,10 @@ def said(author: str, text: str) -> str:
 
 
 _SUPERSEDES = "\x1e"
+
+
+FROM_REPOSITORY = "\x1f"
+"""The tag of a doc that is a repository's word, not the owner's; a search can leave it out."""
 
 
 def superseding_tag(ref: str) -> str:
@@ -95,8 +101,13 @@ class Doc(Struct, frozen=True, kw_only=True):
 
     @property
     def own_tags(self) -> tuple[str, ...]:
-        """The tags less the one that names what it supersedes."""
-        return tuple(x for x in self.tags if not x.startswith(_SUPERSEDES))
+        """The tags less those that say what it supersedes, and whose word it is."""
+        return tuple(x for x in self.tags if not x.startswith((_SUPERSEDES, FROM_REPOSITORY)))
+
+    @property
+    def word(self) -> str:
+        """Whose word it is: the owner's, or a repository's that brought it along."""
+        return REPOSITORY if FROM_REPOSITORY in self.tags else OWN
 
     @property
     def said(self) -> str:
@@ -334,6 +345,7 @@ class Page(Struct, frozen=True, kw_only=True):
             none did, or one that is still there did.
         origin: The program that it was imported from and its id there; empty for none.
         replaced_since: As for `Hit`.
+        word: As for `Doc`.
     """
 
     ref: str
@@ -353,6 +365,7 @@ class Page(Struct, frozen=True, kw_only=True):
     replaced: datetime | None = None
     origin: str = ""
     replaced_since: tuple[Replacement, ...] = ()
+    word: str = OWN
 
 
 AmendVerb = Literal["edit", "supersede", "delete"]

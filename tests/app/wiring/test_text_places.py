@@ -56,6 +56,7 @@ NO_TEXT = {
     "journals.private.gitignore": "a .gitignore",
     "journals.private.keys": "refs, by hashes of keys",
     "journals.private.project_roots": "paths of projects",
+    "journals.private.trusted_notes": "paths and hashes of notes",
     "journals.transcripts.clients.opencode": "reads only",
     "journals.transcripts.spool": "paths of sessions",
     "services.backup.copies": "paths of copies",

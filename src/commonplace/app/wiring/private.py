@@ -41,6 +41,8 @@ _log = logging.getLogger(__name__)
 NOTES = "notes"
 """The folder of an owner that holds the copies of the notes of projects."""
 _PROJECTS = "projects"
+TRUSTED = "trusted-notes.json"
+"""The file of an owner that says which notes of repositories the user trusts."""
 
 
 class PrivateWiring:
@@ -75,6 +77,8 @@ class PrivateWiring:
             known=context.reach / _PROJECTS,
             copies=context.reach / NOTES,
             screen=context.shared.screen,
+            home=context.user_home,
+            trusted=context.reach / TRUSTED,
             former=None
             if settings.work_folder is None
             else partial(
@@ -295,6 +299,13 @@ class PrivateWiring:
             yield Problem(what=f"{said}.", hint=hint)
         for trouble in self.journal.recovery.troubles():
             yield Problem(what=trouble, hint="Check the disk of the home, then try again.")
+        if count := sum(len(self.journal.list_from_repository(x)) for x in self.journal.roots):
+            from commonplace.tools.answers import counted
+
+            yield (
+                f"{counted(count, 'note', 'notes')} in the private journals of this project came"
+                " with the repository and are not taken for yours: see `commonplace trust --notes`."
+            )
         for folder, count in self._leftovers():
             yield f"{folder} holds {_leftover(count)} of interrupted writes."
         yield from self.journal.problems()

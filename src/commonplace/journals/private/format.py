@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.brief_item import OWN, REPOSITORY
 from commonplace.core.digest import sha256_hex
 from commonplace.core.text import fold_name, well_formed
 from commonplace.journals.private.markdown import (
@@ -81,6 +82,7 @@ class PrivateEntry(Struct, frozen=True, kw_only=True):
         supersedes: The ref that its frontmatter names as replaced; empty for none.
         superseded_by: The ref that it names in its place; empty for none.
         written: When it was written down, where it says so: `at` is another time then.
+        whose: As `RootWords.whose` says of its file.
     """
 
     ref: str
@@ -95,6 +97,12 @@ class PrivateEntry(Struct, frozen=True, kw_only=True):
     supersedes: str = ""
     superseded_by: str = ""
     written: datetime | None = None
+    whose: str = ""
+
+    @property
+    def word(self) -> str:
+        """The owner's, or a repository's: of one that changed since the user trusted it too."""
+        return OWN if self.whose in ("", f":{self.version}") else REPOSITORY
 
     @property
     def kind(self) -> str:

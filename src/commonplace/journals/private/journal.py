@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
+from commonplace.core.brief_item import OWN
 from commonplace.core.clock import micros
 from commonplace.core.errors import (
     CommonplaceError,
@@ -46,6 +47,7 @@ from commonplace.journals.private.format import (
 )
 from commonplace.journals.private.gitignore import IgnoredDays
 from commonplace.journals.private.markdown import split_frontmatter
+from commonplace.journals.private.note_words import NEVER_TRUSTED, NoteWords
 from commonplace.journals.private.places import (
     SCHEME,
     EntryPlace,
@@ -60,6 +62,8 @@ from commonplace.journals.private.places import (
 )
 from commonplace.journals.private.project_copies import ProjectCopies
 from commonplace.journals.private.project_roots import ProjectRoots
+from commonplace.journals.private.roots import FOLDER, Root, project_digest
+from commonplace.journals.private.trusted_notes import TrustedNotes
 from commonplace.journals.private.write import (
     ThoughtsWritten,
     ThoughtWriter,
@@ -75,7 +79,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Problem
     from commonplace.journals.private.copied import Copy
     from commonplace.journals.private.recovery import NotesRecovery
-    from commonplace.journals.private.roots import Kind, Root, Roots
+    from commonplace.journals.private.roots import Kind, Roots
 
 __all__ = ["PrivateEntry", "PrivateJournal", "ThoughtsWritten"]
 
@@ -109,6 +113,7 @@ class PrivateJournal:
         notices: What is passed over, logged once.
         ignored: Which days git ignores: no file is put into any other.
         copies: Those of the notes of projects, which follow every write, edit and deletion.
+        words: Whose word each note is.
     """
 
     def __init__(
@@ -123,6 +128,8 @@ class PrivateJournal:
         copies: Path | None = None,
         former: Callable[[ProjectRoots], tuple[Root, ...]] | None = None,
         screen: Screen | None = None,
+        home: Path | None = None,
+        trusted: Path | None = None,
     ) -> None:
         """Open the journal; nothing is made before the first write.
 
@@ -136,6 +143,8 @@ class PrivateJournal:
             copies: Our folder where the notes of all projects are copied; None to copy none.
             former: Finds the roots that are read as well and never written to.
             screen: What every text goes through that is written.
+            home: The user's.
+            trusted: Our file of the notes of repositories that the user trusts.
         """
         self._screen = screen or Screen()
         self._note = roots.note
@@ -149,6 +158,7 @@ class PrivateJournal:
         self.notices = Notices()
         self.ignored = IgnoredDays()
         self.copies = ProjectCopies(copies, clock)
+        self.words = NoteWords(TrustedNotes(trusted), home, self.copies.holds)
         self._writer = ThoughtWriter(
             roots.each(), zone, keys, self.ignored, random_micros, copies=self.copies
         )
@@ -289,11 +299,18 @@ class PrivateJournal:
 
         Raises: Invalid, Denied, NotFound, Unavailable; each names the reason.
         """
-        return read_entry(parse_place(path_or_ref, self._roots), self.zone)
+        return self._read(parse_place(path_or_ref, self._roots))
+
+    def read_written(self, ref: str) -> PrivateEntry:
+        """As `read_entry`, of what was just written here: the owner's, so that git is not asked."""
+        return read_entry(parse_place(ref, self._roots), self.zone)
 
     def open_entry(self, path_or_ref: str) -> PrivateEntry:
         """As `read_entry`, and the entries of the owner's other projects by their refs."""
-        return read_entry(self._place(path_or_ref), self.zone)
+        return self._read(self._place(path_or_ref))
+
+    def _read(self, place: EntryPlace) -> PrivateEntry:
+        return read_entry(place, self.zone, self.words.asked())
 
     def _place(self, path_or_ref: str) -> EntryPlace:
         """Where an entry lies: in the roots of this project, or in that of one that is known."""
@@ -324,17 +341,45 @@ class PrivateJournal:
                         heapq.heappop(newest)
         return list(self._readable(place for _, _, place in sorted(newest, reverse=True)))
 
-    def list_of(self, root: Root, *, limit: int) -> list[PrivateEntry]:
-        """The entries of one root whose files have the latest names, the latest first.
+    def list_own(self, root: Root, *, limit: int) -> list[PrivateEntry]:
+        """The owner's entries of one root whose files have the latest names, the latest first.
 
-        Reads no other file. A broken one is passed over.
+        Reads no other file but those of the repository that the user trusted once. A broken one is
+        passed over.
         """
+        words = self.words.of(root)
         places = (
+            place
+            for place in self._places_newest_first(root)
+            if words.whose(place) != NEVER_TRUSTED
+        )
+        found = (entry for entry in self._readable(places) if entry.word == OWN)
+        return list(islice(found, limit))
+
+    def root_in(self, folder: Path) -> Root | None:
+        """The root that is a folder or lies in it; None where there is none."""
+        known = (*self._roots, *self.project_roots.each())
+        for path in (folder / FOLDER, folder):
+            found = next((root for root in known if root.real() == str(path)), None)
+            if found is not None:
+                return found
+        path = folder if folder.name == FOLDER else folder / FOLDER
+        if not os.path.isdir(path) or os.path.islink(path):
+            return None
+        scope = f"project@{project_digest(path)}"
+        return Root(path=path, scope=scope, kinds=frozenset({"project"}), base=path.parent)
+
+    def list_from_repository(self, root: Root) -> list[PrivateEntry]:
+        """The entries of one root that are a repository's word, the latest names first."""
+        found = self._readable(self._places_newest_first(root))
+        return [entry for entry in found if entry.word != OWN]
+
+    def _places_newest_first(self, root: Root) -> Iterator[EntryPlace]:
+        return (
             place
             for _, day in self._days_newest_first([root])
             for place in reversed([*self._places_of(root, day)])
         )
-        return list(self._readable(islice(places, limit)))
 
     def _days_newest_first(self, roots: Sequence[Root]) -> list[tuple[Root, str]]:
         days: list[tuple[Root, str]] = []
@@ -365,9 +410,10 @@ class PrivateJournal:
         yield from places_of(root, day, listing)
 
     def _readable(self, places: Iterator[EntryPlace]) -> Iterator[PrivateEntry]:
+        words = self.words.asked()
         for place in places:
             try:
-                yield read_entry(place, self.zone)
+                yield read_entry(place, self.zone, words)
             except CommonplaceError as exc:
                 self.notices.log(place.path, exc.message)
 
@@ -391,7 +437,7 @@ class PrivateJournal:
                 remove_file(place.sidecar)
                 replace_file(place.path, text.encode())
                 remove_file(place.sidecar)
-        return read_entry(place, self.zone)
+        return self._read(place)
 
     def supersede_by(
         self, ref: str, thoughts: Mapping[str, str], *, at: datetime | None = None
@@ -456,7 +502,7 @@ class PrivateJournal:
                 # Its `.embedding` stays: what is searched of it is as it was.
                 with self.copies.changing(place):
                     replace_file(place.path, marked.encode())
-        return read_entry(place, self.zone), written
+        return self._read(place), written
 
     def delete(self, ref: str, *, expected: str | None = None) -> None:
         """Remove an entry and its `.embedding`, and its day folder when that is empty then.

@@ -23,7 +23,7 @@ def list_newest(
 ) -> list[BriefItem]:
     """What the newest entries of a root say under some headings, newest first.
 
-    What a later entry took the place of is left out.
+    What a later entry took the place of is left out, and what is a repository's word.
 
     Args:
         journal: Reads them.
@@ -32,7 +32,7 @@ def list_newest(
     """
     return [
         BriefItem(entry.at.timestamp(), text, entry.ref, heading or "note")
-        for entry in journal.list_of(root, limit=MOST_FILES)
+        for entry in journal.list_own(root, limit=MOST_FILES)
         if not entry.superseded_by
         for heading, text in split_sections(split_frontmatter(entry.raw)[1])
         if text and (headings is None or heading.lower() in headings)

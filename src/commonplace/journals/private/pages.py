@@ -9,6 +9,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
+from commonplace.core.brief_item import OWN
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.text import first_words, opening
 from commonplace.core.values import Glimpse, Page
@@ -53,6 +54,7 @@ class PrivatePages:
         self._roots = journal.roots
         self._project_roots = journal.project_roots
         self._zone = journal.zone
+        self._words = journal.words
 
     def place_of(self, scope: str) -> str:
         """The project's folder, or the scope itself where nobody knows it; empty for the user's."""
@@ -74,7 +76,7 @@ class PrivatePages:
         Raises: Invalid, Denied, NotFound, Unavailable.
         """
         place = parse_place(ref, (self._read_root(ref),))
-        entry = read_entry(place, self._zone)
+        entry = read_entry(place, self._zone, self._words.asked())
         before, after = self._around(place, entry.at)
         return Page(
             ref=entry.ref,
@@ -88,6 +90,7 @@ class PrivatePages:
             supersedes=entry.supersedes if entry.supersedes.startswith(_SCHEME) else "",
             superseded_by=self._if_there(entry.superseded_by, place.root),
             origin=_origin(parse_frontmatter(entry.raw)),
+            word=entry.word,
         )
 
     def _if_there(self, ref: str, root: Root) -> str:
@@ -159,7 +162,9 @@ class PrivatePages:
     def _glimpse(self, found: Sequence[_Timed]) -> Glimpse | None:
         with suppress(CommonplaceError):
             for at, ref, place in found:
-                return Glimpse(ref=ref, at=at, text=first_words(read_entry(place, self._zone).text))
+                entry = read_entry(place, self._zone, self._words.asked())
+                mark = "" if entry.word == OWN else "[from the repository] "
+                return Glimpse(ref=ref, at=at, text=mark + first_words(entry.text))
         return None
 
 

@@ -13,7 +13,7 @@ import stat
 import unicodedata
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -80,6 +80,19 @@ class EntryPlace(Struct, frozen=True, kw_only=True):
         return self.root.path / (self.relative.removesuffix(SUFFIX) + SIDECAR)
 
 
+class SaysWhose(Protocol):
+    """What says whose word a note is; see `note_words`."""
+
+    def whose(self, place: EntryPlace, *, is_anothers: bool = False) -> str:
+        """Empty for the owner's.
+
+        Args:
+            place: Of the note.
+            is_anothers: Whether another user of the system owns its file.
+        """
+        ...
+
+
 class Day(NamedTuple):
     """A day folder of a root.
 
@@ -99,12 +112,14 @@ class Listing(Struct, frozen=True, kw_only=True):
         sidecars: Stems that have an `.embedding`.
         refused: What looks like an entry and is not read (a link, a name that no ref can hold).
         leftovers: Whether temps of writes, running or killed, lie there.
+        anothers: Names of entries whose files another user of the system owns.
     """
 
     entries: dict[str, str]
     sidecars: frozenset[str]
     refused: tuple[str, ...]
     leftovers: bool = False
+    anothers: frozenset[str] = frozenset()
 
     @classmethod
     def empty(cls) -> Listing:
@@ -243,8 +258,17 @@ def _open_beneath(real_root: str, relative: str) -> int:
         return os.open(name, flags | os.O_NOFOLLOW, dir_fd=at)
 
 
-def read_entry(place: EntryPlace, zone: tzinfo) -> PrivateEntry:
-    """The entry at a place. Raises: NotFound, Denied, Unavailable, Invalid when over 32 MB."""
+def read_entry(place: EntryPlace, zone: tzinfo, words: SaysWhose | None = None) -> PrivateEntry:
+    """The entry at a place.
+
+    Args:
+        place: Where it lies.
+        zone: The owner's.
+        words: What says whose it is; None where that is of no use.
+
+    Raises:
+        NotFound, Denied, Unavailable, Invalid when over 32 MB.
+    """
     content, status = read_bytes(place)
     if len(content) > LARGEST_FILE:
         raise Invalid(
@@ -267,6 +291,7 @@ def read_entry(place: EntryPlace, zone: tzinfo) -> PrivateEntry:
         supersedes=parsed.frontmatter.get(SUPERSEDES, ""),
         superseded_by=parsed.frontmatter.get(SUPERSEDED_BY, ""),
         written=written_of(parsed.frontmatter, zone),
+        whose=words.whose(place, is_anothers=is_another_users(status)) if words else "",
     )
 
 
@@ -300,6 +325,11 @@ def _at(
 ) -> datetime:
     *folders, name = place.relative.removesuffix(SUFFIX).split("/")
     return entry_at(keys, folders[-1] if folders else "", name, _read_mtime(status), zone)
+
+
+def is_another_users(status: os.stat_result) -> bool:
+    """Whether another user of the system owns a file."""
+    return hasattr(os, "getuid") and status.st_uid != os.getuid()
 
 
 def stamp_of(status: os.stat_result) -> str:
@@ -365,6 +395,7 @@ def list_day(root: Root, day: str) -> Listing:
     sidecars: set[str] = set()
     refused: list[str] = []
     leftovers = False
+    anothers: set[str] = set()
     _raise_at_link(root)
     hidden = root.hidden()
     with _scanned(root.path / day) as names:
@@ -384,7 +415,10 @@ def list_day(root: Root, day: str) -> Listing:
                     if not name.is_file(follow_symlinks=False):
                         refused.append(name.name)
                         continue
-                    entries[name.name] = stamp_of(name.stat(follow_symlinks=False))
+                    status = name.stat(follow_symlinks=False)
+                    entries[name.name] = stamp_of(status)
+                    if is_another_users(status):
+                        anothers.add(name.name)
                 except FileNotFoundError:
                     continue
                 except OSError:  # as in `day_times`
@@ -394,6 +428,7 @@ def list_day(root: Root, day: str) -> Listing:
         sidecars=frozenset(sidecars),
         refused=tuple(sorted(refused)),
         leftovers=leftovers,
+        anothers=frozenset(anothers),
     )
 
 

@@ -46,6 +46,7 @@ from commonplace.journals.private.places import (
     SCHEME,
     SUFFIX,
     EntryPlace,
+    is_another_users,
     read_bytes,
 )
 from commonplace.journals.private.project_roots import digest_in
@@ -263,6 +264,12 @@ class ProjectCopies:
                 )
         return found
 
+    def holds(self, place: EntryPlace) -> bool:
+        """Whether there is a copy of a note, and the note is as it was copied."""
+        copy = self._copy_of(place.root)
+        content = content_of(note_in(copy, place.relative)) if copy else None
+        return content is not None and content == content_of(place)
+
     def _covers(self, root: Root) -> bool:
         return self._copy_of(root) is not None and root.link() is None
 
@@ -370,8 +377,7 @@ class ProjectCopies:
 
     def _copy(self, copy: Root, place: EntryPlace) -> None:
         content, status = read_bytes(place)
-        is_ours = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-        if len(content) > LARGEST_FILE or not is_ours:
+        if len(content) > LARGEST_FILE or is_another_users(status):
             return
         _put(copy.path / place.relative, content, status.st_mtime_ns)
 

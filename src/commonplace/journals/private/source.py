@@ -12,10 +12,11 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from commonplace.core.brief_item import OWN
 from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file, remove_leftovers, translated, write_derived
-from commonplace.core.values import Doc, Drop, Put, superseding_tags
+from commonplace.core.values import FROM_REPOSITORY, Doc, Drop, Put, superseding_tags
 from commonplace.journals.private.embedding import (
     DIMENSIONS,
     MAKER,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Since, Vector
     from commonplace.journals.private.format import PrivateEntry
     from commonplace.journals.private.journal import PrivateJournal
+    from commonplace.journals.private.note_words import RootWords
     from commonplace.journals.private.roots import Root
 
 JOURNAL = "private"
@@ -54,6 +56,8 @@ KIND = "entry"
 # Two changes within one tick of a disk's clock leave one mtime: a young folder is counted too.
 _RACY_NS = 2_000_000_000
 _UNREADABLE = "unreadable"
+# No day is called so.
+_REPOSITORY = "repository"
 _ASKED_BY_A_COMMAND = 2
 
 
@@ -71,6 +75,7 @@ class RootSource:
         self._project_roots = journal.project_roots
         self._ignored = journal.ignored
         self._copies = journal.copies
+        self._words = journal.words
         self._offered: dict[str, PrivateEntry] = {}
         self._examined: set[str] = set()
         self._watch = FolderWatch(root.path)
@@ -85,7 +90,16 @@ class RootSource:
         return self._root.source
 
     def mark(self) -> str:
-        """The mtime of each day folder, as JSON; with the number of entries where it is young."""
+        """The mtime of each day folder, as JSON; with the number of entries where it is young.
+
+        Where a repository is around it, also what changes with what that holds.
+        """
+        days = self._mark_of_days()
+        if days in ("{}", _UNREADABLE) or not (token := self._words.token(self._root)):
+            return days
+        return f"{days[:-1]},{json.dumps(_REPOSITORY)}:{json.dumps(token)}}}"
+
+    def _mark_of_days(self) -> str:
         settled, mark, watch_token = self._settled
         if self._watch.is_unchanged(watch_token):
             return mark
@@ -131,6 +145,9 @@ class RootSource:
             self._project_roots.record(self._root)
         remove_leftovers(self._root.path)
         before = _parse_mark(since.mark)
+        # Taken first: what changes while the notes are read is looked at again.
+        token, words = self._words.token(self._root), self._words.of(self._root)
+        known_token = before.pop(_REPOSITORY, "") if before else ""
         self._copies.look(self._root, thorough=before is None)
         # What is filed is asked for before the disk is, here and for each day: else an entry that
         # another process writes and files in between would look like one that has gone.
@@ -146,10 +163,16 @@ class RootSource:
         else:
             changed = {x for x, day in days.items() if before.get(x) != str(day.mtime_ns)}
             changed |= before.keys() - days.keys()
+            if (
+                token != known_token
+            ):  # what git holds may be another's word by now, whatever its time
+                changed |= days.keys()
         for day in sorted(changed):
-            yield from self._scan_day(day, since, is_there=day in days)
+            yield from self._scan_day(day, since, words, is_there=day in days)
 
-    def _scan_day(self, day: str, since: Since, *, is_there: bool) -> Iterator[Change]:
+    def _scan_day(
+        self, day: str, since: Since, words: RootWords, *, is_there: bool
+    ) -> Iterator[Change]:
         known = since.stamps(f"{self.name}/{day}/")
         listing = self._listed(day) if is_there else Listing.empty()
         if listing is None:
@@ -159,7 +182,8 @@ class RootSource:
         for place, stamp in zip(places, listing.entries.values(), strict=True):
             ref = place.ref
             present.add(ref)
-            if known.get(ref) != stamp:
+            is_anothers = place.path.name in listing.anothers
+            if known.get(ref) != stamp + words.whose(place, is_anothers=is_anothers):
                 entry = self._read(place)
                 if entry is not None:
                     yield Put(doc_of(entry, self._zone))
@@ -182,7 +206,7 @@ class RootSource:
 
     def _read(self, place: EntryPlace) -> PrivateEntry | None:
         try:
-            return read_entry(place, self._zone)
+            return read_entry(place, self._zone, self._words.asked())
         except NotFound:
             return None
         except CommonplaceError as exc:
@@ -315,9 +339,10 @@ def doc_of(entry: PrivateEntry, zone: tzinfo) -> Doc:
         kind=KIND,
         at=entry.at,
         text=entry.text,
-        stamp=entry.stamp,
+        stamp=entry.stamp + entry.whose,
         headings=entry.headings,
-        tags=superseding_tags(entry.supersedes),
+        # What came along says nothing of what still holds of the owner's.
+        tags=superseding_tags(entry.supersedes) if entry.word == OWN else (FROM_REPOSITORY,),
         dated=render_date(local_date(entry.at, zone)),
         written=entry.written,
     )

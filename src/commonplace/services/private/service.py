@@ -120,7 +120,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         entries = []
         for ref in written.refs:
             with suppress(CommonplaceError):  # what was written stays written
-                entries.append(self.journal.read_entry(ref))
+                entries.append(self.journal.read_written(ref))
         filed = self.filing.file(self._docs(entries))
         return PrivateWritten(written=written, entries=tuple(entries), filed=filed)
 
