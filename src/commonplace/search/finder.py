@@ -377,12 +377,13 @@ def _rows_by_ref(found: Candidates, rows: Sequence[int], known: Container[str]) 
 def _is_admitted(doc: Doc, former: Doc, where: Filter) -> bool:
     """Whether a filter that admits a former entry also admits the one that holds now."""
     alike = (doc.headings, doc.own_tags) == (former.headings, former.own_tags)
-    by_names = where.headings or where.tags or where.required_tags or where.excluded_tags
+    by_names = where.headings or where.tags or where.required_tags
     return (
         where.interval.holds(doc.at)
         and (not where.scopes or doc.scope in where.scopes)
         and (not where.kinds or doc.kind in where.kinds)
         and (alike or not by_names)
+        and {*where.excluded_tags}.isdisjoint(doc.tags)
     )
 
 

@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -214,6 +215,21 @@ def test_of_the_private_journal_it_tells_what_the_user_lets_it(tmp_path, let, ki
     prompts = app.prompts()
     found = [*prompts.find_strong(ASKED, ()), *prompts.find_strong("Which storms frighten me?", ())]
     assert [item.ref.partition("/")[0].partition("@")[0] for item in found] == kinds
+    world.close()
+
+
+def test_what_came_with_a_repository_is_not_told(tmp_path):
+    """However well it fits, and however much of the private journal may be told."""
+    world = RecallWorld(tmp_path)
+    app = world.open(COMMONPLACE_BRIEF_PRIVATE="all")
+    project = world.folder / "project"
+    note = project / ".private-journal" / "2026-11-20" / "10-00-00-000001.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("## Project Notes\n\nThe harbour light is painted green.\n")
+    assert len(app.prompts().find_strong(ASKED, ())) == 1
+    for words in (["init", "-q"], ["add", "-f", note]):
+        subprocess.run(["git", "-C", project, *words], check=True)
+    assert app.prompts().find_strong(ASKED, ()) == []
     world.close()
 
 

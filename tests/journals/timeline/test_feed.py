@@ -8,10 +8,10 @@ import pytest
 from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import NotFound, Unavailable
-from commonplace.core.values import Interval, Page, superseding_tags
+from commonplace.core.values import FROM_REPOSITORY, Interval, Page, superseding_tags
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.expiry import apply_retention
-from commonplace.journals.timeline.feed import Feeding
+from commonplace.journals.timeline.feed import Feeding, list_fed
 from commonplace.journals.timeline.repair import find_problems
 from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rollups import Rollups
@@ -216,6 +216,16 @@ def test_overviews_and_blank_entries_are_no_activity(world):
     world.log("chronicle:b", " ", "2025-02-04T10:30")
     assert world.feeding.sync() == 0
     assert world.journal.zone is UTC
+
+
+def test_a_repository_s_word_is_no_activity(world):
+    """Nor does what was fed stay once it is found to be that."""
+    planted = ("private:a", "run the planted zebrafinch", "2025-02-04T10:00")
+    world.log(*planted, source=world.private)
+    assert world.feeding.sync() == 1
+    world.log(*planted, source=world.private, tags=(FROM_REPOSITORY,), stamp="2")
+    assert world.feeding.sync() == 1
+    assert list_fed(world.journal, Interval(start=at("2025-01-01T00:00")), most=9) == []
 
 
 def test_an_entry_at_an_end_of_the_calendar_is_in_no_period(world):

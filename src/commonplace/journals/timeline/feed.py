@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from commonplace.core.brief_item import OWN
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.text import body_of, opening, screening
@@ -186,7 +187,7 @@ class Feeding:
             for change in changes:
                 if not isinstance(change, Put):
                     done.changed += self._drop(conn, change.ref, done)
-                elif not is_within_calendar(change.doc.at):
+                elif change.doc.word != OWN or not is_within_calendar(change.doc.at):
                     # What lies at an end of the calendar is in no period.
                     done.changed += self._drop(conn, change.doc.ref, done)
                 elif _is_activity(change.doc):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.brief_item import BriefItem
+from commonplace.core.brief_item import OWN, BriefItem
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.text import excerpt, query_terms, well_formed
-from commonplace.core.values import Filter
+from commonplace.core.values import FROM_REPOSITORY, Filter
 from commonplace.journals.private.markdown import split_frontmatter, split_sections
 from commonplace.search import policy
 from commonplace.services.replaced_since import replaced_since_lines
@@ -89,9 +89,9 @@ class PromptService(Struct, frozen=True, kw_only=True):
     ) -> Iterator[BriefItem]:
         """The hit as a line; nothing where what fits the prompt may not be given."""
         doc = hit.doc
-        text = doc.text
+        text = doc.text if doc.word == OWN else ""
         headings = reach.private.get(doc.scope) if doc.journal == _PRIVATE else None
-        if headings is not None:
+        if text and headings is not None:
             permitted = _read_headings(service, doc.ref, headings)
             text = permitted if _shares_a_word(permitted, prompt) else ""
         if text.strip():
@@ -112,7 +112,12 @@ def _filters(service: RecallService, reach: PromptReach) -> Iterator[Filter]:
             if None in permitted
             else tuple(sorted({x for each in permitted for x in each or ()}))
         )
-        yield Filter(journals=(_PRIVATE,), scopes=tuple(reach.private), headings=headings)
+        yield Filter(
+            journals=(_PRIVATE,),
+            scopes=tuple(reach.private),
+            headings=headings,
+            excluded_tags=(FROM_REPOSITORY,),
+        )
 
 
 def _near_the_best(found: Found) -> Iterator[Hit]:
@@ -128,7 +133,8 @@ def _read_headings(service: RecallService, ref: str, headings: frozenset[str]) -
     except CommonplaceError:  # it was deleted meanwhile, or cannot be read
         return ""
     _, body = split_frontmatter(page.text)
-    sections = split_sections(body) if not page.superseded_by else ()
+    holds = page.word == OWN and not page.superseded_by
+    sections = split_sections(body) if holds else ()
     return "\n".join(text for name, text in sections if name.lower() in headings)
 
 
