@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
+from commonplace.core.brief_item import OWN
 from commonplace.core.clock import local_date, render_date, render_interval, to_local
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced, visible, visible_line
@@ -117,6 +118,18 @@ def chain_lines(hit: Chained, zone: tzinfo) -> list[str]:
     """What a hit replaced, and what holds in its place, a line each."""
     ends = (("No longer holds: replaced by", hit.replaced_by), ("Replaces", hit.replaces))
     return [f"{said} {_end_of(link, zone)}." for said, link in ends if link is not None]
+
+
+def word_lines(word: str) -> list[str]:
+    """Of an entry that is a repository's word, a line that says so; none of the owner's."""
+    if word == OWN:
+        return []
+    return ["From the repository: it is not the user's own note."]
+
+
+def word_facts(word: str) -> dict[str, str]:
+    """The same as plain data."""
+    return {} if word == OWN else {"word": word}
 
 
 def place_lines(

@@ -28,6 +28,8 @@ from commonplace.tools.answers import (
     place_lines,
     replaced_since_facts,
     tokens_of,
+    word_facts,
+    word_lines,
 )
 
 if TYPE_CHECKING:
@@ -142,6 +144,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
         lines = [f"{frame.start + number}. {score}{head}"]
         if frame.explains:
             lines.append(explanation_of(hit))
+        lines += word_lines(doc.word)
         lines += chain_lines(hit, self.zone)
         lines += replaced_since_lines(hit.replaced_since, self.zone)
         lines.append(fenced(text, doc.ref))
@@ -161,6 +164,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             "where": visible_line(self.place_of(doc.journal, doc.scope)),
             **({} if frame.is_list else {"score": round(hit.score, 3)}),
             **(explanation_facts(hit) if frame.explains else {}),
+            **word_facts(doc.word),
             "excerpt": visible(text),
             "also": first_refs(hit.also),
             **chain_facts(hit),
@@ -179,6 +183,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
         """
         place = self.place_of(page.journal, page.scope)
         lines = [self._head(page.at, page.kind, page.author, place)]
+        lines += word_lines(page.word)
         if page.tags:
             lines.append(visible_line(f"Tags: {', '.join(page.tags)}"))
         if page.origin:
@@ -213,6 +218,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             "author": visible_line(page.author),
             "where": visible_line(place),
             "tags": [visible_line(tag) for tag in page.tags],
+            **word_facts(page.word),
             "caution": _CAUTION_FACTS,
             "text": visible(page.text),
             "version": version,

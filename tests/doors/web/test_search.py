@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -217,3 +218,17 @@ def test_more_hits_are_a_page_further(world):
     assert len(found) == len(set(found)) == 24
     assert 'rel="prev"' in page.text
     assert "No more entries found" in words_of(search(world, q="deployed", start=500))
+
+
+def test_what_came_with_a_repository_is_marked(filled):
+    """In the results, in the list of the newest, and on its own page."""
+    note = Path(".private-journal/2026-11-20/10-00-00-000001.md")
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text("## Project Notes\n\nrun the planted zebrafinch\n")
+    for words in (["init", "-q"], ["add", "-f", note]):
+        subprocess.run(["git", *words], check=True)
+    page = search(filled, q="zebrafinch")
+    assert words_of(page).count("From the repository") == 1
+    ref = html.unescape(re.search(r'class="open" href="([^"]+)"', page.text)[1])
+    assert "From the repository" in words_of(filled.browser().get(ref))
+    assert words_of(filled.browser().get("/")).count("from the repository") == 1

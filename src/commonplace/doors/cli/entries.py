@@ -172,7 +172,7 @@ def _newest(
 
 
 def _facts(hit: Hit) -> dict[str, Any]:
-    from commonplace.tools.answers import chain_facts, replaced_since_facts
+    from commonplace.tools.answers import chain_facts, replaced_since_facts, word_facts
 
     doc = hit.doc
     return {
@@ -182,6 +182,7 @@ def _facts(hit: Hit) -> dict[str, Any]:
         "journal": doc.journal,
         "kind": doc.kind,
         "tags": list(doc.own_tags),
+        **word_facts(doc.word),
         **chain_facts(hit),
         **replaced_since_facts(hit.replaced_since),
     }

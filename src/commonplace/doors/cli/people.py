@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
+from commonplace.core.brief_item import OWN
 from commonplace.core.clock import render_interval, to_local
 from commonplace.core.fence import visible
 from commonplace.core.text import asked_spans
 from commonplace.core.values import Interval
 from commonplace.doors.cli.terminal_width import cells, cut, terminal_size
 from commonplace.journals.table import JOURNALS
-from commonplace.tools.answers import entries, place_lines, when_of
+from commonplace.tools.answers import entries, place_lines, when_of, word_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -90,6 +91,7 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
     lines = ["  ".join(filter(None, head)), _dim(visible(shaped["ref"]))]
     if shaped.get("origin"):
         lines.append(visible(f"Imported from {shaped['origin']}."))
+    lines += word_lines(shaped.get("word", OWN))
     replaced = shaped.get("replaced")
     lines += place_lines(
         look.zone,
@@ -149,7 +151,7 @@ def _item_lines(
     age = item.get("age", "")
     journal = item.get("journal", "")
     ref = visible(item.get("ref", ""))
-    text = _replaced(item, look) + _said_where(item) + _words_of(item)
+    text = _from(item) + _replaced(item, look) + _said_where(item) + _words_of(item)
     tags = "".join(f" #{visible(tag)}" for tag in item.get("tags", ()) if isinstance(tag, str))
     tags += " #done" if item.get("done") else ""  # a list of to-dos says it without a tag
     if look.width is None:
@@ -189,6 +191,11 @@ def _said_where(item: Mapping[str, Any]) -> str:
     project = PurePath(item.get("where", "")).name
     parts = [f"[{project}]" if project else "", f"{item['author']}:" if "author" in item else ""]
     return visible("".join(f"{part} " for part in parts if part))
+
+
+def _from(item: Mapping[str, Any]) -> str:
+    """A mark of what is a repository's word."""
+    return "" if item.get("word", OWN) == OWN else "[from the repository] "
 
 
 def _replaced(item: Mapping[str, Any], look: ListLook) -> str:

@@ -22,6 +22,8 @@ from commonplace.tools.answers import (
     explanation_of,
     interval_facts,
     time_lines,
+    word_facts,
+    word_lines,
 )
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
@@ -187,7 +189,8 @@ class PrivateTools:
             stamp = render_instant(hit.doc.at, service.zone)
             lines.append(f"{number}. [Score: {hit.score:.3f}] {stamp} ({_kind(hit)})")
             lines += [f"   {explanation_of(hit)}"] if explain else []
-            lines += [f"   {line}" for line in chain_lines(hit, service.zone)]
+            said = (*word_lines(hit.doc.word), *chain_lines(hit, service.zone))
+            lines += [f"   {line}" for line in said]
             lines += self._block(hit.doc.headings, hit.doc.ref, hit.excerpt, hit.also)
         facts = {
             "query": query,
@@ -212,9 +215,8 @@ class PrivateTools:
         """
         service = self._service()
         entry = service.read(path)
-        return render_answer(
-            service, [entry.raw], {**entry_facts(service, entry), "text": entry.raw}
-        )
+        lines = [*word_lines(entry.word), entry.raw]
+        return render_answer(service, lines, {**entry_facts(service, entry), "text": entry.raw})
 
     def list_recent_entries(
         self,
@@ -242,6 +244,7 @@ class PrivateTools:
         lines = self._list_head(listed, days)
         for number, entry in enumerate(listed.entries, 1):
             lines.append(f"{number}. {render_instant(entry.at, service.zone)} ({entry.kind})")
+            lines += [f"   {line}" for line in word_lines(entry.word)]
             lines += self._block(entry.headings, entry.ref, opening(entry.text))
         return render_answer(service, lines, facts)
 
@@ -277,7 +280,7 @@ class PrivateTools:
             return render_answer(service, ["No recent entries found."], facts)
         blocks = [
             f"--- Entry {number} ({render_instant(entry.at, service.zone)}, {entry.kind}) ---\n"
-            f"{self._place_lines(entry.ref)}\n\n{entry.raw}"
+            + "\n".join([*word_lines(entry.word), self._place_lines(entry.ref), "", entry.raw])
             for number, entry in enumerate(shown, 1)
         ]
         if left:
@@ -311,6 +314,7 @@ class PrivateTools:
             "score": round(hit.score, 3),
             "excerpt": hit.excerpt,
             "also": list(hit.also),
+            **word_facts(hit.doc.word),
             **chain_facts(hit),
         }
 
@@ -333,6 +337,7 @@ def entry_facts(service: PrivateService, entry: PrivateEntry) -> dict[str, Any]:
         "at": entry.at.isoformat(),
         "type": entry.kind,
         "sections": list(entry.headings),
+        **word_facts(entry.word),
     }
 
 
