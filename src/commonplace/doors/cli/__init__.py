@@ -58,7 +58,10 @@ COMMANDS = {
         "Roll the timeline up: what is due, or a period again.",
     ),
     "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, or show the log."),
-    "trust": Lazy("commonplace.doors.cli.trust:trust", "Allow a repository to have a project log."),
+    "trust": Lazy(
+        "commonplace.doors.cli.trust:trust",
+        "Allow a repository a project log, or take its notes for yours.",
+    ),
     "when": Lazy(
         "commonplace.doors.cli.chronicle:when", "Find when you last, first or ever did something."
     ),

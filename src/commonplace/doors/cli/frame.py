@@ -501,9 +501,13 @@ def speak_utf8() -> None:
 
 
 def confirm(
-    question: str, *, yes: bool, text: str = "", act: Literal["delete", "replace"] = "delete"
+    question: str,
+    *,
+    yes: bool,
+    text: str = "",
+    act: Literal["delete", "replace", "trust"] = "delete",
 ) -> None:
-    """Ask before something is lost; every command that deletes or replaces for good asks by this.
+    """Ask before something is lost, or believed; every command that does so asks by this.
 
     Args:
         question: What is about to be done, as a question.
@@ -531,7 +535,7 @@ def confirm(
         click.echo(err=True)  # Ctrl-C leaves the cursor behind the question
         raise
     if not agreed:
-        say(f"Nothing was {act}d.", err=True)
+        say(f"Nothing was {act.removesuffix('e')}ed.", err=True)
         raise click.Abort
 
 
