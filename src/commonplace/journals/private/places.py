@@ -112,14 +112,14 @@ class Listing(Struct, frozen=True, kw_only=True):
         sidecars: Stems that have an `.embedding`.
         refused: What looks like an entry and is not read (a link, a name that no ref can hold).
         leftovers: Whether temps of writes, running or killed, lie there.
-        anothers: Names of entries whose files another user of the system owns.
+        owners: The user of the system, by number, who owns the file of each entry.
     """
 
     entries: dict[str, str]
     sidecars: frozenset[str]
     refused: tuple[str, ...]
     leftovers: bool = False
-    anothers: frozenset[str] = frozenset()
+    owners: dict[str, int] = {}
 
     @classmethod
     def empty(cls) -> Listing:
@@ -291,7 +291,7 @@ def read_entry(place: EntryPlace, zone: tzinfo, words: SaysWhose | None = None) 
         supersedes=parsed.frontmatter.get(SUPERSEDES, ""),
         superseded_by=parsed.frontmatter.get(SUPERSEDED_BY, ""),
         written=written_of(parsed.frontmatter, zone),
-        whose=words.whose(place, is_anothers=is_another_users(status)) if words else "",
+        whose=words.whose(place, is_anothers=is_another_users(status.st_uid)) if words else "",
     )
 
 
@@ -327,9 +327,9 @@ def _at(
     return entry_at(keys, folders[-1] if folders else "", name, _read_mtime(status), zone)
 
 
-def is_another_users(status: os.stat_result) -> bool:
-    """Whether another user of the system owns a file."""
-    return hasattr(os, "getuid") and status.st_uid != os.getuid()
+def is_another_users(number: int | None) -> bool:
+    """Whether a file of the system's user of this number is another's; None is nobody's."""
+    return number is not None and hasattr(os, "getuid") and number != os.getuid()
 
 
 def stamp_of(status: os.stat_result) -> str:
@@ -395,7 +395,7 @@ def list_day(root: Root, day: str) -> Listing:
     sidecars: set[str] = set()
     refused: list[str] = []
     leftovers = False
-    anothers: set[str] = set()
+    owners: dict[str, int] = {}
     _raise_at_link(root)
     hidden = root.hidden()
     with _scanned(root.path / day) as names:
@@ -417,8 +417,7 @@ def list_day(root: Root, day: str) -> Listing:
                         continue
                     status = name.stat(follow_symlinks=False)
                     entries[name.name] = stamp_of(status)
-                    if is_another_users(status):
-                        anothers.add(name.name)
+                    owners[name.name] = status.st_uid
                 except FileNotFoundError:
                     continue
                 except OSError:  # as in `day_times`
@@ -428,7 +427,7 @@ def list_day(root: Root, day: str) -> Listing:
         sidecars=frozenset(sidecars),
         refused=tuple(sorted(refused)),
         leftovers=leftovers,
-        anothers=frozenset(anothers),
+        owners=owners,
     )
 
 

@@ -377,7 +377,7 @@ class ProjectCopies:
 
     def _copy(self, copy: Root, place: EntryPlace) -> None:
         content, status = read_bytes(place)
-        if len(content) > LARGEST_FILE or is_another_users(status):
+        if len(content) > LARGEST_FILE or is_another_users(status.st_uid):
             return
         _put(copy.path / place.relative, content, status.st_mtime_ns)
 

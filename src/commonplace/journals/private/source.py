@@ -30,6 +30,7 @@ from commonplace.journals.private.places import (
     EntryPlace,
     Listing,
     day_times,
+    is_another_users,
     lexical_place,
     list_day,
     list_days,
@@ -182,7 +183,7 @@ class RootSource:
         for place, stamp in zip(places, listing.entries.values(), strict=True):
             ref = place.ref
             present.add(ref)
-            is_anothers = place.path.name in listing.anothers
+            is_anothers = is_another_users(listing.owners.get(place.path.name))
             if known.get(ref) != stamp + words.whose(place, is_anothers=is_anothers):
                 entry = self._read(place)
                 if entry is not None:
