@@ -13,7 +13,7 @@ import sys
 from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeAlias, TypeVar
 
 import click
 
@@ -44,6 +44,7 @@ _settings_now: ContextVar[Settings | None] = ContextVar("_settings_now", default
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 _T = TypeVar("_T")
+_Act: TypeAlias = Literal["delete", "replace", "trust"]
 
 
 class Lazy(NamedTuple):
@@ -500,20 +501,13 @@ def speak_utf8() -> None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def confirm(
-    question: str,
-    *,
-    yes: bool,
-    text: str = "",
-    act: Literal["delete", "replace", "trust"] = "delete",
-) -> None:
+def confirm(question: str, *, yes: bool, text: str = "", act: _Act = "delete") -> None:
     """Ask before something is lost, or believed; every command that does so asks by this.
 
     Args:
         question: What is about to be done, as a question.
         yes: Whether --yes was given: nothing is asked.
-        text: Of what would be lost; its beginning is shown in any case, since a number or a ref
-            says little.
+        text: Of what would be lost; its beginning is shown in any case: a ref says little.
         act: What is done to it.
 
     Raises:
