@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any, cast
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound, Unavailable
+from commonplace.core.file_lock import FOREVER_S, take_lock
 from commonplace.core.regular_files import NotRegularError, open_regular
 
 if TYPE_CHECKING:
@@ -315,19 +316,13 @@ def locked(folder: Path | str) -> Iterator[int | None]:
     Yields the descriptor that holds it, None where folders cannot be locked. Freed by the system
     when the process dies, and every child process that the descriptor was handed to.
     """
-    try:
-        import fcntl
-    except ImportError:
+    if os.name == "nt":
         yield None
         return
     with translated(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        is_held = False
-        with contextlib.suppress(OSError):  # network shares that know no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            is_held = True
-        yield descriptor if is_held else None
+        yield descriptor if take_lock(descriptor, waits_s=FOREVER_S) else None
     finally:
         with contextlib.suppress(OSError):  # what was done under the lock stands
             os.close(descriptor)
@@ -387,22 +382,9 @@ def _open_temp(folder: Path, mode: int) -> tuple[Path, int]:
     while True:
         temp = folder / f".{_machine()}-{os.urandom(8).hex()}.tmp"
         descriptor = os.open(temp, flags, mode)
-        if _lock_file(descriptor) is not False and os.fstat(descriptor).st_nlink:
+        if take_lock(descriptor) is not False and os.fstat(descriptor).st_nlink:
             return temp, descriptor
         os.close(descriptor)  # another process took it for nobody's before it had its lock
-
-
-def _lock_file(descriptor: int) -> bool | None:
-    """Take a file's lock until it is closed; False where another has it, None where nobody can."""
-    try:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except (ImportError, OSError):
-        return None
-    return True
 
 
 def _link_new(temp: Path, path: Path) -> None:
@@ -447,7 +429,7 @@ def _remove_abandoned(name: os.DirEntry[str]) -> bool:
             flags = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
             descriptor = os.open(name.path, flags | getattr(os, "O_NONBLOCK", 0))
             held.callback(os.close, descriptor)
-            is_dead = _lock_file(descriptor) is True
+            is_dead = take_lock(descriptor) is True
         if is_dead:
             os.unlink(name.path)
         return is_dead

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.file_lock import take_lock
 from commonplace.core.files import make_folder, remove_file, translated, write_derived
 
 if TYPE_CHECKING:
@@ -84,10 +85,10 @@ def remove_stage(path: Path) -> bool:
 
 
 def temp_folder() -> Path:
-    """The system's folder for temporary files, in which a stage is ours alone."""
+    """The system's folder for temporary files."""
     try:
         return Path(tempfile.gettempdir())
-    except FileNotFoundError:  # nothing here can be written to
+    except FileNotFoundError:  # nothing here can be written to; what there is can still be read
         return Path(os.path.abspath(os.sep), "tmp")
 
 
@@ -161,7 +162,7 @@ def _make_stage(above: Path) -> tuple[Path, int | None]:
         with translated(stage):
             os.mkdir(stage, 0o700)
             descriptor = _opened(stage)
-        if descriptor is None or (_lock(descriptor) is not False and _is_at(stage, descriptor)):
+        if descriptor is None or (take_lock(descriptor) is not False and _is_at(stage, descriptor)):
             return stage, descriptor
         os.close(descriptor)  # another process took it for nobody's before it had its lock
 
@@ -198,7 +199,7 @@ def _is_dead(path: Path, held: contextlib.ExitStack) -> bool:
     if descriptor is None:
         return is_old
     held.callback(os.close, descriptor)
-    is_free = _lock(descriptor)
+    is_free = take_lock(descriptor)
     return is_old if is_free is None else is_free
 
 
@@ -207,19 +208,6 @@ def _opened(stage: Path) -> int | None:
     if os.name == "nt":
         return None
     return os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-
-
-def _lock(descriptor: int) -> bool | None:
-    """Take a folder's lock; whether nobody had it, None where that cannot be known."""
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a share that knows no locks
-        return None
-    return True
 
 
 def _is_at(stage: Path, descriptor: int) -> bool:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Unavailable
+from commonplace.core.file_lock import take_lock
 from commonplace.core.files import remove_file, replace_file, translated
 from commonplace.journals.chronicle.log_config import read_log_config
 from commonplace.journals.chronicle.logs import (
     append_to_log,
     folder_of_logs,
     harmless,
-    held,
     log_name,
     render_log,
 )
@@ -223,7 +223,7 @@ def _held_log(log: Path, *, waits_s: float = 2.0) -> Iterator[int | None]:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             yield None
             return
-        if waits_s and not held(descriptor, "LOCK_EX", waits_s=waits_s):
+        if waits_s and take_lock(descriptor, waits_s=waits_s) is False:
             raise Unavailable(
                 "The project log {place} is locked.", hint="Take the line out yourself.", place=log
             )

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
+from commonplace.core.file_lock import take_lock
 from commonplace.core.files import make_folder, translated
 from commonplace.journals.chronicle.log_config import NOT_WRITTEN, LogConfig
 from commonplace.journals.chronicle.spelling import (
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from commonplace.journals.chronicle.spelling import Logged
     from commonplace.journals.chronicle.trust import TrustedLogs
-
-_LOCK_STEP_S = 0.005
 
 # Tabs and line ends may stay; what else steers a terminal does not belong into a file to `cat`.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -114,38 +112,11 @@ def append_to_log(path: Path, content: bytes) -> bool:
         descriptor = _opened(path)
         try:
             # It waits half a second at most: any program may hold such a lock, and for ever.
-            held(descriptor, "LOCK_SH", waits_s=0.5)
+            take_lock(descriptor, waits_s=0.5, is_shared=True)
             if _is_at(path, descriptor):
                 return os.write(descriptor, content) == len(content)
         finally:
             os.close(descriptor)
-
-
-def held(descriptor: int, kind: str, *, waits_s: float) -> bool:
-    """Take a lock of a file until it is closed; False where another process keeps it so long.
-
-    Args:
-        descriptor: The file's.
-        kind: `LOCK_SH`, or `LOCK_EX`.
-        waits_s: How long it is waited for.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return True
-    flags = getattr(fcntl, kind) | fcntl.LOCK_NB
-    until = time.monotonic() + waits_s
-    while True:
-        try:
-            fcntl.flock(descriptor, flags)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                return False
-            time.sleep(_LOCK_STEP_S)
-        except OSError:  # a share that knows no locks
-            return True
-        else:
-            return True
 
 
 def _is_at(path: Path, descriptor: int) -> bool:

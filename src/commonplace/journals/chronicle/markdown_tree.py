@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.core.digest import blake2b_hex
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.expiring import nothing_hidden
+from commonplace.core.file_lock import take_lock
 from commonplace.core.files import (
     drop_reserved,
     make_folder,
@@ -71,7 +72,6 @@ if TYPE_CHECKING:
 
 SUFFIX = ".md"
 _LOCK = ".lock"
-_LOCK_STEP_S = 0.02
 _LARGEST_FILE = 64 * 1024 * 1024
 _SLUG_WORDS, _SLUG_BYTES = 5, 60
 _SHORT_ID = 8
@@ -469,33 +469,15 @@ class ChronicleTree:
             flags |= getattr(os, "O_NOFOLLOW", 0)
             descriptor = os.open(self.path / _LOCK, flags, 0o644)
         try:
-            self._wait_for(descriptor)
+            if take_lock(descriptor, waits_s=self._patience_s) is False:
+                raise Unavailable(
+                    "The lock {place} is held by another process.",
+                    hint="Try again, or end the process that holds it.",
+                    place=self.path / _LOCK,
+                )
             yield
         finally:
             os.close(descriptor)
-
-    def _wait_for(self, descriptor: int) -> None:
-        """Take the lock of an open file. Raises: Unavailable where another holds it too long."""
-        try:
-            import fcntl
-        except ImportError:
-            return
-        deadline = time.monotonic() + self._patience_s
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise Unavailable(
-                        "The lock {place} is held by another process.",
-                        hint="Try again, or end the process that holds it.",
-                        place=self.path / _LOCK,
-                    ) from None
-                time.sleep(_LOCK_STEP_S)
-            except OSError:  # a share without locks
-                return
-            else:
-                return
 
 
 def _name_is_taken(path: Path) -> Conflict:

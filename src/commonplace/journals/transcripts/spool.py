@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 
+from commonplace.core.file_lock import FOREVER_S, take_lock
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +56,7 @@ class Spool:
         line = json.dumps(fields).encode() + b"\n"
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS, 0o600)
         try:
-            _lock(descriptor, "LOCK_SH")
+            take_lock(descriptor, waits_s=FOREVER_S, is_shared=True)
             if os.fstat(descriptor).st_size < MOST_BYTES:
                 os.write(descriptor, line)
         finally:
@@ -75,7 +77,7 @@ class Spool:
             return 0
         lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
         try:
-            return self._empty(copy) if _lock(lock, "LOCK_EX", "LOCK_NB") else 0
+            return 0 if take_lock(lock) is False else self._empty(copy)
         finally:
             os.close(lock)
 
@@ -105,35 +107,12 @@ class Spool:
         """
         descriptor = os.open(self._path, os.O_RDWR | _FLAGS)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
-            _lock(descriptor, "LOCK_EX")
+            take_lock(descriptor, waits_s=FOREVER_S)
             file.seek(length)
             content = left + file.read()
             file.seek(0)
             file.write(content)
             file.truncate(len(content))
-
-
-def _lock(descriptor: int, *kinds: str) -> bool:
-    """Lock a file until it is closed; False where another has it, True where nothing can be locked.
-
-    Args:
-        descriptor: The file's.
-        kinds: The names of the flags that say how.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return True
-    flags = 0
-    for kind in kinds:
-        flags |= getattr(fcntl, kind)
-    try:
-        fcntl.flock(descriptor, flags)
-    except BlockingIOError:
-        return False
-    except OSError:  # a network share that knows no locks
-        return True
-    return True
 
 
 def _parse(line: bytes) -> Spooled | None:
