@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import random
-import tempfile
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, may_exist, remove_leftovers
+from commonplace.core.staging import temp_folder
 from commonplace.core.values import Problem
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class PrivateWiring:
             journal_base=settings.project_folders.get("private.path"),
             private_user=_text(settings.private.user_path),
             private_journal_path=_text(settings.private.both_path),
-            temp=_temp_folder(),
+            temp=temp_folder(),
         )
         return replace(found, hidden=self._context.hidden)
 
@@ -116,7 +116,7 @@ class PrivateWiring:
 
         if self._context.user_home is None or not self._context.shows_paths:
             return ()
-        homeless = temporary_folder(_temp_folder(), None)
+        homeless = temporary_folder(temp_folder(), None)
         found = (self._roots.left, homeless)
         return tuple(x for x in found if x is not None and os.path.lexists(x))
 
@@ -365,13 +365,6 @@ def recoveries_in(home: Path, clock: Clock) -> Iterator[tuple[Path, NotesRecover
             ignored=IgnoredDays(),
         )
         yield folder, recovery
-
-
-def _temp_folder() -> Path:
-    try:
-        return Path(tempfile.gettempdir())
-    except FileNotFoundError:  # nothing here can be written to; what there is can still be read
-        return Path(os.path.abspath(os.sep), "tmp")
 
 
 def _leftover(count: int) -> str:
