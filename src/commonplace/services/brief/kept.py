@@ -96,8 +96,8 @@ class BriefFiles:
     ) -> None:
         """Put what some journals hold now in the place of what is kept of them.
 
-        They are read under the lock, so that nothing which is deleted meanwhile can come back:
-        whoever deletes an entry waits for the lock and then takes its line out.
+        They are read under the lock, so that nothing which is deleted during that comes back:
+        a deletion waits for the lock, then takes the line of its entry out.
 
         Args:
             root: The project's folder, or EVERYWHERE.
@@ -164,14 +164,6 @@ class BriefFiles:
                     line.expires = at
 
         self._change({ref}, ending)
-
-    def clear(self) -> None:
-        """Remove every file. Raises: Unavailable, Denied."""
-        if not os.path.isdir(self.folder):
-            return
-        with locked(self.folder), translated(self.folder):
-            for path in self._paths():
-                self._remove(path)
 
     def _change(self, refs: set[str], change: Callable[[KeptBrief], None]) -> None:
         """Change the files that hold one of these texts, and have them on the disk."""
