@@ -19,7 +19,8 @@ from commonplace.services.amend import left_notes
 if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
-    from commonplace.journals.chronicle.journal import Event
+    from commonplace.journals.chronicle.event import Event
+    from commonplace.search.filing.filing import Filed, Pending
     from commonplace.services.chronicle.service import ChronicleService
 
 
@@ -41,32 +42,20 @@ class ChronicleAmender(Struct, frozen=True):
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change the message; see the port."""
-        event, filed, notes = self.service.edit(
-            ref, message=text, tags=None, at="", expected=expected or None
-        )
-        return Amendment(
-            act="edited",
-            ref=event.ref,
-            text=event.message,
-            at=event.at,
-            notes=(*filed.notes, *notes),
+        return _edited(
+            *self.service.edit(ref, message=text, tags=None, at="", expected=expected or None)
         )
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an entry its former message, tags and time; see `services.undo.RestoresTexts`."""
-        event, filed, notes = self.service.change(
-            self.service.chronicle.read_event(former.ref),
-            message=former.text,
-            tags=former.more["tags"],
-            at=datetime.fromisoformat(former.more["at"]),
-            expected=expected,
-        )
-        return Amendment(
-            act="edited",
-            ref=event.ref,
-            text=event.message,
-            at=event.at,
-            notes=(*filed.notes, *notes),
+        return _edited(
+            *self.service.change(
+                self.service.chronicle.read_event(former.ref),
+                message=former.text,
+                tags=former.more["tags"],
+                at=datetime.fromisoformat(former.more["at"]),
+                expected=expected,
+            )
         )
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
@@ -113,20 +102,15 @@ class ChronicleAmender(Struct, frozen=True):
         drops_folder = event.directory in values.get("folder", ())
         if len(kept) == len(event.tags) and not drops_folder:
             return Amendment(act="edited", ref=event.ref, text=event.message, at=event.at)
-        event, filed, notes = self.service.change(
-            event,
-            message=None,
-            tags=kept,
-            at=None,
-            directory=UNKNOWN if drops_folder else None,
-            expected=event.stamp,
-        )
-        return Amendment(
-            act="edited",
-            ref=event.ref,
-            text=event.message,
-            at=event.at,
-            notes=(*filed.notes, *notes),
+        return _edited(
+            *self.service.change(
+                event,
+                message=None,
+                tags=kept,
+                at=None,
+                directory=UNKNOWN if drops_folder else None,
+                expected=event.stamp,
+            )
         )
 
 
@@ -137,3 +121,13 @@ def _handed_on(event: Event) -> InheritedValues:
     if event.directory not in {"", UNKNOWN}:
         values = {**values, "folder": (event.directory,)}
     return values
+
+
+def _edited(event: Event, filed: Filed | Pending, notes: tuple[str, ...]) -> Amendment:
+    return Amendment(
+        act="edited",
+        ref=event.ref,
+        text=event.message,
+        at=event.at,
+        notes=(*filed.notes, *notes),
+    )

@@ -75,17 +75,7 @@ class MemoryAmender(Struct, frozen=True):
             )
         given = _fields(record, text)
         draft = RecordDraft(kind=record.kind, fields=given, ref_id=record.id, expected=expected)
-        done = self.service.save(draft)
-        assert done.saved.record is not None  # what was altered is there
-        after = done.saved.record
-        return Amendment(
-            act="edited",
-            ref=after.ref,
-            text=after.text,
-            at=after.at,
-            before=record.text,
-            notes=done.notes,
-        )
+        return self._save_over(record, draft)
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give a record its former fields; see `services.undo.RestoresTexts`."""
@@ -100,17 +90,7 @@ class MemoryAmender(Struct, frozen=True):
             at=datetime.fromisoformat(former.more["at"]),
             expected=expected,
         )
-        done = self.service.save(draft)
-        assert done.saved.record is not None  # what was altered is there
-        after = done.saved.record
-        return Amendment(
-            act="edited",
-            ref=after.ref,
-            text=after.text,
-            at=after.at,
-            before=record.text,
-            notes=done.notes,
-        )
+        return self._save_over(record, draft)
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete a record for good, every byte of it; see the port."""
@@ -161,6 +141,19 @@ class MemoryAmender(Struct, frozen=True):
             notes = self.service.save(draft).notes
             record = self._read(ref)
         return Amendment(act="edited", ref=record.ref, text=record.text, at=record.at, notes=notes)
+
+    def _save_over(self, record: Record, draft: RecordDraft) -> Amendment:
+        done = self.service.save(draft)
+        after = done.saved.record
+        assert after is not None  # what was altered is there
+        return Amendment(
+            act="edited",
+            ref=after.ref,
+            text=after.text,
+            at=after.at,
+            before=record.text,
+            notes=done.notes,
+        )
 
     def _read(self, ref: str, expected: str = "") -> Record:
         kind, ref_id = parse_ref(ref)

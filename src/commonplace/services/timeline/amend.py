@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.timeline.entry import TimelineEntry
-    from commonplace.services.timeline.service import TimelineService
+    from commonplace.services.timeline.service import RecordedEntry, TimelineService
 
 _OURS = frozenset({SUPERSEDES, "pinned"})
 """What metadata say of an entry's place, and of how long it is kept."""
@@ -46,30 +46,18 @@ class TimelineAmender(Struct, frozen=True):
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change the content; see the port."""
-        done = self.service.update(_id_of(ref), content=text, expected=expected)
-        return Amendment(
-            act="edited",
-            ref=done.entry.ref,
-            text=done.entry.content,
-            at=done.entry.at,
-            notes=done.notes,
-        )
+        return _edited(self.service.update(_id_of(ref), content=text, expected=expected))
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an entry what it had, metadata and time too; see `services.undo.RestoresTexts`."""
-        done = self.service.update(
-            _id_of(former.ref),
-            content=former.text,
-            metadata=former.more["metadata"],
-            at=datetime.fromisoformat(former.more["at"]),
-            expected=expected,
-        )
-        return Amendment(
-            act="edited",
-            ref=done.entry.ref,
-            text=done.entry.content,
-            at=done.entry.at,
-            notes=done.notes,
+        return _edited(
+            self.service.update(
+                _id_of(former.ref),
+                content=former.text,
+                metadata=former.more["metadata"],
+                at=datetime.fromisoformat(former.more["at"]),
+                expected=expected,
+            )
         )
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
@@ -125,6 +113,16 @@ def _handed_on(entry: TimelineEntry) -> Iterator[str]:
 
 def _shown(name: str, value: object) -> str:
     return f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+
+
+def _edited(done: RecordedEntry) -> Amendment:
+    return Amendment(
+        act="edited",
+        ref=done.entry.ref,
+        text=done.entry.content,
+        at=done.entry.at,
+        notes=done.notes,
+    )
 
 
 def _id_of(ref: str) -> str:
