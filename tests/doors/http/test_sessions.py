@@ -217,19 +217,6 @@ def test_who_comes_when_all_others_are_busy():
     within_world(scenario, callers=1)
 
 
-def test_a_client_that_does_not_take_its_answer():
-    """Is waited for as long as the limit says."""
-
-    async def scenario(world, _tasks):
-        async def stuck(_message):
-            await anyio.sleep_forever()
-
-        await world.ask(ANN, send=stuck)
-        await world.callers.wait_for_calls()
-
-    within_world(scenario, send_s=0.05)
-
-
 def test_a_protocol_that_fails_ends_one_caller_alone(caplog):
     """It is logged, and others are answered."""
 

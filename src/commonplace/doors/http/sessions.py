@@ -13,7 +13,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
-import anyio.lowlevel
 from msgspec import Struct
 
 from commonplace.doors.protocol import MODERN, SESSION, STREAM, WORK
@@ -210,12 +209,7 @@ class _CallerState:
         if STREAM not in scope:
             scope[WORK] = lambda: self._work(held)
         with self._in_flight(held, is_stream=STREAM in scope) as cancelled:
-            answer = _Answer(
-                send,
-                within_s=self._limits.send_s,
-                stop=cancelled,
-                begun=lambda status, named: self._keep(held, status, named),
-            )
+            answer = _Answer(send, begun=lambda status, named: self._keep(held, status, named))
             await self._is_ready.wait()
             if session_id is None and headers.get(_VERSION_HEADER, b"") < MODERN.encode():
                 await self._make_room()
@@ -269,42 +263,26 @@ class _CallerState:
 
 
 class _Answer:
-    """An answer on its way to a client, which may accept it too slowly or be disconnected.
+    """An answer on its way to a client, whose request may be cancelled before it is whole.
 
     Args:
         send: Sends a part of it.
-        within_s: How long the client may take to accept a part.
-        stop: Ends the request when it is cancelled.
         begun: Called with the status of the answer, and the id of the session that it names.
     """
 
-    def __init__(
-        self,
-        send: Send,
-        *,
-        within_s: float,
-        stop: anyio.CancelScope,
-        begun: Callable[[int, bytes | None], None],
-    ) -> None:
+    def __init__(self, send: Send, *, begun: Callable[[int, bytes | None], None]) -> None:
         self._send = send
-        self._within_s = within_s
-        self._stop = stop
         self._begun = begun
         self._is_begun = False
         self._is_over = False
 
     async def send(self, message: Message) -> None:
-        """Send a part of it; ends the request where the client does not accept it in time."""
+        """Send a part of it; how long the client may take is for `doors.connections` to say."""
         self._is_begun = True
         if message["type"] == "http.response.start":
             self._begun(message["status"], dict(message.get("headers", ())).get(_ID_HEADER))
         self._is_over = message["type"] == "http.response.body" and not message.get("more_body")
-        with anyio.move_on_after(self._within_s) as waiting:
-            await self._send(message)
-        if waiting.cancelled_caught:
-            self._is_over = True
-            self._stop.cancel()
-            await anyio.lowlevel.checkpoint()
+        await self._send(message)
 
     async def finish(self) -> None:
         """End an answer that was cut short so that the client can see it is over."""
