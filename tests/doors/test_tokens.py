@@ -214,6 +214,16 @@ def test_a_use_that_cannot_be_noted_stops_nothing(tokens, tmp_path):
     assert tokens.find(text) == ann
 
 
+def test_what_is_printed_opens(tmp_path, monkeypatch):
+    """A new token is printed as it is, in words and as JSON: no screen hides it."""
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path))
+    printed = [
+        run("tokens", "create", "--user", "ann").stdout.splitlines()[0],
+        json.loads(run("tokens", "create", "--user", "ann", "--json").stdout)["token"],
+    ]
+    assert all(TokenFile(tmp_path, clock=FrozenClock()).find(each) for each in printed)
+
+
 def test_the_list_has_a_header_labels_and_uses(tmp_path):
     """One line a token under names of the columns; without tokens, how to make one."""
     assert run("tokens", "list").stdout == (

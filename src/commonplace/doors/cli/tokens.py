@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commonplace.core.text import screening
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import json_option, settings, show
 
@@ -60,7 +61,9 @@ def create(
     own = "\nIt opens this machine user's own journals." if user == settings().owner else ""
     lines = f"{token.owner}: {','.join(token.scopes)}; {_toolsets(token)}; {until}{own}"
     shown = f"{text}\n\nFor {lines}\nIt is not shown again."
-    show(Answer(text=shown, facts={"token": text, **_facts(token, None, now)}), as_json)
+    answer = Answer(text=shown, facts={"token": text, **_facts(token, None, now)})
+    with screening(None):  # what we give out ourselves is to be used
+        show(answer, as_json)
 
 
 @tokens.command(name="list", short_help="List the tokens, and when each was last used.")

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from commonplace.core.text import screening
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import (
     NumberBetween,
@@ -42,7 +43,8 @@ def web(port: int, no_open: bool, as_json: bool) -> None:
     set_up_logging(read, stderr=sys.stderr, foreign=True)
 
     def ready(url: str) -> None:
-        show(Answer(text=f"Open {url}\nCtrl-C ends it.", facts={"url": url}), as_json)
+        with screening(None):  # the key in it, which we give out ourselves, is to be used
+            show(Answer(text=f"Open {url}\nCtrl-C ends it.", facts={"url": url}), as_json)
         sys.stdout.flush()
         if not no_open:
             import threading
