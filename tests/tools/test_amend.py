@@ -84,11 +84,11 @@ def test_of_two_that_amend_what_they_read_one_does(app, ref, given):
 @cases(
     ("given", "message"),
     [
-        ({}, "neither text nor delete"),
-        ({"text": " \n"}, "neither text nor delete"),
-        ({"text": "x", "delete": True}, "text and delete were both given"),
-        ({"supersede": True, "delete": True}, "supersede and delete were both given"),
-        ({"supersede": True}, "neither text nor delete"),
+        ({}, "none of text, delete and undo was given"),
+        ({"text": " \n"}, "none of text, delete and undo was given"),
+        ({"text": "x", "delete": True}, "text and delete were given together"),
+        ({"supersede": True, "delete": True}, "supersede and delete were given together"),
+        ({"supersede": True}, "none of text, delete and undo was given"),
         ({"text": "x", "delete": "perhaps"}, "Invalid delete: 'perhaps'"),
     ],
 )

@@ -384,7 +384,7 @@ def _open_temp(folder: Path, mode: int) -> tuple[Path, int]:
         descriptor = os.open(temp, flags, mode)
         if take_lock(descriptor) is not False and os.fstat(descriptor).st_nlink:
             return temp, descriptor
-        os.close(descriptor)  # another process took it for nobody's before it had its lock
+        os.close(descriptor)  # another process took it for abandoned before it had its lock
 
 
 def _link_new(temp: Path, path: Path) -> None:
@@ -419,17 +419,17 @@ def _machine() -> str:
 
 
 def _remove_abandoned(name: os.DirEntry[str]) -> bool:
-    """Remove a temp that is nobody's; whether it was. Raises: OSError."""
+    """Remove a temp if it is abandoned; whether it was. Raises: OSError."""
     match = _TEMP_NAME.fullmatch(name.name)
     found = name.stat(follow_symlinks=False)
-    is_dead = time.time() - found.st_mtime > LEFTOVER_AGE_S
+    is_abandoned = time.time() - found.st_mtime > LEFTOVER_AGE_S
     with contextlib.ExitStack() as held:
         # Another machine's locks may not be seen here.
-        if match and not match["former"] and match["machine"] == _machine() and not is_dead:
+        if match and not match["former"] and match["machine"] == _machine() and not is_abandoned:
             flags = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
             descriptor = os.open(name.path, flags | getattr(os, "O_NONBLOCK", 0))
             held.callback(os.close, descriptor)
-            is_dead = take_lock(descriptor) is True
-        if is_dead:
+            is_abandoned = take_lock(descriptor) is True
+        if is_abandoned:
             os.unlink(name.path)
-        return is_dead
+        return is_abandoned

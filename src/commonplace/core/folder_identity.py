@@ -22,7 +22,7 @@ _AT_BIRTH = 80
 
 
 class FolderIdentity(NamedTuple):
-    """A folder's number, and when it was made; disks give the number of one that is gone again.
+    """A folder's number, and when it was made: disks give a new folder the number of a deleted one.
 
     born_ns: 0 where the disk does not say.
     """

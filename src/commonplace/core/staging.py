@@ -1,6 +1,6 @@
-"""Folders in which something is prepared before it gets its name, gone with whoever made them.
+"""Stages: folders in which something is prepared before it gets its name, removed at the end.
 
-A stage is held by a lock of the system, which ends with its process: what has no lock is nobody's.
+A lock of the system holds each, and ends with its process: a stage without one is abandoned.
 Never touches a folder of another name.
 """
 
@@ -23,7 +23,7 @@ from commonplace.core.file_lock import take_lock
 from commonplace.core.files import make_folder, remove_file, translated, write_derived
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 FOLDER = "staging"
 """Of our home: what is prepared there, and notes of what is prepared elsewhere."""
@@ -34,7 +34,7 @@ _NAME = re.compile(re.escape(_PREFIX) + r"[0-9a-f]{16}")
 _FORMER = re.compile(r"\.commonplace-(?:export|restore)-\d+-[0-9a-f]{8}|download-[0-9a-f]{16}\.zip")
 _NOTE = ".beside"
 UNLOCKED_AGE_S = 86_400.0
-"""After so long a stage is nobody's where nothing can be locked: a backup may take hours."""
+"""After so long a stage counts as abandoned where nothing can be locked: a backup takes hours."""
 
 
 def is_stage(name: str) -> bool:
@@ -63,12 +63,7 @@ def staged(above: Path) -> Iterator[Path]:
 
 def find_stages(above: Path) -> list[Path]:
     """The stages in a folder that killed processes left."""
-    found = []
-    for path in _stages_in(above):
-        with _taken(path) as is_dead:
-            if is_dead:
-                found.append(path)
-    return found
+    return _abandoned(_stages_in(above))
 
 
 def clear_stages(above: Path) -> list[Path]:
@@ -77,11 +72,11 @@ def clear_stages(above: Path) -> list[Path]:
 
 
 def remove_stage(path: Path) -> bool:
-    """Remove a stage that is nobody's; whether it was. Never raises."""
-    with _taken(path) as is_dead:
-        if is_dead:
+    """Remove a stage if it is abandoned; whether it was. Never raises."""
+    with _taken(path) as is_abandoned:
+        if is_abandoned:
             _remove(path)
-        return is_dead
+        return is_abandoned
 
 
 def temp_folder() -> Path:
@@ -129,12 +124,7 @@ class Stages(Struct, frozen=True, kw_only=True):
 
     def find(self) -> list[Path]:
         """What killed processes left."""
-        found = []
-        for path in self.each():
-            with _taken(path) as is_dead:
-                if is_dead:
-                    found.append(path)
-        return found
+        return _abandoned(self.each())
 
     def clear(self) -> list[Path]:
         """Remove what killed processes left; what was removed. Never raises."""
@@ -164,7 +154,7 @@ def _make_stage(above: Path) -> tuple[Path, int | None]:
             descriptor = _opened(stage)
         if descriptor is None or (take_lock(descriptor) is not False and _is_at(stage, descriptor)):
             return stage, descriptor
-        os.close(descriptor)  # another process took it for nobody's before it had its lock
+        os.close(descriptor)  # another process took it for abandoned before it had its lock
 
 
 def _stages_in(above: Path) -> list[Path]:
@@ -175,18 +165,27 @@ def _stages_in(above: Path) -> list[Path]:
         return []
 
 
+def _abandoned(stages: Iterable[Path]) -> list[Path]:
+    found = []
+    for path in stages:
+        with _taken(path) as is_abandoned:
+            if is_abandoned:
+                found.append(path)
+    return found
+
+
 @contextlib.contextmanager
 def _taken(path: Path) -> Iterator[bool]:
-    """Whether a stage is nobody's; as long as this lasts, no other process takes it."""
+    """Whether a stage is abandoned; as long as this lasts, no other process takes it."""
     with contextlib.ExitStack() as held:
-        is_dead = False
+        is_abandoned = False
         with contextlib.suppress(OSError):
-            is_dead = _is_dead(path, held)
-        yield is_dead
+            is_abandoned = _is_abandoned(path, held)
+        yield is_abandoned
 
 
-def _is_dead(path: Path, held: contextlib.ExitStack) -> bool:
-    """Whether nobody holds a stage. held: keeps the lock. Raises: OSError."""
+def _is_abandoned(path: Path, held: contextlib.ExitStack) -> bool:
+    """Whether no process holds a stage. held: keeps the lock. Raises: OSError."""
     found = os.lstat(path)
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
         return False

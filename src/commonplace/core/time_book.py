@@ -192,7 +192,7 @@ class TimeBook:
         if theirs == self._moved:
             return
         there = set(other.take_over(theirs)) if theirs else set()
-        # A time that was set in the file meanwhile stays, and moves the next time.
+        # A time that another process set in the file since then stays, and moves the next time.
         self.change(
             lambda now: {
                 ref: at for ref, at in now.items() if ref not in there or at != theirs[ref]

@@ -43,7 +43,7 @@ _NO_PLACE = (
 class ConnectionLimits(Struct, frozen=True, kw_only=True):
     """How many connections a server has at a time, and how long each may keep it waiting.
 
-    Args:
+    Attributes:
         most: Of all clients together.
         of_a_peer: Of one other account of this machine, or of one address of another.
         kept: Those of `most` that only the server's own account may take, where the system tells
@@ -159,8 +159,8 @@ class ClientConnection:
 class Connections:
     """All connections of a server. Used in its event loop alone.
 
-    Whoever keeps the server waiting may lose its place to another: so any number of half-sent
-    requests, by however many others, keeps out nobody who sends one whole.
+    A client that keeps the server waiting may lose its place to another: so half-sent requests,
+    however many clients send them, keep out none that sends a whole one.
 
     Args:
         limits: How many, and how long.

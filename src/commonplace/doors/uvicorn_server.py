@@ -110,11 +110,11 @@ def make_server(
 def _watching_clients(
     application: Callable[..., Any], connections: Connections
 ) -> Callable[..., Any]:
-    """The application, for connections of which is known when their client is waited for."""
+    """The application, with each connection told when its client is waited for."""
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         held = connections.find(scope["client"])
-        if held is None:  # it was closed meanwhile
+        if held is None:  # it has been closed since
             return
         with held.request():
             await application(scope, held.receiving(receive), held.sending(send))

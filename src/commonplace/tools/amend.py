@@ -62,14 +62,15 @@ class AmendTools:
         acts = {"text": bool(text.strip()), "delete": delete, "undo": undo}
         given = [name for name, is_given in acts.items() if is_given]
         if len(given) != 1:
-            what = f"{' and '.join(given)} were both given" if given else "neither text nor delete"
+            together = f"{' and '.join(given)} were given together"
+            what = together if given else "none of text, delete and undo was given"
             raise Invalid(
                 f"Invalid call of amend: {what}.",
                 hint="Give the new text, delete=true or undo=true.",
             )
         if supersede and not acts["text"]:
             raise Invalid(
-                f"Invalid call of amend: supersede and {given[0]} were both given.",
+                f"Invalid call of amend: supersede and {given[0]} were given together.",
                 hint="To supersede, give the text that holds now.",
             )
         service = self._service()

@@ -35,8 +35,8 @@ def cleaned():
 
 
 SAID = re.compile(
-    r"2 notes of this project are gone since 20\d\d-\S+ \S+; `commonplace recover` brings them"
-    r" back, `--forget` does not\."
+    r"2 notes of this project have been gone since 20\d\d-\S+ \S+; `commonplace recover` brings"
+    r" them back, `commonplace recover --forget` removes the copies\."
 )
 
 
@@ -47,7 +47,7 @@ def test_every_place_says_so(cleaned):
     assert not SAID.search(done.stdout)
     assert len(SAID.findall(run("status").output)) == 1
     assert facts("status")["gone"]["notes"] == 2
-    assert "2 notes of this project are gone" in run("doctor").stdout
+    assert "2 notes of this project have been gone" in run("doctor").stdout
     assert facts("doctor", code=1)["problems"]
     app = opened_app()
     try:

@@ -1,4 +1,4 @@
-"""Has the revocation of a token hold on every server of a database.
+"""Shares the revocation of a token with every server of a database.
 
 Lets nobody in: of a database it takes revocations alone, and of tokens that this home knows.
 """
@@ -38,7 +38,7 @@ class NotesRevocations(Protocol):
 def share_revocations(tokens: TokenFile, database: NotesRevocations) -> None:
     """Note there what is revoked here, and revoke here what is noted there.
 
-    So it holds whoever revoked a token, and however long the database was away meanwhile.
+    So a revocation holds on whichever server it was made, and however long the database was away.
     Raises: Unavailable, Denied.
     """
     known = {token.digest: token for token in tokens.known().values()}
@@ -60,7 +60,6 @@ class RevocationSharing(Background):
         super().__init__("revocations")
         self._tokens = tokens
         self._database = database
-
         self._warned = ""
 
     def share(self) -> None:

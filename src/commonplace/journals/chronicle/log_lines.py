@@ -1,4 +1,4 @@
-"""Owns what becomes of an entry's line in a project log once the entry is deleted or edited.
+"""Takes out or replaces an entry's line in a project log once the entry is deleted or edited.
 
 Never touches a log that git tracks, or that the user no longer allows: it says why instead.
 """
@@ -116,7 +116,7 @@ class ProjectLogs(Struct, frozen=True, kw_only=True):
                 replace_file(log, left)
             else:
                 remove_file(log)
-            # Another program locks nothing: what it added meanwhile went to the former file.
+            # Another program locks nothing: what it added during this went to the former file.
             if late := _read_all(descriptor)[len(content) :]:
                 with translated(log):
                     append_to_log(log, late)

@@ -50,7 +50,7 @@ def take_out_of_original(copy: Path, event: Event) -> None:
 def _copies_with(path: Path, events: Sequence[Event]) -> Iterator[Path]:
     for copy in sorted(path.parent.glob(f"{glob.escape(path.name)}.backup-*")):
         if _NAME.fullmatch(copy.name.removeprefix(path.name)):
-            # One that cannot be read is named by whoever looks through its bytes.
+            # One that cannot be read is named by the proof, which looks through its bytes.
             with (
                 contextlib.suppress(CommonplaceError, sqlite3.Error),
                 contextlib.closing(connect_read_only(copy)) as conn,

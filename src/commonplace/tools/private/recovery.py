@@ -21,14 +21,10 @@ if TYPE_CHECKING:
 def gone_sentence(gone: GoneNotes, zone: tzinfo) -> str:
     """What status, doctor and the first answer in a project say of its notes that are gone."""
     since = render_instant(gone.since, zone)
-    if gone.count == 1:
-        return (
-            f"1 note of this project is gone since {since}; `commonplace recover` brings it back,"
-            " `--forget` does not."
-        )
+    has, them, copies = ("has", "it", "copy") if gone.count == 1 else ("have", "them", "copies")
     return (
-        f"{gone.count} notes of this project are gone since {since}; `commonplace recover` brings"
-        " them back, `--forget` does not."
+        f"{_counted(gone.count)} of this project {has} been gone since {since}; `commonplace"
+        f" recover` brings {them} back, `commonplace recover --forget` removes the {copies}."
     )
 
 

@@ -64,8 +64,8 @@ def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -
             _log.warning("It is not known whether another home is served by now: %s", exc)
             return
         raise exc.extended(
-            "Whether the journals on disk of this home may be served is not known without it.",
-            hint="With --memory-only none of them is.",
+            "Until it answers, it is not known whether the journals of this home may be served.",
+            hint="With --memory-only no journal on disk is served.",
         ) from exc
     is_ours = served.id == home.id
     noted = {"home": home.id, "database": _named(servers) if is_ours else ""}
@@ -75,7 +75,7 @@ def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -
     if not is_ours:
         raise Denied(
             f"{servers.name} at {{place}} is served beside the journals of another home,"
-            f" {served.place}: what users wrote into those here, they would not find there.",
+            f" {served.place}: what users write into the journals here would be missing there.",
             place=servers.place,
             hint="Serve memory alone, with --memory-only; or, if that home is gone for good, take"
             " its place with --claim.",
