@@ -328,6 +328,23 @@ def locked(folder: Path | str) -> Iterator[int | None]:
             os.close(descriptor)
 
 
+def is_locked(folder: Path | str) -> bool:
+    """Whether a process holds a folder's lock; False where that cannot be known."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+    return False
+
+
 def _leave(_what: object) -> None:
     """Let the system write it to the disk when it likes."""
 

@@ -34,6 +34,12 @@ def kept(shown):
     return Path(path.removesuffix(".")).read_bytes()
 
 
+def drafts():
+    """The files that hold drafts."""
+    folder = Path.home() / ".local/share/commonplace/drafts"
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 SAVES = "printf 'an hour of work' > \"$1\""
 ENDS_WITH_IT = "tail -f --pid=$PPID -s 0.01 /dev/null > /dev/null 2>&1"
 """As an editor that ignores Ctrl-C, until the command that opened it is gone."""
@@ -56,11 +62,14 @@ FAULTS = {
     ],
 )
 def test_what_was_saved_is_kept_where_it_cannot_be_taken(in_editor, words, fault):
-    """An editor's file lies in a folder for temporary files, and is gone when the command ends."""
+    """An editor's file is a draft from the start, which `doctor` names once the command has ended."""
     script, code, left = FAULTS[fault]
     run("log", "left the harbour")
     ended, shown = in_editor(script, *words)
     assert (ended, kept(shown)) == (code, left)
+    (draft,) = drafts()
+    assert draft.read_bytes() == left
+    assert f"{draft} is a draft of yours that was not written." in run("doctor").stdout
     assert facts("last")["text"] == "left the harbour"
 
 
@@ -113,3 +122,28 @@ def test_an_editor_whose_words_cannot_be_parted_is_named():
     assert "vim '" in shown
     assert "name another in EDITOR" in " ".join(shown.split())
     assert "What you wrote" not in shown
+
+
+def test_what_is_written_leaves_no_draft(in_editor):
+    """The draft is there while the editor is open, when `doctor` does not name it, and then gone."""
+    looks = f'{HERE} doctor > looked.txt < /dev/null; ls "$1" >> looked.txt'
+    assert in_editor(f"{looks}; {SAVES}", "private", "write")[0] == 0
+    looked = Path("looked.txt").read_text()
+    assert "is a draft" not in looked
+    assert "/drafts/" in looked
+    assert drafts() == []
+    assert in_editor("true", "private", "write")[0] == 2
+    assert drafts() == []
+
+
+def test_a_killed_command_leaves_a_draft_that_is_found_and_forgotten(in_editor):
+    """Killed while the editor is open, as the terminal's end may do; `forget` erases it."""
+    text = "the blue door behind the bakery opens with four seven one one, Ann said"
+    ref = facts("private", "write", text)["refs"][0]
+    in_editor(f"kill -9 $PPID; exec {ENDS_WITH_IT}", "edit", ref)
+    (draft,) = drafts()
+    assert f"{draft} is a draft of yours" in run("doctor").stdout
+    planned = facts("forget", ref, "--dry-run")
+    assert planned["drafts"] == [str(draft)]
+    assert facts("forget", ref, "--yes")["clean"]
+    assert drafts() == []

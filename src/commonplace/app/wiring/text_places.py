@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.app.wiring.private import NOTES
+from commonplace.core import drafts
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file
 from commonplace.core.staging import FOLDER, Stages, find_stages, remove_stage
@@ -145,10 +146,10 @@ def _logs(owner: TextOwner) -> Iterator[Path]:
 
 def _drafts_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
     scan = ByteScan(raw=owner.context.raw_files)
-    scan.read_files([owner.home / "drafts"], text.pieces, owner.home / "models")
+    scan.read_files([owner.home / drafts.FOLDER], text.pieces, owner.home / "models")
     for name in sorted(scan.found):
         path = Path(name)
-        yield TextCopy(what=DRAFT, path=path, erase=partial(_done, remove_file, path))
+        yield TextCopy(what=DRAFT, path=path, erase=partial(_done, drafts.erase, path))
 
 
 def _events_of(owner: TextOwner, text: ForgottenText) -> Iterator[Event]:
@@ -382,12 +383,12 @@ PLACES: tuple[TextPlace, ...] = (
     TextPlace(
         name="drafts",
         where="`drafts`",
-        holds="what you wrote in an editor and could not be written",
-        paths=lambda owner: (owner.home / "drafts",),
+        holds="what you are writing in an editor, and what could not be written",
+        paths=lambda owner: (owner.home / drafts.FOLDER,),
         erased="`forget`, which removes a draft with words of the text",
         find=_drafts_with,
         backup=True,
-        writers=("doors.cli.editor",),
+        writers=("core.drafts", "doors.cli.editor"),
     ),
     TextPlace(
         name="former texts",

@@ -106,7 +106,7 @@ def edit_file(as_json: bool) -> None:
     """Open the user's settings file in your editor; a broken one is not saved."""
     file = user_file()
     before = read_user_file(file)
-    after = text_from_editor(before, extension=".toml")
+    after = text_from_editor(before, lambda: settings().home, extension=".toml")
     if after is None or after == before:
         raise Invalid("Nothing was changed.", hint="Save before you leave the editor.")
     write_settings(after, file, before=before, cwd=working_folder(), home=home_folder())

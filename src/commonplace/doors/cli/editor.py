@@ -7,28 +7,33 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from commonplace.core.drafts import open_draft
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
-from commonplace.core.files import make_folder, translated, write_new
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-_SAVED = "commonplace.saved"
+    from commonplace.core.drafts import Draft
+
+_DRAFT = "commonplace.draft"
 _MTIME_STEP_S = 2
 """The coarsest step in which a file system keeps times, FAT's: so a quick save is seen."""
 
 
-def text_from_editor(before: str, *, extension: str = ".md") -> str | None:
+def text_from_editor(
+    before: str, home: Callable[[], Path], *, extension: str = ".md"
+) -> str | None:
     """What the user's editor leaves of a text; None where it saved nothing, or left no file.
 
     Args:
         before: What the editor begins with.
+        home: Our folder, in which the text is a draft from the start; may raise our errors.
         extension: Of the file it opens.
 
     Raises:
@@ -36,19 +41,22 @@ def text_from_editor(before: str, *, extension: str = ".md") -> str | None:
         Unavailable: The editor cannot be run, or failed.
     """
     before += "" if before.endswith("\n") or not before else "\n"
-    with _temporary(before.encode("utf-8", "replace"), extension) as path:
-        opened_at = path.stat().st_mtime_ns
-        try:
-            click.edit(filename=str(path))
-        except click.ClickException as exc:
-            # click says it as `NAME: Editing failed`, with an errno where it did not start.
-            name, _, why = exc.message.partition(": Editing failed")
-            raise _unusable(name, "cannot be started" if why else "ended with an error") from exc
-        except ValueError as exc:  # its words cannot be parted
-            command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
-            raise _unusable(command, f"cannot be started: {exc}") from exc
-        finally:
-            content = _keep_saved(path, before, opened_at)
+    draft, is_ours = _opened(home, before.encode("utf-8", "replace"), extension)
+    path = draft.path
+    made = path.stat()
+    os.utime(path, (made.st_atime, made.st_mtime - _MTIME_STEP_S))
+    opened_at = path.stat().st_mtime_ns
+    try:
+        click.edit(filename=str(path))
+    except click.ClickException as exc:
+        # click says it as `NAME: Editing failed`, with an errno where it did not start.
+        name, _, why = exc.message.partition(": Editing failed")
+        raise _unusable(name, "cannot be started" if why else "ended with an error") from exc
+    except ValueError as exc:  # its words cannot be parted
+        command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+        raise _unusable(command, f"cannot be started: {exc}") from exc
+    finally:
+        content = _keep_saved(draft, is_ours, before, opened_at)
     if content is None:
         return None
     try:
@@ -59,26 +67,26 @@ def text_from_editor(before: str, *, extension: str = ".md") -> str | None:
         ) from exc
 
 
-def keep_what_was_saved(ctx: click.Context, home: Callable[[], Path]) -> str:
-    """Keep what was saved in an editor for a command that fails.
-
-    Args:
-        ctx: Of the command line.
-        home: The folder below which it is kept; may raise our errors.
+def end_draft(ctx: click.Context, *, is_done: bool) -> str:
+    """Remove what was saved for a command that is done, and keep it for another.
 
     Returns:
-        Where it is kept, as a sentence, or the text itself; empty where nothing was saved.
+        Where it is kept, as a sentence, or the text itself; empty where nothing is.
     """
-    saved = ctx.meta.pop(_SAVED, None)
-    if saved is None:
+    draft, is_ours = ctx.meta.pop(_DRAFT, (None, False))
+    if draft is None:
         return ""
-    content, extension = saved
-    try:
-        return f"What you wrote is kept in {_draft(home(), content, extension)}."
-    except CommonplaceError:
-        from commonplace.core.fence import visible
+    if is_done:
+        draft.drop()
+        return ""
+    if is_ours:
+        draft.leave()
+        return f"What you wrote is kept in {draft.path}."
+    from commonplace.core.fence import visible
 
-        return f"What you wrote:\n{visible(content.decode('utf-8', 'backslashreplace'))}"
+    text = draft.path.read_text("utf-8", "backslashreplace")
+    draft.drop()
+    return f"What you wrote:\n{visible(text)}"
 
 
 def _unusable(name: str, why: str) -> Unavailable:
@@ -88,40 +96,25 @@ def _unusable(name: str, why: str) -> Unavailable:
     )
 
 
-@contextmanager
-def _temporary(content: bytes, extension: str) -> Iterator[Path]:
-    """A file for an editor, which looks older than it is; removed at the end."""
-    descriptor, name = tempfile.mkstemp(prefix="editor-", suffix=extension)
-    path = Path(name)
+def _opened(home: Callable[[], Path], content: bytes, extension: str) -> tuple[Draft, bool]:
+    """A draft, and whether it is in our home; else it is among temporary files. Raises: OSError."""
     try:
-        with translated(path), os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        made = path.stat()
-        os.utime(path, (made.st_atime, made.st_mtime - _MTIME_STEP_S))
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
+        return open_draft(home(), content, extension=extension), True
+    except CommonplaceError:
+        above = Path(tempfile.mkdtemp(prefix="editor-"))
+        draft = open_draft(above, content, extension=extension)
+        draft.top = above
+        return draft, False
 
 
-def _keep_saved(path: Path, before: str, opened_at: int) -> bytes | None:
-    """What the editor saved, noted for a command that fails; None where it saved nothing."""
-    try:
-        if path.stat().st_mtime_ns == opened_at:
-            return None
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return None
-    if content.strip() and content != before.encode("utf-8", "replace"):
-        click.get_current_context().meta[_SAVED] = content, path.suffix
+def _keep_saved(draft: Draft, is_ours: bool, before: str, opened_at: int) -> bytes | None:
+    """What the editor saved, kept until the command ends; None where it saved nothing."""
+    content = None
+    with suppress(FileNotFoundError):
+        if draft.path.stat().st_mtime_ns != opened_at:
+            content = draft.path.read_bytes()
+    if content and content.strip() and content != before.encode("utf-8", "replace"):
+        click.get_current_context().meta[_DRAFT] = draft, is_ours
+    else:
+        draft.drop()
     return content
-
-
-def _draft(home: Path, content: bytes, extension: str) -> Path:
-    """The new file that holds a text now. Raises: Unavailable, Denied, Invalid."""
-    from commonplace.core.clock import utc_now
-
-    folder = home / "drafts"
-    make_folder(folder)
-    path = folder / f"{utc_now():%Y%m%dT%H%M%S%f}{extension}"
-    write_new(path, content)
-    return path

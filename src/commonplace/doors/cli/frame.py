@@ -68,14 +68,13 @@ class Frame(click.Group):
         """As click does it; what was saved in an editor for a command that fails is kept."""
         try:
             return super().invoke(ctx)
-        except (BrokenPipeError, click.exceptions.Exit):
-            raise  # it is done
-        except BaseException:
-            from commonplace.doors.cli.editor import keep_what_was_saved
+        finally:
+            if "commonplace.doors.cli.editor" in sys.modules:  # else no draft was begun
+                from commonplace.doors.cli.editor import end_draft
 
-            if kept := keep_what_was_saved(ctx, lambda: settings().home):
-                say(kept, err=True)
-            raise
+                done = (BrokenPipeError, click.exceptions.Exit, type(None))
+                if kept := end_draft(ctx, is_done=isinstance(sys.exception(), done)):
+                    say(kept, err=True)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in the table's order."""
@@ -468,7 +467,7 @@ def text_input(argument: str | None, *, before: str = "") -> str:
     if argument is None and sys.stdin.isatty():
         from commonplace.doors.cli.editor import text_from_editor
 
-        written = text_from_editor(before)
+        written = text_from_editor(before, lambda: settings().home)
         if written is None:
             done = "changed" if before else "written"
             raise Invalid(f"Nothing was {done}.", hint="Save the text before you leave the editor.")

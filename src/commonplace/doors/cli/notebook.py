@@ -31,6 +31,7 @@ from commonplace.doors.cli.frame import (
     flag_of,
     home_folder,
     list_options,
+    settings,
     show,
     show_list,
     show_written,
@@ -165,7 +166,7 @@ def _edited(overview: str, since: str) -> str:
     """
     start = f"{overview}\n\n" if overview else "\n"
     comment = f"<!-- {since} -->\n" if since else ""
-    text = text_from_editor(f"{start}{comment}{LINE}\n")
+    text = text_from_editor(f"{start}{comment}{LINE}\n", lambda: settings().home)
     if text is None:
         raise Invalid("Nothing was written.", hint="Save the text before you leave the editor.")
     text = text.replace(comment.strip(), "", 1)
@@ -323,7 +324,7 @@ def _settled_by_hand(marked: str) -> str:
     """What the editor leaves of both texts."""
     if not sys.stdin.isatty():
         raise Invalid("There is no terminal to edit on.", hint="Use --ours, --theirs or --file.")
-    edited = text_from_editor(f"{LEGEND}\n\n{marked}\n")
+    edited = text_from_editor(f"{LEGEND}\n\n{marked}\n", lambda: settings().home)
     text = (edited or "").replace(LEGEND, "").strip("\n")
     if not text.strip():
         raise Invalid("Nothing was settled.", hint="Save the text before you leave the editor.")

@@ -31,6 +31,7 @@ from commonplace.doors.cli.frame import (
     explain_option,
     list_options,
     no_undo_option,
+    settings,
     show,
     show_list,
     show_written,
@@ -128,7 +129,7 @@ def _edited_thoughts(category: str) -> dict[str, str]:
     names = {heading: name for name, heading in headings.items()}
     texts: dict[str, list[str]] = {}
     at = category
-    for line in (text_from_editor(template) or "").splitlines():
+    for line in (text_from_editor(template, lambda: settings().home) or "").splitlines():
         if line.strip() in names:
             at = names[line.strip()]
         else:

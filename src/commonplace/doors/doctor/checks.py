@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.config.settings import user_file
+from commonplace.core.drafts import list_left
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist, translated
 from commonplace.core.ports import Erasing, Repairable
@@ -56,6 +57,7 @@ class Doctor:
             ("folders", self._check_folders),
             *((each.name, partial(_check_journal, each)) for each in self._app.journals),
             ("leftovers", self._check_leftovers),
+            ("drafts", self._check_drafts),
             ("expiring", self._check_expiring),
             ("index", self._check_index),
             ("language", self._check_language),
@@ -166,6 +168,16 @@ class Doctor:
     def _check_leftovers(self) -> Iterator[Finding]:
         for _, each in self._app.text_places().leftovers():
             yield Problem(what=each.what, hint="--repair removes it.", repairable=True)
+
+    def _check_drafts(self) -> Iterator[Finding]:
+        try:
+            for path in list_left(self._app.settings.home):
+                yield Problem(
+                    what=f"{path} is a draft of yours that was not written.",
+                    hint="Write what is in it, or delete it.",
+                )
+        except CommonplaceError as exc:
+            yield Problem(what=exc.located, hint=exc.located_hint)
 
     def _clear_leftovers(self) -> Iterator[str]:
         for _, each in list(self._app.text_places().leftovers()):

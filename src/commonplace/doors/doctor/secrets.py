@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from commonplace.core.drafts import FOLDER
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import translated
 from commonplace.core.redact import texts_in
@@ -202,10 +203,10 @@ def _in_history(app: App) -> Iterator[Problem]:
 
 def _in_drafts(app: App) -> Iterator[Problem]:
     """The texts that an editor was left with and that could not be written, where one holds one."""
-    folder = app.settings.home / "drafts"
+    folder = app.settings.home / FOLDER
     try:
         with translated(folder):
-            for path in sorted(folder.glob("[!.]*")) if folder.is_dir() else ():
+            for path in sorted(x for x in folder.rglob("[!.]*") if x.is_file()):
                 if kinds := _kinds(app, path.read_text("utf-8", "replace")):
                     yield Problem(
                         what=f"{path} holds {kinds}.", hint="Delete the file, or edit it."
