@@ -10,6 +10,7 @@ import pytest
 
 from commonplace.core.brief_item import OWN, REPOSITORY
 from commonplace.core.values import Drop, Since
+from commonplace.journals.private import tracked
 from commonplace.journals.private.newest import list_newest
 from commonplace.journals.private.source import sources_of
 
@@ -115,6 +116,16 @@ def with_a_day_that_is_a_submodule(project):
     git(project, "submodule", "add", "-q", str(inner), f".private-journal/{DAY}")
 
 
+def in_a_repository_around_the_user_s_own(project):
+    put(project / "sub" / ".private-journal")
+    commit(project)
+    git(project / "sub", "init", "-q")
+    (project / "sub").rename(project.parent / "sub")
+    project.rename(project.parent / "around")
+    (project.parent / "sub").rename(project.parent / "around" / "sub")
+    project.symlink_to(project.parent / "around" / "sub")
+
+
 def in_a_project_that_is_a_submodule(project):
     put(project / ".private-journal")
     commit(project)
@@ -141,6 +152,7 @@ def in_a_work_tree(project):
         in_head_alone,
         as_a_submodule,
         with_a_day_that_is_a_submodule,
+        in_a_repository_around_the_user_s_own,
         in_a_project_that_is_a_submodule,
         in_a_work_tree,
     ],
@@ -152,6 +164,37 @@ def test_wherever_git_holds_it(world, lay):
     journal = world.open()
     assert words(journal) == {FIRST: REPOSITORY, SECOND: OWN}
     assert told(journal) == ["mine"]
+
+
+def test_under_a_name_of_another_case(world, monkeypatch):
+    """Where the disk takes both for one: the index holds one, and the other is read."""
+    monkeypatch.setattr(tracked, "folds_names", lambda _folder: True)
+    put(world.project / ".Private-Journal")
+    commit(world.project)
+    (world.project / ".Private-Journal").rename(world.project_root)
+    put(world.project_root, OTHER, MINE)
+    assert words(world.open()) == {FIRST: REPOSITORY, SECOND: OWN}
+
+
+def test_a_link_that_leads_back_is_not_followed(world):
+    """It ends, and what else is held is known."""
+    put(world.project_root)
+    (world.project_root / "2026-11-19").symlink_to("..")
+    commit(world.project)
+    assert words(world.open()) == {FIRST: REPOSITORY}
+
+
+def test_while_git_writes_its_index_nothing_new_is_the_owner_s(world):
+    """A checkout's files are there before its index: nor is a copy made of them."""
+    git(world.project, "init", "-q")
+    journal, known = world.open(), {}
+    own = journal.write({"project_notes": "my own"}).refs[0].rpartition("/")[2]
+    lock = put(world.project / ".git", "index.lock", b"")
+    put(world.project_root)
+    assert filed(journal, known) == {FIRST: REPOSITORY, own: OWN}
+    assert words(journal) == {FIRST: REPOSITORY, own: OWN}
+    lock.unlink()
+    assert filed(journal, known) == {FIRST: OWN}
 
 
 @pytest.mark.skipif(os.name == "nt" or os.getuid() != 0, reason="only root gives files away")

@@ -6,15 +6,18 @@ Never reads a note, and asks git once for each state of a repository.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.core.regular_files import open_regular
-from commonplace.journals.private.tracked import repository_of, tracked_notes
+from commonplace.journals.private.tracked import (
+    folded,
+    git_folder,
+    held_by,
+    repositories_above,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from commonplace.journals.private.places import EntryPlace
     from commonplace.journals.private.roots import Root
@@ -24,7 +27,7 @@ NEVER_TRUSTED = ":"
 """What `whose` says of a note of the repository that the user trusts in no form."""
 
 # What git writes whenever its index or its HEAD is another.
-_STATE = ("index", "HEAD", "logs/HEAD")
+_STATE = ("index", "index.lock", "HEAD", "logs/HEAD")
 
 
 class RootWords:
@@ -61,7 +64,7 @@ class RootWords:
     def _is_held(self, place: EntryPlace) -> bool:
         if self._held is None:
             return not self._is_copied(place)
-        return place.relative in self._held
+        return place.relative in self._held or folded(place.relative) in self._held
 
 
 class AskedWords:
@@ -101,6 +104,7 @@ class NoteWords:
         self.trusted = trusted
         self._home = os.path.realpath(home) if home else ""
         self._is_copied = is_copied
+        self._real: dict[Path, str] = {}
         self._held: dict[str, tuple[str, frozenset[str] | None]] = {}
 
     def token(self, root: Root) -> str:
@@ -108,10 +112,9 @@ class NoteWords:
 
         Empty where the root lies in no repository. Asks for a few times of files alone.
         """
-        repository = self._repository_of(root)
-        if repository is None:
-            return ""
-        return f"{self._state(root, repository)};{self.trusted.token()}"
+        real = self._real_of(root)
+        repositories = self._repositories_above(real)
+        return f"{_state(real, repositories)};{self.trusted.token()}" if repositories else ""
 
     def asked(self) -> AskedWords:
         """What answers for the notes of one pass, in which git is asked once for each root."""
@@ -119,40 +122,37 @@ class NoteWords:
 
     def of(self, root: Root) -> RootWords:
         """What a root's repository holds now, and what the user trusts of it."""
-        repository = self._repository_of(root)
-        if repository is None:
+        real = self._real_of(root)
+        repositories = self._repositories_above(real)
+        if not repositories:
             return RootWords(frozenset(), self.trusted.of(root), self._is_copied)
-        state = self._state(root, repository)
+        state = _state(real, repositories)
         known = self._held.get(root.scope)
         if known is None or known[0] != state:
-            known = (state, tracked_notes(root))
+            known = (state, held_by(repositories, root))
             self._held[root.scope] = known
         return RootWords(known[1], self.trusted.of(root), self._is_copied)
 
-    def _repository_of(self, root: Root) -> Path | None:
-        repository = repository_of(root)
-        return None if repository is None or str(repository) == self._home else repository
+    def _real_of(self, root: Root) -> str:
+        """The real path of a root, asked once: it takes as long as all else together."""
+        if root.path not in self._real:
+            self._real[root.path] = root.real()
+        return self._real[root.path]
 
-    def _state(self, root: Root, repository: Path) -> str:
-        folders = (repository, Path(root.real()))
-        times = (_time_of(_git_of(folder) / name) for folder in folders for name in _STATE)
-        return ",".join([str(repository), *times])
-
-
-def _git_of(tree: Path) -> Path:
-    """Git's own folder of a work tree, there or not."""
-    git = tree / ".git"
-    named = b""
-    with suppress(OSError), open_regular(git) as file:  # a folder, as mostly
-        named = file.read(4096)
-    if not named:
-        return git
-    return tree / os.fsdecode(named.removeprefix(b"gitdir:").strip().replace(b"\0", b""))
+    def _repositories_above(self, real: str) -> list[str]:
+        return [x for x in repositories_above(real) if x != self._home]
 
 
-def _time_of(path: Path) -> str:
+def _state(real: str, repositories: Sequence[str]) -> str:
+    is_submodule = os.path.lexists(os.path.join(real, ".git"))
+    folders = map(git_folder, (*repositories, *([real] if is_submodule else [])))
+    times = [_time_of(os.path.join(folder, name)) for folder in folders for name in _STATE]
+    return ",".join([*repositories, *times])
+
+
+def _time_of(path: str) -> str:
     try:
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):
         return ""
     return f"{status.st_mtime_ns}:{status.st_size}"

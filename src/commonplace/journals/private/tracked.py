@@ -6,13 +6,17 @@ Never runs a program that a repository names, and never takes silence for an ans
 from __future__ import annotations
 
 import os
+import stat
+import unicodedata
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Unavailable
+from commonplace.core.regular_files import open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from commonplace.journals.private.roots import Root
 
@@ -20,38 +24,103 @@ _TIMEOUT_S = 5.0
 """Git takes 5 ms for an index and a head, and longer for a whole history."""
 
 
-def repository_of(root: Root) -> Path | None:
-    """The work tree that a root lies in, by its files alone; None where it lies in none."""
-    real = Path(root.real())
+def repositories_above(path: str) -> list[str]:
+    """The work trees that a real path lies in, the nearest first, by their files alone.
+
+    Every search asks this of every root, so it is bare names.
+    """
     # A journal that is a repository by itself was made one by its user, or is a submodule, which
     # the one around it names.
-    return next((x for x in real.parents if _is_work_tree(x)), None)
+    found = []
+    while (above := os.path.dirname(path)) != path:
+        path = above
+        if _is_work_tree(path):
+            found.append(path)
+    return found
 
 
 def tracked_notes(root: Root, *, in_history: bool = False) -> frozenset[str] | None:
-    """The paths below a root that git's index or HEAD holds; None where git cannot be asked.
+    """As `held_by`, of every repository that a root lies in."""
+    return held_by(repositories_above(root.real()), root, in_history=in_history)
+
+
+def held_by(
+    repositories: Sequence[str], root: Root, *, in_history: bool = False
+) -> frozenset[str] | None:
+    """The paths below a root that git's index or HEAD holds.
 
     What a submodule holds itself came with the repository as well.
 
     Args:
+        repositories: The work trees that are asked.
         root: There or not; no link leads to it.
         in_history: Whether any commit of any branch counts as well.
+
+    Returns:
+        The paths; None where git cannot be asked, or writes an index at this moment: the files of
+        a checkout are there before it. Where the disk takes names of other cases for the same, they
+        are there as `folded` gives them as well.
     """
-    repository = repository_of(root)
-    if repository is None:
-        return frozenset()
+    folder = Path(root.real())
+    found: set[str] = set()
     try:
-        return frozenset(_held(repository, Path(root.real()), in_history=in_history))
+        for each in repositories:
+            found.update(_held(Path(each), folder, in_history=in_history))
     except CommonplaceError:
         return None
+    return frozenset(found)
+
+
+def git_folder(tree: str) -> str:
+    """Git's own folder of a work tree, there or not."""
+    git = os.path.join(tree, ".git")
+    named = b""
+    if os.path.isfile(git):
+        with suppress(OSError), open_regular(git) as file:
+            named = file.read(4096)
+    if not named:
+        return git
+    return os.path.join(tree, os.fsdecode(named.removeprefix(b"gitdir:").strip(b"\0 \n")))
+
+
+def folded(name: str) -> str:
+    """A name as a disk compares it that takes other cases and other compositions for the same."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def folds_names(folder: Path) -> bool:
+    """Whether the disk takes names of other cases for that of a folder: the index may hold any."""
+    return os.path.lexists(folder.with_name(folder.name.swapcase()))
 
 
 def _held(repository: Path, folder: Path, *, in_history: bool) -> Iterator[str]:
-    """The paths below a folder, as seen from it, that a repository around it holds."""
-    from commonplace.core.errors import Unavailable
+    """The paths below a folder, as seen from it, that a repository around it holds.
+
+    Raises: CommonplaceError where git cannot be asked.
+    """
+    if os.path.lexists(os.path.join(git_folder(str(repository)), "index.lock")):
+        raise Unavailable("Git writes its index at this moment.")
+    begins = "" if folder == repository else f"{folder.relative_to(repository).as_posix()}/"
+    is_folding = bool(begins) and folds_names(folder)
+    places = [] if is_folding or not begins else ["--", begins.rstrip("/")]
+    for name in _names(repository, places, in_history=in_history):
+        inner = repository / name
+        # A link of the repository leads anywhere, also to where it began.
+        if _is_work_tree(str(inner)) and os.path.realpath(inner) == str(inner):
+            below = [f"{name}/{x}" for x in _held(inner, inner, in_history=in_history)]
+        else:
+            below = [name]
+        for path in below:
+            if path.startswith(begins):
+                yield path.removeprefix(begins)
+            if is_folding and folded(path).startswith(folded(begins)):
+                yield folded(path).removeprefix(folded(begins))
+
+
+def _names(repository: Path, places: Sequence[str], *, in_history: bool) -> set[str]:
+    """The names that a repository's index or HEAD holds, those of submodules included."""
     from commonplace.journals.git.run import Git
 
-    below = folder.relative_to(repository).as_posix()
     commands = [["ls-files", "-z"], ["ls-tree", "-r", "-z", "--name-only", "HEAD"]]
     if in_history:
         commands.append(
@@ -60,22 +129,18 @@ def _held(repository: Path, folder: Path, *, in_history: bool) -> Iterator[str]:
     found: set[str] = set()
     git = Git(repository)
     for each in commands:  # 128: there is no commit yet
-        ran = git.run([*each, "--", below], timeout_s=_TIMEOUT_S, statuses=(0, 128))
+        ran = git.run([*each, *places], timeout_s=_TIMEOUT_S, statuses=(0, 128))
         if ran.status and each[0] == "ls-files":
             raise Unavailable("Git cannot say what a repository holds.")
         found |= {os.fsdecode(name.strip(b"\n")) for name in ran.out.split(b"\0")}
-    for name in found - {""}:
-        path = Path(os.path.relpath(repository / name, folder)).as_posix()
-        if path.startswith("../"):
-            continue
-        if _is_work_tree(repository / name):
-            inner = _held(repository / name, repository / name, in_history=in_history)
-            yield from (each if path == "." else f"{path}/{each}" for each in inner)
-        else:
-            yield path
+    return found - {""}
 
 
-def _is_work_tree(folder: Path) -> bool:
+def _is_work_tree(folder: str) -> bool:
     """Whether git would take a folder for a work tree, and look no further up."""
-    git = folder / ".git"
-    return os.path.isfile(git) or os.path.lexists(git / "HEAD")
+    git = os.path.join(folder, ".git")
+    try:
+        mode = os.stat(git).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode) or os.path.lexists(os.path.join(git, "HEAD"))
