@@ -150,6 +150,20 @@ def test_the_folder_is_that_of_the_former_where_it_only_corrects_it(no_weights):
     assert WORD in event.tags
 
 
+def test_a_log_in_files_is_treated_alike(no_weights):
+    """Its entry's file loses the tags and the folder, and is where it was."""
+    folder = Path.home() / "log"
+    folder.mkdir()
+    run("config", "set", "chronicle.path", folder)
+    ref = log()
+    later = amended(ref)
+    assert facts("forget", ref, "--with-inherited", "all", "--yes")["clean"]
+    (file,) = folder.rglob("*.md")
+    assert WORD not in file.read_text()
+    assert str(Path.cwd()) not in file.read_text()
+    assert facts("open", later)["text"] == NEW
+
+
 def test_one_that_goes_too_hands_it_on(no_weights):
     """Of a chain whose first two are forgotten, the third alone is named, once."""
     ref = log()

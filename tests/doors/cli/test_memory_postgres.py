@@ -149,3 +149,18 @@ def test_a_memory_in_a_database_is_exported_and_imported(env, tmp_path):
     found = json.loads(memory(env, "list", "todo", "--user", "bob").stdout)["items"]
     assert [item["text"] for item in found] == ["buy cables"]
     assert run("import", path, "--owner", "cid", env=env).exit_code == 4
+
+
+def test_a_title_that_a_successor_has_from_a_forgotten_record_goes_with_it(env):
+    """As on a disk: named by the plan, and taken out where that is said."""
+    memory(env, "migrate")
+    words = ("save", "journal", "--title", "zorblatt", "--body", "The door opens with four.")
+    ref = json.loads(memory(env, *words).stdout)["ref"]
+    words = ("save", "journal", "--body", "The lock was changed.", "--supersedes", ref)
+    later = json.loads(memory(env, *words).stdout)["ref"]
+    planned = json.loads(run("forget", ref, "--dry-run", "--json", env=env).stdout)
+    wanted = {"ref": later, "former": ref, "what": "title", "values": ["zorblatt"], "goes": False}
+    assert planned["inherited"] == [wanted]
+    assert run("forget", ref, "--with-inherited", "title", "--yes", env=env).exit_code == 0
+    shown = json.loads(run("open", later, "--json", env=env).stdout)
+    assert shown["text"] == "The lock was changed."

@@ -268,6 +268,8 @@ def _heir_lines(plan: ForgettingPlan, done: str) -> list[str]:
             else:
                 left[name] = None
                 lines.append(f"Stays in {each.ref}, inherited or given alike, {what}")
+    if len(lines) > _SHOWN:
+        lines[_SHOWN:] = [f"And {len(lines) - _SHOWN} more that were inherited or given alike."]
     if left and done == "Would take":
         lines.append(f"To take it out too: --with-inherited {' --with-inherited '.join(left)}")
     return lines

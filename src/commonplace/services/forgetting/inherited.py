@@ -39,9 +39,10 @@ def find_heirs(amend: AmendService, refs: Sequence[str]) -> list[Heir]:
     refs: of what goes, those that are gone already passed over. Raises: Unavailable, Denied.
     """
     heirs: dict[str, Heir] = {}
+    gone = {*refs}
     for ref in refs:
         for each in _heirs_of(amend, ref):
-            if each.ref in refs:
+            if each.ref in gone:
                 continue
             known = heirs.pop(each.ref, None)
             # One that goes with what it had replaced: its heir has something of both.
