@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 import threading
@@ -129,6 +130,28 @@ def test_what_another_program_wrote_is_in_it_after_the_next_filing(no_weights):
     assert run("recall", "bell").exit_code == 0
     assert "tolled it" in brief()
     assert holders("rang the bell") == holders("painted the quay") == []
+
+
+def test_what_another_program_deleted_before_it_was_filed_is_in_it_no_more(no_weights):
+    """The index never held it, so no change of the index tells of it."""
+    facts("log", "painted the quay")
+    facts("private", "write", "--project-notes", "painted the bell")
+    assert holders("painted")
+    beside("DELETE FROM entries")
+    shutil.rmtree(".private-journal")
+    assert run("recall", "quay").exit_code == 0
+    assert "painted" not in brief()
+    assert holders("painted") == []
+
+
+def test_a_pipe_in_the_place_of_its_file_keeps_nobody_waiting(no_weights):
+    """A file takes its place."""
+    facts("log", "painted the quay")
+    (file,) = (owner_folder() / "brief").glob("*.json")
+    file.unlink()
+    os.mkfifo(file)
+    facts("log", "rang the bell")
+    assert "rang the bell" in brief()
 
 
 def test_a_command_that_is_killed_before_it_kept_the_brief_is_made_up_for(no_weights):

@@ -190,6 +190,7 @@ class Filing:
             on_put=self._note_put,
             on_filed=partial(self._note_filed, source),
             on_changes=self._note_changes,
+            on_scanned=partial(self._note_scanned, source),
             sweeping=self._sweeping,
             hidden=self._hidden,
             shows_paths=self._shows_paths,
@@ -479,6 +480,10 @@ class Filing:
     def _note_changes(self, changes: Sequence[Change]) -> None:
         if self._observer is not None:
             self._observer.changed(changes)
+
+    def _note_scanned(self, source: Source) -> None:
+        if self._observer is not None:
+            self._observer.scanned(source.name)
 
     def _note_put(self) -> None:
         with self._state:

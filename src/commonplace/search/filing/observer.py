@@ -20,6 +20,10 @@ class FilingObserver(Protocol):
         """Note what was written, or was found written; never raises, and never waits long."""
         ...
 
+    def scanned(self, source: str) -> None:
+        """Note that a source moved on: what was never filed may be gone; as `changed`."""
+        ...
+
     def gone(self, refs: Sequence[str]) -> str:
         """Leave nothing of these entries; why that failed, as a sentence, or empty."""
         ...

@@ -106,6 +106,7 @@ class SourceIndexer:
         on_put: Called when entries were filed.
         on_filed: Called when its own thread has filed all there were, or has looked at every entry.
         on_changes: Called with what was just filed.
+        on_scanned: Called when a scan is over, whatever it found.
         sweeping: Held by the one source whose sweep has its turn.
         hidden: Gives the refs that the source leaves out though they are there.
         shows_paths: Whether a message may name a path of this machine.
@@ -121,6 +122,7 @@ class SourceIndexer:
         on_put: Callable[[], None],
         on_filed: Callable[[], None],
         on_changes: Callable[[Sequence[Change]], None],
+        on_scanned: Callable[[], None],
         sweeping: threading.Lock,
         hidden: Hidden = nothing_hidden,
         shows_paths: bool = True,
@@ -133,6 +135,7 @@ class SourceIndexer:
         self._on_put = on_put
         self._on_filed = on_filed
         self._on_changes = on_changes
+        self._on_scanned = on_scanned
         self._sweeping = sweeping
         self._hidden = hidden
         self._looking = BackgroundStep(self._look, name=f"look {source.name}", over=over)
@@ -346,6 +349,7 @@ class SourceIndexer:
             put = sum(isinstance(change, Put) for change in kept)
             self._go_on(put, is_last=len(batch) < policy.APPLY_BATCH)
             yield put
+        self._on_scanned()
         if has_left_out:
             return  # one that was edited may have been left out as it is now: the next look sees
         now = self._index.since(self.source.name).mark

@@ -102,6 +102,17 @@ class BriefKeeper:
                     self._scopes.setdefault(journal, set()).add(scope)
         self._ask()
 
+    def scanned(self, source: str) -> None:
+        """Have a journal read again that moved on; never raises.
+
+        An entry that another program deleted before it was filed is no change of the index.
+        """
+        journal, _, scope = source.partition(":")
+        if journal in self._journals:
+            with self._state:
+                self._scopes.setdefault(journal, set()).add(scope)
+            self._ask()
+
     def gone(self, refs: Sequence[str]) -> str:
         """Leave no word of these entries in any file; why that failed, as a sentence, or empty."""
         try:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from commonplace.core.brief_item import BriefItem
 from commonplace.core.digest import sha256_hex
 from commonplace.core.files import locked, make_folder, sync_folder, translated
+from commonplace.core.regular_files import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class BriefFiles:
 
     def _content(self, root: str) -> bytes:
         try:
-            with open(self._path(root), "rb") as file:
+            with open_regular(self._path(root)) as file:
                 return file.read(_LARGEST)
         except OSError:
             return b""
