@@ -297,7 +297,7 @@ def look_up_former(
     return look_up(ref, checked)
 
 
-def left_notes(filed: Filed | Pending) -> tuple[str, ...]:
+def left_notes(filed: Filed | Pending | None) -> tuple[str, ...]:
     """What the caller must know where the text of a deleted entry is still in the index."""
     why = getattr(filed, "why", "")
     return (f"Still in the index: {why}",) if why else ()

@@ -86,11 +86,20 @@ def test_they_come_back(cleaned):
     assert run("private", "list").stderr == ""
 
 
-def test_they_are_let_go(cleaned, tmp_path):
-    """Their copies go, to the last byte, and nothing is said any more."""
+@pytest.mark.parametrize("before", ["", "edited", "filed"])
+def test_they_are_let_go(cleaned, tmp_path, before):
+    """To the last byte: in copies, index, brief and former texts; and nothing is said any more."""
+    if before:
+        facts("recover")
+    if before == "edited":
+        facts("edit", cleaned[0], "## Project Notes\n\nlow at six")
+    if before == "filed":
+        assert "low at seven" in run("recall", "low at seven").stdout
+    shutil.rmtree(".private-journal", ignore_errors=True)
     assert run("recover", "--forget").stdout == "Removed the copies of 2 notes.\n"
+    files = [x for x in tmp_path.rglob("*") if x.is_file()]
+    assert [x for x in files if b"low at s" in x.read_bytes()] == []
     assert facts("status")["gone"] is None
-    assert [x for x in tmp_path.rglob("*.md") if "low at seven" in x.read_text()] == []
     assert facts("recover")["refs"] == []
 
 

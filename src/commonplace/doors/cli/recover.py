@@ -23,7 +23,7 @@ def recover(forget: bool, as_json: bool) -> None:
     from commonplace.tools.private.recovery import forget_answer, recover_answer
 
     with opened(names_gone=False) as app:
-        recovery = app.private.journal.recovery
-        answer = (forget_answer if forget else recover_answer)(recovery)
+        service = app.private.service()
+        answer = forget_answer(service) if forget else recover_answer(service.journal.recovery)
         app.brief.refresh()
         show(answer, as_json)

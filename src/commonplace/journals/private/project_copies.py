@@ -212,16 +212,11 @@ class ProjectCopies:
                     found.append(WaitingNote(place, content, status.st_mtime_ns))
         return found
 
-    def forget_gone(self, root: Root) -> int:
-        """Remove the copies of what is gone of a root; how many. Raises: Denied, Unavailable."""
+    def gone_refs(self, root: Root) -> list[str]:
+        """The refs of what is gone of a root, as the last look found it."""
         copy = self._copy_of(root)
-        if copy is None or not os.path.isdir(copy.path):
-            return 0
-        with locked(copy.path.parent):
-            record = read_record(copy.path)
-            for name in record.gone:
-                self._remove(copy, name)
-        return len(record.gone)
+        names = [] if copy is None else sorted(read_record(copy.path).gone)
+        return [EntryPlace(root=root, relative=name).ref for name in names]
 
     def accept(self, root: Root) -> None:
         """Take a root for the one that its restored copy belongs to from now on."""

@@ -70,13 +70,10 @@ class NotesRecovery(Struct, frozen=True, kw_only=True):
         self.gone()
         return done
 
-    def forget(self) -> int:
-        """Remove the copies of what is gone of this project's notes; how many.
-
-        Raises: Denied, Unavailable.
-        """
+    def gone_refs(self) -> list[str]:
+        """The refs of what is gone of this project's notes."""
         self.gone()
-        return sum(self.copies.forget_gone(root) for root in self.roots)
+        return [ref for root in self.roots for ref in self.copies.gone_refs(root)]
 
     def place_restored(self, home: Path | None) -> list[Path]:
         """Write what was restored into every project that is there; the roots that got notes.

@@ -246,6 +246,21 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         self.journal.delete(ref, expected=expected)
         return ref, self.filing.forget([ref])
 
+    def forget_gone(self) -> tuple[list[str], Filed | Pending | None]:
+        """Remove every trace of this project's notes that are gone; answers their refs.
+
+        The copies go last: a process that is killed before leaves them to be let go again.
+        Raises: Denied, Unavailable.
+        """
+        recovery = self.journal.recovery
+        refs = recovery.gone_refs()
+        if not refs:
+            return [], None
+        self.former.drop(refs)
+        filed = self.filing.forget(refs)
+        recovery.copies.forget(refs)
+        return refs, filed
+
     def place_of(self, ref: str) -> str:
         """By what the caller asks for an entry: its path, or else its ref."""
         if self.shows_paths:

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
+from commonplace.services.amend import left_notes
+from commonplace.tools.answers import answer_of
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.journals.private.recovery import NotesRecovery
+    from commonplace.services.private.service import PrivateService
 
 
 def gone_sentence(gone: GoneNotes, zone: tzinfo) -> str:
@@ -36,11 +39,12 @@ def recover_answer(recovery: NotesRecovery) -> Answer:
     return Answer(text=said, facts={"refs": refs, "forgotten": 0})
 
 
-def forget_answer(recovery: NotesRecovery) -> Answer:
-    """Remove the copies of what is gone for good. Raises: Invalid, Denied, Unavailable."""
-    count = _present(recovery).forget()
-    said = f"Removed the copies of {_counted(count)}." if count else _NOTHING
-    return Answer(text=said, facts={"refs": [], "forgotten": count})
+def forget_answer(service: PrivateService) -> Answer:
+    """Remove what is kept of what is gone for good. Raises: Invalid, Denied, Unavailable."""
+    _present(service.journal.recovery)
+    refs, filed = service.forget_gone()
+    said = f"Removed the copies of {_counted(len(refs))}." if refs else _NOTHING
+    return answer_of([said], {"refs": [], "forgotten": len(refs)}, left_notes(filed))
 
 
 _NOTHING = "Nothing is gone of the notes of this project."
