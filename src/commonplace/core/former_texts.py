@@ -43,11 +43,13 @@ class Editor(Struct):
         terminal: The name of the terminal, or of all programs without one; None for no terminal's.
         keeps: Whether the former texts are kept.
         edited: The refs of the entries whose former texts were kept.
+        unkept: Those of the entries that were edited, and of which nothing was kept.
     """
 
     terminal: str | None = None
     keeps: bool = True
     edited: list[str] = field(default_factory=list)
+    unkept: list[str] = field(default_factory=list)
 
 
 _editor: ContextVar[Editor | None] = ContextVar("_editor", default=None)
@@ -144,9 +146,11 @@ class FormerTexts:
             self.drop([ref])
 
         def note(made: str) -> None:
-            if kept is not None:
-                self.write(replace(kept, made=made))
-                who.edited.append(ref)
+            if kept is None:
+                who.unkept.append(ref)
+                return
+            self.write(replace(kept, made=made))
+            who.edited.append(ref)
 
         try:
             yield note

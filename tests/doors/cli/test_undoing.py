@@ -100,6 +100,27 @@ def test_no_undo_keeps_nothing(command):
     assert not [*opened_app().former.folder.glob("*")]
 
 
+@pytest.mark.parametrize("why", ["asked", "setting", "secret", "commit"])
+def test_an_edit_that_kept_nothing_is_not_passed_over(why, monkeypatch):
+    """What was written before it, in whatever entry, stays until it is asked for once more."""
+    if why == "secret":
+        monkeypatch.setenv("COMMONPLACE_SECRETS_AT_WRITE", "keep")
+    write_one = ("notebook", "write", "boats") if why == "commit" else ("log",)
+    ref = facts(*write_one, f"moored with ghp_{'a1B2c3D4e5F6' * 3}")["ref"]
+    monkeypatch.delenv("COMMONPLACE_SECRETS_AT_WRITE", raising=False)
+    other = facts("log", "left the harbour")["ref"]
+    if why == "setting":
+        monkeypatch.setenv("COMMONPLACE_UNDO_KEEP_DAYS", "0")
+    more = ["--no-undo"] if why == "asked" else []
+    assert run("edit", ref, "moored", *more).exit_code == 0
+    refused = run("undo", "--yes")
+    assert refused.exit_code == (1 if why == "commit" else 4)
+    assert (ref.partition("#")[0] in refused.stderr, text_of(other)) == (True, "left the harbour")
+    if why != "commit":
+        assert "kept nothing" in refused.stderr
+        assert facts("undo", "--yes")["ref"] == other
+
+
 def test_a_command_that_was_killed_is_not_passed_over():
     """What it may have written is named before anything older is taken back."""
     facts("log", "left the harbour")

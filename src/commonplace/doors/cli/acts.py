@@ -37,7 +37,8 @@ class Act(Struct, frozen=True, kw_only=True):
     Attributes:
         at: When, in seconds since 1970.
         who: As `this_terminal` gives it.
-        refs: The version of each entry that was written, by its ref; empty for an import.
+        refs: The version of each entry that was written, by its ref; empty for an import, and the
+            version for an edit of which nothing was kept.
         journal: Whose entries they are.
         is_import: Whether it was an import of chronicle's, which knows its entries itself.
         is_done: False until the command had written.
@@ -91,6 +92,20 @@ def noting(
     except (CommonplaceError, SystemExit):
         note(None)  # refused: nothing was written
         raise
+
+
+def note_edit(app: App, refs: Mapping[str, str]) -> None:
+    """Note an edit that no former text tells of, lest `undo` takes back what was before it.
+
+    refs: as `Act` has them.
+    """
+    at = app.clock().timestamp()
+    for ref, version in refs.items():
+        journal = ref.partition(":")[0]
+        with suppress(CommonplaceError):
+            _append(
+                app.settings, Act(at=at, who=this_terminal(), refs={ref: version}, journal=journal)
+            )
 
 
 def read(settings: Settings) -> list[Act]:

@@ -17,7 +17,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.former_texts import editing
 from commonplace.core.redact import noting_secrets
 from commonplace.core.values import Filter
-from commonplace.doors.cli.acts import noting, this_terminal
+from commonplace.doors.cli.acts import note_edit, noting, this_terminal
 from commonplace.doors.cli.frame import (
     confirm,
     expires_at,
@@ -66,9 +66,10 @@ def opened(
             say(f"Note: {note}", err=True)
         with (
             noting_secrets() as left_out,
-            editing(terminal=this_terminal(), keeps=keeps_former()),
+            editing(terminal=this_terminal(), keeps=keeps_former()) as editor,
         ):
             yield app
+        note_edit(app, dict.fromkeys(editor.unkept, ""))
         for note in left_out.notes:  # of a verb that is no tool, whose answer has its own
             say(f"Note: {note}", err=True)
         # There is no background once a command has ended.
@@ -141,7 +142,9 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
             else:
                 answer = app.write_expiring(phrase, lambda at: tool.call(given, ends=at))
             is_known = answer.facts.get("repeated") or not answer.facts.get("is_new", True)
-            note(None if is_known or editor.edited else _versions(app, answer))
+            is_edit = editor.edited or editor.unkept
+            note(None if is_known or is_edit else _versions(app, answer))
+        note_edit(app, dict.fromkeys(editor.unkept, ""))
         return answer
 
     named = arguments.get("supersedes")

@@ -12,6 +12,7 @@ import click
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
+from commonplace.doors.cli.acts import note_edit
 from commonplace.doors.cli.calls import check_age, opened, tool_option
 from commonplace.doors.cli.frame import (
     NumberBetween,
@@ -103,7 +104,10 @@ def edit(ref: str, text: tuple[str, ...], yes: bool, as_json: bool) -> None:
         entry = find_entry(app, ref, service.read_text)
         check_age(app, ref, entry, yes=yes)
         new = text_input(" ".join(text) if text else None, before=entry.text)
-        show(_answer(service.edit(entry.ref, new, expected=entry.version)), as_json)
+        done = service.edit(entry.ref, new, expected=entry.version)
+        if done.act == "superseded":
+            note_edit(app, {done.ref: service.read_text(done.ref).version})
+        show(_answer(done), as_json)
 
 
 @click.command(cls=ShortRefCommand, short_help="Delete any entry for good.")

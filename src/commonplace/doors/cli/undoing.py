@@ -135,6 +135,12 @@ def _entries_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
             entry = service.read_text(ref)
         except NotFound:
             continue
+        if not version:
+            forget(app.settings, act)
+            raise Conflict(
+                f"The last edit of {entry.ref} kept nothing of what was there before.",
+                hint="Edit it again. The next undo takes back what was before that edit.",
+            )
         if entry.version != version:
             raise Conflict(
                 f"{entry.ref} was edited again since it was written.",
