@@ -73,6 +73,19 @@ def test_the_line_goes_with_the_entry(log_format, take):
     assert (b"a quiet harbour" in left) == (take is edited)
 
 
+@pytest.mark.parametrize("log_format", FORMATS)
+def test_a_log_that_an_editor_saved_loses_the_line(log_format):
+    """With other ends of lines, and none at the end of the file."""
+    logs = trusted(log_format)
+    run("log", "before")
+    ref = facts("log", SECRET, "--tag", "door")["ref"]
+    (log,) = logs.iterdir()
+    log.write_bytes(log.read_bytes().rstrip(b"\n").replace(b"\n", b"\r\n"))
+    deleted(ref)
+    assert holders() == []
+    assert b"before" in log.read_bytes()
+
+
 def test_of_two_that_say_the_same_one_line_goes():
     """That of its second; and a log of nothing else is removed."""
     logs = trusted("text")

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 LOG_NAME = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].log"
 _DAY = timedelta(days=1)
+_BREAK = rb"\r?\n"
+"""An editor, or a git that writes files for Windows, may have changed how lines end."""
+_END = rb"(?:\r?\n|\Z)"
 _QUARTER_S = 900
 """Every offset of a time zone is so many seconds, or a multiple of it."""
 
@@ -160,19 +163,22 @@ def _left(log: Path, asked: TrustRequest) -> str:
 def _span_of(content: bytes, event: Logged, zone: tzinfo) -> tuple[int, int, str] | None:
     """Where an entry's line lies in a log, and in which format; None where there is none."""
     line = render_go_json({"id": event.id})[:-1].encode()
-    if found := re.search(rb"^" + re.escape(line) + rb",[^\n]*\n", content, re.MULTILINE):
+    if found := re.search(rb"^" + re.escape(line) + rb",[^\n]*" + _END, content, re.MULTILINE):
         return *found.span(), "json"
     message = harmless(continued(event.message)).encode()
-    if message not in content:
+    if message not in content.replace(b"\r\n", b"\n"):
         return None
     user = harmless(one_line(f"{event.username}@{event.hostname}")).encode()
     directory = harmless(one_line(event.directory)).encode()
     message, user, directory = map(re.escape, (message, user, directory))
+    message = message.replace(b"\\\n", _BREAK)
     clock = rb"(\d\d):(\d\d):(\d\d)"
     forms = {
-        "markdown": rb"^## %b - %b\n(?:- \*\*Tags\*\*: [^\n]*\n)?"
-        rb"- \*\*User\*\*: %b\n- \*\*Directory\*\*: %b\n\n?" % (clock, message, user, directory),
-        "text": rb"^%b %b %b(?: \[[^\n]*\])? %b\n(?!\n* {4})" % (clock, user, directory, message),
+        "markdown": rb"^## %b - %b\r?\n(?:- \*\*Tags\*\*: [^\n]*\n)?"
+        rb"- \*\*User\*\*: %b\r?\n- \*\*Directory\*\*: %b%b(?:\r?\n)?"
+        % (clock, message, user, directory, _END),
+        "text": rb"^%b %b %b(?: \[[^\n]*\])? %b%b(?![\r\n]* {4})"
+        % (clock, user, directory, message, _END),
     }
     spans = [
         (abs(off), *found.span(), log_format)
