@@ -144,12 +144,16 @@ def _logs(owner: TextOwner) -> Iterator[Path]:
         yield from sorted(log.parent.glob(f"{glob.escape(log.name)}.?*"))
 
 
-def _drafts_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
+def _files_with(owner: TextOwner, text: ForgottenText, folder: Path) -> list[Path]:
+    """The files of a folder that hold a text."""
     scan = ByteScan(raw=owner.context.raw_files)
-    scan.read_files([owner.home / drafts.FOLDER], text.pieces, owner.home / "models")
-    for name in sorted(scan.found):
-        path = Path(name)
-        yield TextCopy(what=DRAFT, path=path, erase=partial(_done, drafts.erase, path))
+    scan.read_files([folder], text.pieces, owner.home / "models")
+    return sorted(map(Path, scan.found))
+
+
+def _drafts_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
+    for path in _files_with(owner, text, owner.home / drafts.FOLDER):
+        yield TextCopy(what=DRAFT, path=path, erase=partial(drafts.erase, path))
 
 
 def _events_of(owner: TextOwner, text: ForgottenText) -> Iterator[Event]:
@@ -162,12 +166,11 @@ def _events_of(owner: TextOwner, text: ForgottenText) -> Iterator[Event]:
 
 def _former_texts_of(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
     former = owner.context.former
-    scan = ByteScan(raw=owner.context.raw_files)
-    scan.read_files([former.folder], text.pieces, owner.home / "models")
+    found = _files_with(owner, text, former.folder)
     for each in former.find():
         path = former.path(each)
-        if each.ref in text.refs or str(path) in scan.found:
-            yield TextCopy(what="a former text", path=path, erase=partial(_done, remove_file, path))
+        if each.ref in text.refs or path in found:
+            yield TextCopy(what="a former text", path=path, erase=partial(remove_file, path))
 
 
 def _lines_in_logs(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
@@ -177,7 +180,7 @@ def _lines_in_logs(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
             yield TextCopy(
                 what="its line in the project log",
                 path=line.log,
-                erase=None if line.left else partial(_done, logs.take_out, event, line.log),
+                erase=None if line.left else partial(logs.take_out, event, line.log),
                 left=line.left,
             )
 
@@ -190,16 +193,15 @@ def _rows_in_originals(owner: TextOwner, text: ForgottenText) -> Iterator[TextCo
             yield TextCopy(
                 what="its row in the copy of an upgrade",
                 path=copy,
-                erase=partial(_done, take_out_of_original, copy, event),
+                erase=partial(take_out_of_original, copy, event),
             )
 
 
 def _gone_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
     """The copies of notes that their project lost: the user's to bring back or to remove."""
-    scan = ByteScan(raw=owner.context.raw_files)
-    scan.read_files([owner.context.reach / NOTES], text.pieces, owner.home / "models")
-    for root, copy in owner.private.journal.copies.each() if scan.found else ():
-        for path in sorted(x for x in map(Path, scan.found) if x.is_relative_to(copy.path)):
+    found = _files_with(owner, text, owner.context.reach / NOTES)
+    for root, copy in owner.private.journal.copies.each() if found else ():
+        for path in (x for x in found if x.is_relative_to(copy.path)):
             if not (root.path / path.relative_to(copy.path)).exists():
                 left = (
                     f"the note is gone from {root.path}; `commonplace recover` in that project"
@@ -209,11 +211,6 @@ def _gone_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
                     f" remove {copy.path}"
                 )
                 yield TextCopy(what="the copy of a note", path=path, left=left)
-
-
-def _done(act: Callable[..., object], *what: object) -> str:
-    act(*what)
-    return ""
 
 
 PLACES: tuple[TextPlace, ...] = (

@@ -24,14 +24,13 @@ class TextCopy(Struct, frozen=True, kw_only=True):
     Attributes:
         what: What it is, such as `the draft`.
         path: The file.
-        erase: Takes the text out of it, or removes it; returns a sentence on what is left, empty
-            where nothing is. None for a file that is not touched.
+        erase: Takes the text out of it, or removes it. None for a file that is not touched.
         left: Why it is not touched, and the next step; empty where it is erased.
     """
 
     what: str
     path: Path
-    erase: Callable[[], str] | None = None
+    erase: Callable[[], object] | None = None
     left: str = ""
 
 

@@ -420,7 +420,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             left = each.left
             if each.erase is not None:
                 try:
-                    left = each.erase()
+                    each.erase()
                 except CommonplaceError as exc:
                     left = f"{exc.located} {exc.located_hint}".rstrip()
             if left:
