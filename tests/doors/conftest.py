@@ -17,6 +17,26 @@ def words_only(no_weights, monkeypatch):
     monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
 
 
+@pytest.fixture
+def move_home(tmp_path, monkeypatch):
+    """What has the next commands run with another home, new or former."""
+
+    def move(name):
+        home = tmp_path / name
+        home.mkdir(exist_ok=True)
+        for variable, below in (
+            ("HOME", ""),
+            ("XDG_CONFIG_HOME", ".config"),
+            ("XDG_DATA_HOME", ".local/share"),
+            ("XDG_CACHE_HOME", ".cache"),
+            ("XDG_STATE_HOME", ".local/state"),
+        ):
+            monkeypatch.setenv(variable, str(home / below))
+        return home
+
+    return move
+
+
 @pytest.fixture(scope="session")
 def known_hashes(tmp_path_factory):
     """The record of the installed weights' hashes that a home keeps; a skip where none are."""

@@ -17,22 +17,12 @@ pytestmark = pytest.mark.usefixtures("no_weights")
 
 
 @pytest.fixture
-def homes(tmp_path, monkeypatch):
+def homes(tmp_path, monkeypatch, move_home):
     """What has the next commands run in a new or former home, outside of every project."""
 
     def at(name):
-        home = tmp_path / name
-        home.mkdir(exist_ok=True)
-        for variable, below in (
-            ("HOME", ""),
-            ("XDG_CONFIG_HOME", ".config"),
-            ("XDG_DATA_HOME", ".local/share"),
-            ("XDG_CACHE_HOME", ".cache"),
-            ("XDG_STATE_HOME", ".local/state"),
-        ):
-            monkeypatch.setenv(variable, str(home / below))
         monkeypatch.chdir(tmp_path)
-        return home
+        return move_home(name)
 
     return at
 

@@ -14,26 +14,6 @@ from commonplace.journals.chronicle.last_import import path_in_import
 pytestmark = pytest.mark.usefixtures("no_weights")
 
 
-@pytest.fixture
-def move_home(tmp_path, monkeypatch):
-    """What has the next command run with another home."""
-
-    def move(name):
-        home = tmp_path / name
-        home.mkdir(exist_ok=True)
-        for variable, below in (
-            ("HOME", ""),
-            ("XDG_CONFIG_HOME", ".config"),
-            ("XDG_DATA_HOME", ".local/share"),
-            ("XDG_CACHE_HOME", ".cache"),
-            ("XDG_STATE_HOME", ".local/state"),
-        ):
-            monkeypatch.setenv(variable, str(home / below))
-        return home
-
-    return move
-
-
 def git(folder, *words):
     done = subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, check=True)
     return done.stdout.strip()
