@@ -24,7 +24,7 @@ from commonplace.core.files import (
     write_new,
 )
 from commonplace.doors.setup.clients import SERVER
-from commonplace.doors.setup.files import ClientFile, JsonServer, OwnFile, TomlServer
+from commonplace.doors.setup.files import ClientFile, ListedServer, OwnFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -202,11 +202,11 @@ def _cut(each: ClientFile, before: bytes, present: Sequence[SetupPart]) -> Chang
 
 def _former_servers(
     each: ClientFile, present: Sequence[SetupPart]
-) -> list[tuple[JsonServer | TomlServer, Any]]:
+) -> list[tuple[ListedServer, Any]]:
     """The servers of the user's own whose names ours took: setup once did that, and refuses now."""
-    found = []
+    found: list[tuple[ListedServer, Any]] = []
     for part in present:
-        if isinstance(part, (JsonServer, TomlServer)):
+        if isinstance(part, ListedServer):
             for backup in reversed(_list_backups(each.path)):
                 text = read_text(backup)
                 former = part.named(text)

@@ -54,10 +54,10 @@ class SetupPart(Protocol):
         """The text without the part, which is in it; None for no file. Raises: Invalid."""
 
 
-class JsonServer(Struct, frozen=True, kw_only=True):
-    """Our server among a client's, in JSON.
+class ListedServer(Struct, frozen=True, kw_only=True):
+    """Our server among a client's, whatever the form of the file.
 
-    Args:
+    Attributes:
         client: The client.
         entry: What the list holds under our name.
         label: That name; empty for the one that it has, or is to have where the user named none.
@@ -68,13 +68,7 @@ class JsonServer(Struct, frozen=True, kw_only=True):
     kind: str = "server"
     label: str = ""
 
-    def _servers(self, text: str) -> Any:
-        return read_json_object(text).get(self.client.table)
-
-    def _name_in(self, text: str) -> str:
-        return self.label or self.client.own_name(self._servers(text))
-
-    def find(self, text: str) -> JsonServer | None:
+    def find(self, text: str) -> Self | None:
         """See `SetupPart`."""
         name, present = self._name_in(text), self.named(text)
         is_ours = self.client.is_ours(present)
@@ -84,6 +78,24 @@ class JsonServer(Struct, frozen=True, kw_only=True):
         """What a text has under our name, no matter whose it is; None where it has nothing."""
         servers = self._servers(text)
         return servers.get(self._name_in(text)) if isinstance(servers, dict) else None
+
+    def restore(self, text: str, former: Any, *, name: str) -> str:
+        """The text with a former entry under our name. Raises: Invalid."""
+        raise NotImplementedError
+
+    def _servers(self, text: str) -> Any:
+        """The client's servers, by their names; anything else where the file has no such list."""
+        raise NotImplementedError
+
+    def _name_in(self, text: str) -> str:
+        return self.label or self.client.own_name(self._servers(text))
+
+
+class JsonServer(ListedServer, frozen=True, kw_only=True):
+    """Our server among a client's, in JSON."""
+
+    def _servers(self, text: str) -> Any:
+        return read_json_object(text).get(self.client.table)
 
     def put(self, text: str, *, name: str) -> str:
         """See `SetupPart`. Raises Conflict for a server of the user's own under our name."""
@@ -175,39 +187,14 @@ class JsonHook(Struct, frozen=True, kw_only=True):
         return cut_json_value(text, where[:3] if is_alone else where, name=name)
 
 
-class TomlServer(Struct, frozen=True, kw_only=True):
-    """Our server among a client's, in TOML.
-
-    Args:
-        client: The client.
-        entry: What its table holds.
-        label: Its name, as that of `JsonServer`.
-    """
-
-    client: Client
-    entry: dict[str, Any]
-    kind: str = "server"
-    label: str = ""
+class TomlServer(ListedServer, frozen=True, kw_only=True):
+    """Our server among a client's, in TOML."""
 
     def _servers(self, text: str) -> Any:
         try:
             return tomllib.loads(text).get(self.client.table)
         except (tomllib.TOMLDecodeError, RecursionError):
             return None
-
-    def _name_in(self, text: str) -> str:
-        return self.label or self.client.own_name(self._servers(text))
-
-    def find(self, text: str) -> TomlServer | None:
-        """See `SetupPart`."""
-        name, present = self._name_in(text), self.named(text)
-        is_ours = self.client.is_ours(present)
-        return replace(self, entry=present, label=name) if is_ours else None
-
-    def named(self, text: str) -> Any:
-        """What a text has under our name, no matter whose it is; None where it has nothing."""
-        servers = self._servers(text)
-        return servers.get(self._name_in(text)) if isinstance(servers, dict) else None
 
     def put(self, text: str, *, name: str) -> str:
         """See `SetupPart`. Raises Conflict for a server of the user's own under our name."""

@@ -19,7 +19,7 @@ from commonplace.core.values import Answer
 from commonplace.doors import entry_point
 from commonplace.doors.setup.changes import plan_removal, plan_setup, read_text, write_change
 from commonplace.doors.setup.clients import CLIENTS, Machine, own_command
-from commonplace.doors.setup.files import JsonServer, SetupPart, TomlServer, list_files
+from commonplace.doors.setup.files import ListedServer, SetupPart, list_files
 from commonplace.doors.setup.json_text import read_json_object
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _state(client: str, machine: Machine) -> dict[str, Any]:
         present = each.present(text)
         for part in present:
             found[part.kind].append({"file": str(each.path), "name": part.label})
-            if isinstance(part, (JsonServer, TomlServer)):
+            if isinstance(part, ListedServer):
                 command = CLIENTS[client].command(part.entry)
         missing += [part for part in each.parts if part.find(text) is None]
     is_there = any(found.values())
@@ -262,7 +262,7 @@ def _kept_options(client: str, machine: Machine, name: str) -> list[str]:
     """The words after `mcp` in our entry among a client's servers; empty where there are none."""
     servers = _files(client, [], machine, name)[0]
     for part in servers.present(read_text(servers.path)):
-        if isinstance(part, (JsonServer, TomlServer)):
+        if isinstance(part, ListedServer):
             words = CLIENTS[client].command(part.entry)
             return words[words.index("mcp") + 1 :] if "mcp" in words else []
     return []
