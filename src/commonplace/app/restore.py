@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from commonplace.app.app import App
 from commonplace.app.backup import backup_places
-from commonplace.app.restored_notes import COPIES, OF_OWNER, lead_notes
+from commonplace.app.restored_notes import COPIES, OF_OWNER, relocate_notes
 from commonplace.app.wiring.private import recoveries_in
 from commonplace.config.relocated import relocated_settings
 from commonplace.config.settings import read_settings, user_file
@@ -119,7 +119,7 @@ def restore_here(file: Path, *, user_home: Path | None) -> Restored:
         file,
         places,
         kept=kept,
-        relocated=lambda held: lead_notes(
+        relocated=lambda held: relocate_notes(
             relocation.apply(held, registers=REGISTERS, settings=content)
         ),
     )

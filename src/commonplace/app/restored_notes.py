@@ -1,4 +1,4 @@
-"""Leads the notes of projects in a backup to where their roots lie here, so that they are put back.
+"""Relocates the notes of projects in a backup to where their roots lie here.
 
 Reads and writes no file; what a backup says of a root is hostile until its project is looked at.
 """
@@ -18,7 +18,7 @@ from commonplace.core.expiring import FOLDER as EXPIRING
 from commonplace.core.replaced import FOLDER as REPLACED
 from commonplace.journals.private.copy_record import RECORD, parse_record, render_record
 from commonplace.journals.private.places import SCHEME, SUFFIX
-from commonplace.journals.private.portable import led_text
+from commonplace.journals.private.portable import relocated_text
 from commonplace.journals.private.roots import project_digest
 from commonplace.services.backup.relocation import LARGEST_REGISTER
 
@@ -31,7 +31,7 @@ COPIES = re.compile(rf"({OF_OWNER}){NOTES}/([0-9a-f]{{8}})/{re.escape(RECORD)}")
 """The record of a copy of a project's notes: whose, and the digest of its root."""
 
 
-class _Led:
+class _RelocatedNotes:
     """The files of a backup that are others here, by their former names."""
 
     def __init__(self, backup: Backup) -> None:
@@ -40,8 +40,8 @@ class _Led:
         self._contents: dict[str, bytes] = {}
         self._names: dict[str, str] = {}
 
-    def lead_all(self) -> Backup:
-        """The backup with every copy led, and named as one that was restored."""
+    def relocate_all(self) -> Backup:
+        """The backup with every copy relocated, and named as one that was restored."""
         for each in self._backup.manifest.files:
             found = COPIES.fullmatch(each.name)
             if found and each.size <= LARGEST_REGISTER:
@@ -70,15 +70,15 @@ class _Led:
             self._names[name] = after + name.removeprefix(before)
             if name.endswith(SUFFIX) and each.size <= LARGEST_REGISTER:
                 text = self._read(each).decode("utf-8", "surrogateescape")
-                led = led_text(text, *scopes)
-                if led != text:
-                    self._contents[name] = led.encode("utf-8", "surrogateescape")
+                relocated = relocated_text(text, *scopes)
+                if relocated != text:
+                    self._contents[name] = relocated.encode("utf-8", "surrogateescape")
         for folder in (EXPIRING, REPLACED):
             book = self._files.get(f"{owner}{folder}/entries.json")
             if book is not None and book.size <= LARGEST_REGISTER:
-                self._lead_book(book, *scopes)
+                self._relocate_book(book, *scopes)
 
-    def _lead_book(self, book: FileEntry, old: str, new: str) -> None:
+    def _relocate_book(self, book: FileEntry, old: str, new: str) -> None:
         """Give the times in a book to the refs that their entries have here."""
         content = self._contents.get(book.name) or self._read(book)
         try:
@@ -86,12 +86,12 @@ class _Led:
         except (ValueError, AttributeError, RecursionError):
             return  # its reader says so
         begins = f"{SCHEME}{old}/"
-        led = {
+        relocated = {
             f"{SCHEME}{new}/{ref.removeprefix(begins)}" if ref.startswith(begins) else ref: at
             for ref, at in times.items()
         }
-        if led != times:
-            self._contents[book.name] = json.dumps(led, indent=0).encode()
+        if relocated != times:
+            self._contents[book.name] = json.dumps(relocated, indent=0).encode()
 
     def _read(self, each: FileEntry) -> bytes:
         return b"".join(self._backup.chunks(each))
@@ -105,10 +105,10 @@ class _Led:
         return replace(each, name=name, size=len(content), sha256=digest)
 
 
-def lead_notes(backup: Backup) -> Backup:
+def relocate_notes(backup: Backup) -> Backup:
     """A backup as it would be, had the notes of its projects been copied and restored here.
 
     Args:
         backup: Its sizes and hashes were checked, and the roots in it are those of this machine.
     """
-    return _Led(backup).lead_all()
+    return _RelocatedNotes(backup).relocate_all()

@@ -118,10 +118,10 @@ class PortablePrivate:
             return item
         return replace(
             item,
-            ref=_led(item.ref, old, new),
-            supersedes=_led(item.supersedes, old, new),
-            superseded_by=_led(item.superseded_by, old, new),
-            text=led_text(item.text, old, new),
+            ref=_relocated(item.ref, old, new),
+            supersedes=_relocated(item.supersedes, old, new),
+            superseded_by=_relocated(item.superseded_by, old, new),
+            text=relocated_text(item.text, old, new),
         )
 
     def import_items(self, items: Iterator[PortableThoughts]) -> int:
@@ -226,11 +226,11 @@ class PortablePrivate:
         return place
 
 
-def led_text(text: str, old: str, new: str) -> str:
+def relocated_text(text: str, old: str, new: str) -> str:
     """A note whose frontmatter names its project's others by the scope that they have here."""
     frontmatter = split_frontmatter(text)[0]
-    return _led(frontmatter, old, new) + text[len(frontmatter) :] if frontmatter else text
+    return _relocated(frontmatter, old, new) + text[len(frontmatter) :] if frontmatter else text
 
 
-def _led(text: str, old: str, new: str) -> str:
+def _relocated(text: str, old: str, new: str) -> str:
     return text.replace(f"{SCHEME}{old}/", f"{SCHEME}{new}/")
