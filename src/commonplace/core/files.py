@@ -330,16 +330,12 @@ def locked(folder: Path | str) -> Iterator[int | None]:
 
 def is_locked(folder: Path | str) -> bool:
     """Whether a process holds a folder's lock; False where that cannot be known."""
-    try:
-        import fcntl
-    except ImportError:
+    if os.name == "nt":
         return False
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+            return take_lock(descriptor) is False
         finally:
             os.close(descriptor)
     return False
