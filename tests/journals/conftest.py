@@ -60,7 +60,7 @@ class World:
             known=self.known,
             copies=self.copies,
             home=self.home,
-            trusted=self.keys.parent / "trusted-notes.json",
+            trusted=self.keys.parent / "trusted-notes",
             random_micros=micros or (lambda: next(count) % 1000),
         )
 

@@ -25,6 +25,7 @@ from commonplace.journals.chronicle.last_import import FILE, import_of_path, pat
 from commonplace.journals.chronicle.trust import path_in_request, request_of_path
 from commonplace.journals.private.copy_record import copy_of_path, path_in_copy
 from commonplace.journals.private.project_roots import path_in_record, record_of_path
+from commonplace.journals.private.trusted_notes import path_in_trusted, trusted_of_path
 from commonplace.services.backup.manifest import BackupPlace
 from commonplace.services.backup.reading import open_backup
 from commonplace.services.backup.relocation import SETTINGS, Register, Relocation
@@ -52,6 +53,12 @@ REGISTERS = (
         names=re.compile(OF_OWNER + r"trusted/[0-9a-f]{32}"),
         read=path_in_request,
         write=request_of_path,
+    ),
+    Register(
+        what="notes of a repository that you trust",
+        names=re.compile(OF_OWNER + r"trusted-notes/[0-9a-f]{32}"),
+        read=path_in_trusted,
+        write=trusted_of_path,
     ),
     Register(
         what="the database of the last import into chronicle",

@@ -31,6 +31,11 @@ def test_what_lies_below_the_old_home_lies_below_the_new_one(tmp_path, move_home
     (tmp_path / "logs").mkdir()
     facts("config", "set", "log", tmp_path / "logs" / "cp.log")
     facts("trust")
+    note = project / ".private-journal" / "2026-11-20" / "10-00-00-000001.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("came along")
+    git(project, "add", "-f", note)
+    facts("trust", "--notes", "--yes")
     facts("private", "write", "hello", "--project-notes", "of the project")
     facts("notebook", "init")
     facts("notebook", "write", "sea", "tides")
@@ -49,7 +54,7 @@ def test_what_lies_below_the_old_home_lies_below_the_new_one(tmp_path, move_home
     restored = facts("restore", tmp_path / "a.zip")
     assert restored["places"]["notebook"] == str(bob / "notes")
     assert restored["outside"] == [f"the setting log: {tmp_path / 'logs' / 'cp.log'}"]
-    assert len(restored["moved"]) == 5
+    assert len(restored["moved"]) == 6
     assert facts("config", "get", "notebook.path")["value"] == str(bob / "notes")
     assert git(bob / "notes", "remote", "get-url", "origin") == str(bob / "remote.git")
     assert before == {p: p.read_bytes() for p in (ann / "notes").rglob("*") if p.is_file()}
@@ -57,6 +62,8 @@ def test_what_lies_below_the_old_home_lies_below_the_new_one(tmp_path, move_home
     os.rename(project, bob / "project")
     monkeypatch.chdir(bob / "project")
     assert facts("trust", "--list")["allowed"][0]["file"] == str(bob / "project" / ".chronicle")
+    trusted = {"folder": str(bob / "project" / ".private-journal"), "notes": 1}
+    assert facts("trust", "--notes", "--list")["trusted"] == [trusted]
     monkeypatch.chdir(tmp_path)
     found = facts("recall", "project")["items"]
     assert any("of the project" in x["text"] for x in found)

@@ -204,7 +204,13 @@ def test_what_another_user_owns_is_not_the_owner_s_word(world):
     put(world.project_root, OTHER, MINE)
     journal = world.open()
     assert words(journal) == {FIRST: REPOSITORY, SECOND: OWN}
-    assert filed(journal, {}) == {FIRST: REPOSITORY, SECOND: OWN}
+    known = {}
+    assert filed(journal, known) == {FIRST: REPOSITORY, SECOND: OWN}
+    (note,) = journal.list_from_repository(journal.roots[-1])
+    journal.words.trusted.allow(journal.roots[-1].real(), {NOTE: note.version})
+    assert filed(journal, known) == {FIRST: OWN}
+    journal.words.trusted.revoke(journal.roots[-1].real())
+    assert filed(journal, known) == {FIRST: REPOSITORY}
 
 
 def test_a_journal_that_its_user_made_a_repository_is_the_user_s(world):
@@ -220,22 +226,24 @@ def test_what_is_trusted_is_the_owner_s_until_it_changes(world, cloned):
     """The hash counts: another text is not trusted, the former one is again; a revoke ends it."""
     (note,) = cloned.list_from_repository(cloned.roots[-1])
     root, path = cloned.roots[-1], world.project_root / NOTE
-    cloned.words.trusted.allow(root, {NOTE: note.version})
+    cloned.words.trusted.allow(root.real(), {NOTE: note.version})
     assert (words(cloned), len(told(cloned))) == ({FIRST: OWN}, 1)
     path.write_bytes(PLANTED + b"and more\n")
     assert (words(cloned), told(cloned)) == ({FIRST: REPOSITORY}, [])
     path.write_bytes(PLANTED)
     assert words(world.open()) == {FIRST: OWN}
-    assert cloned.words.trusted.revoke(root) == 1
+    assert cloned.words.trusted.revoke(root.real()) == 1
     assert (words(cloned), told(cloned)) == ({FIRST: REPOSITORY}, [])
 
 
 def test_a_broken_list_trusts_nothing(world, cloned):
     """And the next permission replaces it."""
     (note,) = cloned.list_from_repository(cloned.roots[-1])
-    (world.keys.parent / "trusted-notes.json").write_text('{"a": [')
+    cloned.words.trusted.allow(cloned.roots[-1].real(), {NOTE: note.version})
+    (file,) = (world.keys.parent / "trusted-notes").iterdir()
+    file.write_text('{"root": [')
     assert words(cloned) == {FIRST: REPOSITORY}
-    cloned.words.trusted.allow(cloned.roots[-1], {NOTE: note.version})
+    cloned.words.trusted.allow(cloned.roots[-1].real(), {NOTE: note.version})
     assert words(cloned) == {FIRST: OWN}
 
 
@@ -259,9 +267,9 @@ def test_filing_follows_what_is_trusted(cloned):
     known = {}
     (note,) = cloned.list_from_repository(cloned.roots[-1])
     assert filed(cloned, known) == {FIRST: REPOSITORY}
-    cloned.words.trusted.allow(cloned.roots[-1], {NOTE: note.version})
+    cloned.words.trusted.allow(cloned.roots[-1].real(), {NOTE: note.version})
     assert filed(cloned, known) == {FIRST: OWN}
-    cloned.words.trusted.revoke(cloned.roots[-1])
+    cloned.words.trusted.revoke(cloned.roots[-1].real())
     assert filed(cloned, known) == {FIRST: REPOSITORY}
 
 

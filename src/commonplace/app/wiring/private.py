@@ -41,8 +41,8 @@ _log = logging.getLogger(__name__)
 NOTES = "notes"
 """The folder of an owner that holds the copies of the notes of projects."""
 _PROJECTS = "projects"
-TRUSTED = "trusted-notes.json"
-"""The file of an owner that says which notes of repositories the user trusts."""
+TRUSTED = "trusted-notes"
+"""The folder of an owner that says which notes of repositories the user trusts."""
 
 
 class PrivateWiring:

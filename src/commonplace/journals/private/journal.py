@@ -144,7 +144,7 @@ class PrivateJournal:
             former: Finds the roots that are read as well and never written to.
             screen: What every text goes through that is written.
             home: The user's.
-            trusted: Our file of the notes of repositories that the user trusts.
+            trusted: Our folder of which notes of repositories the user trusts.
         """
         self._screen = screen or Screen()
         self._note = roots.note

@@ -110,11 +110,15 @@ class NoteWords:
     def token(self, root: Root) -> str:
         """What changes with the index or the HEAD of a root's repository, and with what is trusted.
 
-        Empty where the root lies in no repository. Asks for a few times of files alone.
+        Empty where the root lies in no repository, and nothing of it is trusted. Asks for a few
+        times of files alone.
         """
         real = self._real_of(root)
         repositories = self._repositories_above(real)
-        return f"{_state(real, repositories)};{self.trusted.token()}" if repositories else ""
+        trusted = self.trusted.token(real)
+        if not (repositories or trusted):
+            return ""
+        return f"{_state(real, repositories)};{trusted}"
 
     def asked(self) -> AskedWords:
         """What answers for the notes of one pass, in which git is asked once for each root."""
@@ -125,13 +129,13 @@ class NoteWords:
         real = self._real_of(root)
         repositories = self._repositories_above(real)
         if not repositories:
-            return RootWords(frozenset(), self.trusted.of(root), self._is_copied)
+            return RootWords(frozenset(), self.trusted.of(real), self._is_copied)
         state = _state(real, repositories)
         known = self._held.get(root.scope)
         if known is None or known[0] != state:
             known = (state, held_by(repositories, root))
             self._held[root.scope] = known
-        return RootWords(known[1], self.trusted.of(root), self._is_copied)
+        return RootWords(known[1], self.trusted.of(real), self._is_copied)
 
     def _real_of(self, root: Root) -> str:
         """The real path of a root, asked once: it takes as long as all else together."""

@@ -9,76 +9,111 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from commonplace.core.files import locked, make_folder, replace_file
+from commonplace.core.digest import sha256_hex
+from commonplace.core.files import locked, make_folder, remove_file, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from commonplace.journals.private.roots import Root
-
 _LARGEST = 1 << 24
 
 
 class TrustedNotes:
-    """A file of ours: the folder of a root, the paths below it, and what each read as then.
+    """A folder of ours with a file for each root: its path, and what each note read as then.
 
     Args:
-        file: There or not; None for one that trusts nothing.
+        folder: There or not; None for one that trusts nothing.
     """
 
-    def __init__(self, file: Path | None) -> None:
-        self._file = file
-        self._read: tuple[str, dict[str, dict[str, str]]] = ("", {})
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._known: dict[str, tuple[str, dict[str, str]]] = {}
 
-    def token(self) -> str:
-        """What changes with the file; empty where there is none."""
+    def token(self, root: str) -> str:
+        """What changes with the notes of a root that are trusted; empty where none is.
+
+        Args:
+            root: Its real path.
+        """
         try:
-            status = os.stat(self._file) if self._file else None
+            status = os.stat(self._path_of(root))
         except OSError:
-            status = None
-        return f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}" if status else ""
+            return ""
+        return f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}"
 
-    def each(self) -> dict[str, dict[str, str]]:
-        """The sha256 of each note by its path below a root, by the root's folder."""
-        token = self.token()
-        if token != self._read[0]:
-            self._read = (token, self._parsed())
-        return self._read[1]
-
-    def of(self, root: Root) -> Mapping[str, str]:
+    def of(self, root: str) -> Mapping[str, str]:
         """The sha256 of each note of a root that the user trusts, by its path below it."""
-        return self.each().get(root.real(), {})
+        token = self.token(root)
+        known = self._known.get(root)
+        if known is None or known[0] != token:
+            named, notes = _parsed(_read(self._path_of(root)))
+            known = (token, notes if named == root else {})
+            self._known[root] = known
+        return known[1]
 
-    def allow(self, root: Root, notes: Mapping[str, str]) -> None:
+    def each(self) -> dict[str, int]:
+        """How many notes are trusted of each root, by its path."""
+        try:
+            names = os.listdir(self._folder) if self._folder else []
+        except OSError:
+            return {}
+        found = (_parsed(_read(os.path.join(self._folder or "", name))) for name in names)
+        return {root: len(notes) for root, notes in found if notes}
+
+    def allow(self, root: str, notes: Mapping[str, str]) -> None:
         """Trust notes of a root, as they read now. Raises: Denied, Unavailable."""
-        self._put(root, {**notes}, keeps=True)
+        if self._folder is None or not notes:
+            return
+        make_folder(self._folder)
+        with locked(self._folder):
+            self._known.pop(root, None)
+            kept = {**self.of(root), **notes}
+            replace_file(self._folder / _name_of(root), _rendered(root, kept))
 
-    def revoke(self, root: Root) -> int:
+    def revoke(self, root: str) -> int:
         """Trust no note of a root any more; how many there were. Raises: Denied, Unavailable."""
         count = len(self.of(root))
-        if count:
-            self._put(root, {}, keeps=False)
+        if self._folder is not None and count:
+            with locked(self._folder):
+                remove_file(self._folder / _name_of(root))
         return count
 
-    def _put(self, root: Root, notes: dict[str, str], *, keeps: bool) -> None:
-        if self._file is None:
-            return
-        make_folder(self._file.parent)
-        with locked(self._file.parent):
-            found = self._parsed()
-            found[root.real()] = {**(found.get(root.real(), {}) if keeps else {}), **notes}
-            kept = {folder: each for folder, each in found.items() if each}
-            replace_file(self._file, json.dumps(kept).encode())
+    def _path_of(self, root: str) -> str:
+        return os.path.join(self._folder, _name_of(root)) if self._folder else ""
 
-    def _parsed(self) -> dict[str, dict[str, str]]:
-        """What the file holds; nothing of one that is broken, which trusts nothing."""
-        try:
-            with open(self._file or os.devnull, "rb") as opened:
-                found = json.loads(opened.read(_LARGEST))
-            return {
-                str(folder): {str(path): str(sha) for path, sha in notes.items()}
-                for folder, notes in found.items()
-            }
-        except (OSError, ValueError, AttributeError, RecursionError):
-            return {}
+
+def path_in_trusted(content: bytes) -> str:
+    """The root that a file of `TrustedNotes` is about; empty for none."""
+    return _parsed(content)[0]
+
+
+def trusted_of_path(content: bytes, path: str) -> tuple[str, bytes]:
+    """The name and the content of that file for a root that lies there."""
+    real = os.path.realpath(path)
+    return _name_of(real), _rendered(real, _parsed(content)[1])
+
+
+def _name_of(root: str) -> str:
+    return sha256_hex(os.fsencode(root))[:32]
+
+
+def _rendered(root: str, notes: Mapping[str, str]) -> bytes:
+    return json.dumps({"root": root, "notes": {**notes}}).encode()
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as opened:
+            return opened.read(_LARGEST)
+    except OSError:
+        return b""
+
+
+def _parsed(content: bytes) -> tuple[str, dict[str, str]]:
+    """The root that a file is about, and its notes; nothing of one that is broken."""
+    try:
+        found = json.loads(content)
+        return str(found["root"]), {str(path): str(sha) for path, sha in found["notes"].items()}
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return "", {}

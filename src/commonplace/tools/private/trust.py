@@ -49,7 +49,7 @@ def trust_notes(
     for root in roots:
         begins = f"private:{root.scope}/"
         journal.words.trusted.allow(
-            root,
+            root.real(),
             {
                 f"{x.ref.removeprefix(begins)}.md": x.version
                 for x in notes
@@ -65,7 +65,7 @@ def trust_notes(
 
 def revoke_notes(journal: PrivateJournal, roots: Sequence[Root]) -> Answer:
     """Take no note of a repository in these roots for the user's. Raises: NotFound, Denied."""
-    count = sum(journal.words.trusted.revoke(root) for root in roots)
+    count = sum(journal.words.trusted.revoke(root.real()) for root in roots)
     if not count:
         folders = " and ".join(str(root.path) for root in roots)
         raise NotFound(
@@ -77,7 +77,7 @@ def revoke_notes(journal: PrivateJournal, roots: Sequence[Root]) -> Answer:
 
 def list_trusted(journal: PrivateJournal) -> Answer:
     """How many notes of repositories the user trusts, by their folders."""
-    rows = sorted((folder, len(notes)) for folder, notes in journal.words.trusted.each().items())
+    rows = sorted(journal.words.trusted.each().items())
     lines = [f"{visible_line(folder)}: {_counted(count)}" for folder, count in rows]
     return Answer(
         text="\n".join(lines or ["No notes of a repository are trusted."]),
