@@ -194,7 +194,10 @@ class BriefFiles:
     def _write(
         self, path: str, content: bytes, sync: Callable[[int], object] = lambda _: None
     ) -> None:
-        """Put a file under its name in one step; under the lock."""
+        """Put a file under its name in one step; under the lock.
+
+        Not by `core.files.temp_file`, which loads pathlib and platform: a hook writes here too.
+        """
         temp = os.path.join(self.folder, f".{os.getpid()}.tmp")
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
         with translated(path):

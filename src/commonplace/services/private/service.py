@@ -249,7 +249,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
     def forget_gone(self) -> tuple[list[str], Filed | Pending | None]:
         """Remove every trace of this project's notes that are gone; answers their refs.
 
-        The copies go last: a process that is killed before leaves them to be let go again.
+        The copies go last: what a process that is killed leaves of them, the next call removes.
         Raises: Denied, Unavailable.
         """
         recovery = self.journal.recovery

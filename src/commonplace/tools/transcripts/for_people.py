@@ -22,7 +22,7 @@ def deleted_session_answer(done: TranscriptsDeleted) -> Answer:
 
 
 def retained_answer(done: TranscriptsDeleted, days: int) -> Answer:
-    """The sessions that were let go of."""
+    """The sessions that were deleted for their age."""
     line = f"Deleted {_sessions(len(done.refs))} of more than {_days(days)} ago."
     facts = {"days": days, "refs": list(done.refs), "messages": done.messages}
     return answer_of([line], facts, done.notes)
