@@ -12,6 +12,7 @@ from commonplace.core.brief_item import OWN, REPOSITORY
 from commonplace.core.values import Drop, Since
 from commonplace.journals.private import tracked
 from commonplace.journals.private.newest import list_newest
+from commonplace.journals.private.pages import PrivatePages
 from commonplace.journals.private.source import sources_of
 
 DAY = "2026-11-20"
@@ -280,6 +281,8 @@ def test_what_came_along_replaces_nothing(cloned, world):
     known = {}
     filed(cloned, known)
     assert [doc.supersedes for doc in known["docs"].values()] == ["", ""]
+    pages = PrivatePages(cloned)
+    assert {pages.read_ref(ref).supersedes for ref in known["docs"]} == {""}
 
 
 def test_many_of_them_crowd_out_no_own_note(world, cloned):

@@ -78,6 +78,8 @@ class PrivatePages:
         place = parse_place(ref, (self._read_root(ref),))
         entry = read_entry(place, self._zone, self._words.asked())
         before, after = self._around(place, entry.at)
+        # What came along says nothing of the owner's entries, here as in the index.
+        names_own = entry.word == OWN and entry.supersedes.startswith(_SCHEME)
         return Page(
             ref=entry.ref,
             journal=JOURNAL,
@@ -87,7 +89,7 @@ class PrivatePages:
             text=entry.raw,
             before=before,
             after=after,
-            supersedes=entry.supersedes if entry.supersedes.startswith(_SCHEME) else "",
+            supersedes=entry.supersedes if names_own else "",
             superseded_by=self._if_there(entry.superseded_by, place.root),
             origin=_origin(parse_frontmatter(entry.raw)),
             word=entry.word,
