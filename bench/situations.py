@@ -73,7 +73,7 @@ SITUATIONS = (
     Situation("The user: Open chronicle:4f1c2a7e for me.", "open_ref", "a ref or a path"),
     Situation("A search has shown an excerpt that is cut.", "open_ref", "one entry whole"),
     Situation("The user: That entry is wrong, it was v2.2.", "amend", "is wrong"),
-    Situation("You open a note of yours that is outdated now.", "amend", "held once and no more"),
+    Situation("You open a note of yours that is outdated now.", "amend", "held once"),
     Situation("The user: Delete the note about my salary.", "amend", "must go"),
     Situation("You found out, after an hour, why the test hung.", "process_thoughts", "solving"),
     Situation("You notice: the user wants small commits.", "process_thoughts", "the user likes"),

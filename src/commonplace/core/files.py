@@ -176,7 +176,7 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
 
     A symbolic link is replaced by a file. mode: for a file that is not there yet (default 0o600).
     Either the old or the new content is under the name at every moment; after an error of the last
-    step, syncing the folder, the new.
+    step, syncing the folder, the new. What killed writes left in the folder goes.
     Raises: Unavailable, Denied, NotFound, Invalid.
     """
     with translated(path):
@@ -192,6 +192,7 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
                 os.chmod(temp, kept)
             os.replace(temp, path)
         sync_folder(path.parent)
+        remove_leftovers(path.parent)
 
 
 def remove_file(path: Path) -> bool:

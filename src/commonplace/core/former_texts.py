@@ -18,7 +18,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Conflict, NotFound, Unavailable
-from commonplace.core.files import make_folder, remove_file, replace_file, translated
+from commonplace.core.files import (
+    make_folder,
+    remove_file,
+    remove_leftovers,
+    replace_file,
+    translated,
+)
 from commonplace.core.ids import new_id
 
 if TYPE_CHECKING:
@@ -198,7 +204,8 @@ class FormerTexts:
         remove_file(self.path(former))
 
     def drop(self, refs: Sequence[str]) -> None:
-        """Erase all of these entries. Raises: Unavailable, Denied."""
+        """Erase all of these entries, and what a killed edit left. Raises: Unavailable, Denied."""
+        remove_leftovers(self.folder)
         for each in self.find():
             if each.ref in refs:
                 self.remove(each)

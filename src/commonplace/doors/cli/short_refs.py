@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
-from commonplace.core.files import make_folder, remove_leftovers, replace_file
+from commonplace.core.files import make_folder, replace_file
 from commonplace.core.owner_folders import make_owner_folder, owner_folder
 from commonplace.core.refs import bare_ref, look_up
 from commonplace.journals.table import JOURNAL_NAMES
@@ -54,7 +54,6 @@ def remember(refs: Iterable[str], read: Settings) -> None:
         make_owner_folder(read.home / "users", read.owner)
         lines = "".join(f"{ref}\n" for ref in refs)
         replace_file(_file(read), lines.encode("utf-8", "replace"))
-        remove_leftovers(_file(read).parent)  # of commands that were killed here
 
 
 def is_older_than_list(named: str, entry: EditableText, read: Settings) -> bool:

@@ -126,8 +126,8 @@ class ChronicleTools:
     ) -> Answer:
         """Chronicle: remember what was done, or decided and why.
 
-        Use it when the user asks to log, track or note; and unasked, with asked false, when they
-        finish, fix, deploy or decide something.
+        Use it when the user asks to log, track or note something; and unasked, with asked false,
+        when they finish, fix, deploy or decide something.
         """
         service = self._service()
         is_named = idempotency_key or supersedes.strip()

@@ -182,11 +182,11 @@ class RecallTools:
     def open_ref(
         self,
         *,
-        ref: Annotated[str, Arg("As shown: 'chronicle:<id>', or a path.")],
+        ref: Annotated[str, Arg("Such as 'chronicle:<id>'.")],
     ) -> Answer:
         """Any journal: open one entry whole, with its neighbours.
 
-        Use it on a ref or path a tool showed.
+        Use it on a ref or a path shown.
         """
         service = self._service()
         version = self._amend.version_of(ref)  # before the text: never of a newer one
