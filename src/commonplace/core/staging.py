@@ -87,6 +87,16 @@ def temp_folder() -> Path:
         return Path(os.path.abspath(os.sep), "tmp")
 
 
+@contextlib.contextmanager
+def staged_aside() -> Iterator[Path]:
+    """A stage among the system's temporary files.
+
+    Raises: FileNotFoundError where no folder for them takes a file; what `staged` raises.
+    """
+    with staged(Path(tempfile.gettempdir())) as folder:
+        yield folder
+
+
 class Stages(Struct, frozen=True, kw_only=True):
     """The stages of one home, and notes of those that lie beside what they become.
 

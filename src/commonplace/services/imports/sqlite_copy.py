@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.files import regular_file, translated
-from commonplace.core.staging import staged, temp_folder
+from commonplace.core.staging import staged_aside
 from commonplace.core.text import opening
 from commonplace.db.foreign import foreign_rows, is_table
 
@@ -45,7 +45,7 @@ def foreign_database(path: str) -> Iterator[sqlite3.Connection]:
         )
     if any(os.path.exists(f"{path}{log}") for log in _LOGS):
         with (
-            staged(temp_folder()) as folder,
+            staged_aside() as folder,
             _opened(_copied(path, str(folder)), path, "mode=rw") as database,
         ):
             yield database
