@@ -6,13 +6,10 @@ import json
 import os
 import stat
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from tests.doors.terminal import run
 
-from commonplace.config.settings import read_settings
-from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.doors.tokens import TokenFile, parse_expiry
 from commonplace.testing import FrozenClock
@@ -187,16 +184,6 @@ def test_the_commands(tmp_path):
     assert run("tokens", "revoke", "nothing0").exit_code == 3
     assert run("tokens", "create", "--user", "ann", "--scope", "admin").exit_code == 2
     assert run("tokens", "create", "--user", "ann", "--toolsets", "privat").exit_code == 2
-
-
-@pytest.mark.parametrize("more", [(), ("--json",)], ids=["in words", "as JSON"])
-def test_a_token_that_is_printed_opens(more, tmp_path):
-    """What hides secrets in all that is printed leaves the one that is made for its reader."""
-    printed = run("tokens", "create", "--user", "ann", *more).stdout
-    token = json.loads(printed)["token"] if more else printed.split()[0]
-    found = TokenFile(read_settings(cwd=tmp_path, home=Path.home()).home, clock=utc_now).find(token)
-    assert found is not None
-    assert found.owner == "ann"
 
 
 def test_the_last_use_is_noted_once_an_hour(tokens, clock, tmp_path):
