@@ -103,6 +103,20 @@ def test_they_are_let_go(cleaned, tmp_path, before):
     assert facts("recover")["refs"] == []
 
 
+@pytest.mark.parametrize("words", [("open",), ("edit",), ("delete", "--yes"), ("forget", "--yes")])
+def test_one_that_is_gone_is_not_said_to_be_nowhere(cleaned, monkeypatch, words):
+    """Also from another folder: its copy holds the text, and the error says what to do."""
+    project = Path.cwd()
+    monkeypatch.chdir(Path.home())
+    verb, *more = words
+    done = run(verb, cleaned[0], *(["x"] if verb == "edit" else more))
+    assert done.exit_code == 3
+    assert f"{cleaned[0]} is gone from its project {project}" in done.stderr
+    assert "`commonplace recover --forget`" in done.stderr
+    other = cleaned[0].replace(cleaned[0][-6:], "000000")
+    assert "There is no entry" in run("delete", other, "--yes").stderr
+
+
 def test_forget_names_a_note_that_is_gone(cleaned):
     """It holds the words, and is the user's to bring back or to let go."""
     words = "the sluice opens at seven and the ferries wait outside until the tide has turned"

@@ -307,7 +307,8 @@ class PrivateJournal:
 
     def open_entry(self, path_or_ref: str) -> PrivateEntry:
         """As `read_entry`, and the entries of the owner's other projects by their refs."""
-        return self._read(self._place(path_or_ref))
+        with self.copies.naming_gone(path_or_ref):
+            return self._read(self._place(path_or_ref))
 
     def _read(self, place: EntryPlace) -> PrivateEntry:
         return read_entry(place, self.zone, self.words.asked())

@@ -53,6 +53,7 @@ class PrivatePages:
     def __init__(self, journal: PrivateJournal) -> None:
         self._roots = journal.roots
         self._project_roots = journal.project_roots
+        self._copies = journal.copies
         self._zone = journal.zone
         self._words = journal.words
 
@@ -75,7 +76,8 @@ class PrivatePages:
 
         Raises: Invalid, Denied, NotFound, Unavailable.
         """
-        place = parse_place(ref, (self._read_root(ref),))
+        with self._copies.naming_gone(ref):
+            place = parse_place(ref, (self._read_root(ref),))
         entry = read_entry(place, self._zone, self._words.asked())
         before, after = self._around(place, entry.at)
         # What came along says nothing of the owner's entries, here as in the index.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import (
     locked,
     make_folder,
@@ -190,6 +190,29 @@ class ProjectCopies:
         if not found:
             return None
         return GoneNotes(count=len(found), since=min(datetime.fromisoformat(x) for x in found))
+
+    @contextlib.contextmanager
+    def naming_gone(self, ref: str) -> Iterator[None]:
+        """Look an entry up inside; of a note that only the copy has say how it comes back.
+
+        Raises: what is raised inside.
+        """
+        try:
+            yield
+        except NotFound:
+            stem = ref.partition("/")[2]
+            root = next((x for x, _ in self.each() if ref == f"{SCHEME}{x.scope}/{stem}"), None)
+            if root is None:
+                raise
+            self.look(root)
+            if ref not in self.gone_refs(root):
+                raise
+            raise NotFound(
+                f"{ref} is gone from its project {{place}}, and its copy is kept.",
+                hint="`commonplace recover` in that project brings it back,"
+                " `commonplace recover --forget` removes the copy.",
+                place=root.path.parent,
+            ) from None
 
     def is_restored(self, root: Root) -> bool:
         """Whether a restore or an import put the copy of a root here, which may lack all of it."""
