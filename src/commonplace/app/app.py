@@ -61,7 +61,7 @@ SWEEP_WAITS_S = 2.0
 
 
 WITHOUT_MEMORY = frozenset(x for row in JOURNALS if row.name != "memory" for x in row.toolsets)
-"""The toolsets whose answers show nothing of memory; commands of these journals are called so."""
+"""The toolsets whose answers show nothing of memory; the groups of commands bear the same names."""
 
 _FOLDERS = ("directory", "cwd")
 """What entries call the folder that they were written in."""
@@ -156,7 +156,7 @@ class App(OwnerContext):
         ]
 
     def names_behind(self, text: str) -> str:
-        """A ref, tag or place as it was shown, with a mark for each secret, as what it names."""
+        """The ref, tag or place that a text names in which marks stand for secrets."""
         return self.shared.screen.names_behind(text, self._names())
 
     def _names(self) -> Iterator[str]:
@@ -318,7 +318,7 @@ class App(OwnerContext):
         )
 
     def _unfile(self, refs: Sequence[str]) -> None:
-        """Take entries whose folder is away out of all that we hold of them."""
+        """Remove all that we hold of entries whose folder is away."""
         self.service_filing.forget(refs)
         self.private.journal.copies.forget(refs)
 

@@ -32,7 +32,7 @@ COPIES = re.compile(rf"({OF_OWNER}){NOTES}/([0-9a-f]{{8}})/{re.escape(RECORD)}")
 
 
 class _RelocatedNotes:
-    """The files of a backup that are others here, by their former names."""
+    """The files of a backup that have another name or content here, by their former names."""
 
     def __init__(self, backup: Backup) -> None:
         self._backup = backup

@@ -200,7 +200,7 @@ class FormerTexts:
         return [each for each in texts if each is not None and ref in {"", each.ref}]
 
     def remove(self, former: FormerText) -> None:
-        """Erase one. Raises: Unavailable, Denied."""
+        """Erase a former text. Raises: Unavailable, Denied."""
         remove_file(self.path(former))
 
     def drop(self, refs: Sequence[str]) -> None:
@@ -227,7 +227,7 @@ class FormerTexts:
         return self._shown(text) == text and self._shown(held) == held
 
     def path(self, former: FormerText) -> Path:
-        """The file of one."""
+        """The file of a former text."""
         return self.folder / f"{former.id}{_SUFFIX}"
 
     def _names(self) -> list[str]:
@@ -239,7 +239,7 @@ class FormerTexts:
         return sorted((x for x in names if x.endswith(_SUFFIX)), reverse=True)
 
     def _read(self, name: str) -> FormerText | None:
-        """One that is there, and is ours."""
+        """The former text in a file; None where the file is gone, or is none of ours."""
         with suppress(OSError, msgspec.MsgspecError):
             return msgspec.json.decode((self.folder / name).read_bytes(), type=FormerText)
         return None

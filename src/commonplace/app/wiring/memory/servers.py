@@ -86,7 +86,7 @@ def describe_home(settings: Settings, servers: Servers) -> str:
     """Whose journals are served with a database, in a sentence. Raises: Unavailable, Denied."""
     served = servers.find_served()
     if served is None:
-        return "No home's journals are served with it yet: the first `commonplace serve` is."
+        return "No home's journals are served with it: the first `commonplace serve` decides."
     own_id, _ = _read(settings.home / FILE)
     if served.id == own_id:
         return "The journals on disk that are served with it are those of this home."

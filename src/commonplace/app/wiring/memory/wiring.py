@@ -116,7 +116,7 @@ class LateTimes:
         return times
 
     def covers(self, ref: str) -> bool:
-        """Whether it is that of a record; see the port."""
+        """Whether a ref is that of a record; see the port."""
         return ref.startswith(f"{MemoryWiring.name}:")
 
     def read_times(self, refs: Sequence[str] | None = None) -> Mapping[str, float]:
