@@ -227,7 +227,7 @@ def test_an_older_generation_is_only_upgraded(generation, path):
         lambda: chronicle.read_event("1"),
         chronicle.list_events,
         chronicle.list_tags,
-        chronicle.undo,
+        chronicle.last_import,
     ):
         with pytest.raises(Conflict, match="commonplace chronicle upgrade") as caught:
             verb()
@@ -386,20 +386,6 @@ def test_an_edit_changes_what_it_names_and_nothing_else(path):
         chronicle.edit_event(ref)
     with pytest.raises(NotFound):
         chronicle.edit_event("chronicle:nobody", message="x")
-
-
-def test_undo_takes_back_what_this_user_added_last(path):
-    """By the order of writing; entries of others stay."""
-    chronicle = opened(path)
-    other = opened(path, author=Author(hostname="otter", username="robin"))
-    chronicle.add_event("mine", at=NOW)
-    chronicle.add_event("mine, of yesterday", at=NOW - timedelta(days=1))
-    other.add_event("robin's")
-    assert [x.message for x in chronicle.undo().events] == ["mine, of yesterday"]
-    assert [x.message for x in chronicle.undo().events] == ["mine"]
-    with pytest.raises(NotFound):
-        chronicle.undo()
-    assert messages(chronicle) == ["robin's"]
 
 
 def test_who_logs_is_unknown_where_nobody_can_tell(path):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.patience import PATIENCE_S
 from tests.sampled import sampled
 
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
 from commonplace.core.values import Interval
 from commonplace.journals.chronicle.frontmatter import parse_file, render_file
 from commonplace.journals.chronicle.journal import Author, Chronicle
@@ -119,7 +119,7 @@ def test_an_entry_is_written_as_chronicle_writes_one(folder):
 
 
 def test_the_verbs_hold_for_a_tree(folder):
-    """Keys, prefixes, pages, tags, edits, undo: as over a database."""
+    """Keys, prefixes, pages, tags, edits: as over a database."""
     minutes = iter(range(100))
     chronicle = opened(folder, clock=lambda: NOW + timedelta(minutes=next(minutes)))
     first = chronicle.add_event("one", tags=["Work"], idempotency_key="k")
@@ -148,10 +148,8 @@ def test_the_verbs_hold_for_a_tree(folder):
     ]
     chronicle.delete_event(second.id)
     assert not (folder / "2026" / "10").exists()
-    assert [x.message for x in chronicle.undo().events] == ["one more"]
+    assert chronicle.delete_event(edited.id).message == "one more"
     assert files(folder) == [".lock"]
-    with pytest.raises(NotFound):
-        chronicle.undo()
 
 
 def test_an_absent_tree_is_empty(folder):

@@ -16,7 +16,7 @@ from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import common_options, confirm, say, show, yes_option
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.tools.amend import changed_lines, first_line
-from commonplace.tools.answers import add_notes
+from commonplace.tools.answers import add_notes, entries
 
 if TYPE_CHECKING:
     from commonplace.app import App
@@ -161,12 +161,11 @@ def _entries_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
 def _import_undone(app: App, *, yes: bool) -> Answer | None:
     from commonplace.tools.chronicle.for_people import ChronicleKeeping
 
-    keeper = ChronicleKeeping(service=app.chronicle.service)
-    act = app.chronicle.journal.last_import()
-    if not act.events:
+    brought = app.chronicle.journal.last_import()
+    if not brought.events:
         return None
-    confirm(f"Delete {keeper.label_of_addition(act)} for good?", yes=yes)
-    return keeper.undo(act)
+    confirm(f"Delete an import of {entries(len(brought.events))} for good?", yes=yes)
+    return ChronicleKeeping(service=app.chronicle.service).undo_import(brought)
 
 
 def _refuse_kept(entry: EditableText) -> None:

@@ -28,7 +28,6 @@ from commonplace.journals.chronicle.event import (
     ambiguous_id,
     count_tags,
     held_of,
-    nothing_to_undo,
     parse_tags,
     relinked,
     render_tags,
@@ -508,17 +507,6 @@ class ChronicleDatabase:
                 f"{event.ref} has changed since it was read.", hint="Read it again, then write."
             )
         return event
-
-    def last_of(self, hostname: str, username: str) -> Event:
-        """The entry that a user of a machine added last. Raises: NotFound, Unavailable."""
-        author = {"hostname": hostname, "username": username}
-        with self.reading() as (conn, layout):
-            if layout.generation != "new":
-                row = conn.execute(SQL["find_last_of"], author).fetchone()
-                if row is not None:
-                    rows = conn.execute(layout.reading("where_row"), {"rowid": row[0]}).fetchall()
-                    return event_of(self._readable(rows[0]))
-        raise nothing_to_undo(username, hostname, self.path)
 
     def tags(self) -> list[TagCount]:
         """All tags, most frequent first. Raises: Unavailable, Invalid."""

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from commonplace.core.clock import local_date, render_date
 from commonplace.core.digest import blake2b_hex
-from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible_line
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Doc, superseding_tags
@@ -24,7 +24,6 @@ from commonplace.journals.chronicle.times import from_instant, to_instant
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from datetime import datetime, tzinfo
-    from pathlib import Path
 
     from commonplace.core.project_folders import ProjectFolders
 
@@ -383,15 +382,6 @@ def ambiguous_id(wanted: str, ids: Sequence[str]) -> Invalid:
     return Invalid(
         f"Several entries have an id that begins with {wanted!r}.",
         hint=f"Give more of it, as in {first} or {second}.",
-    )
-
-
-def nothing_to_undo(username: str, hostname: str, path: Path) -> NotFound:
-    """What there is to say where a user of a machine has nothing to undo."""
-    return NotFound(
-        f"Nothing to undo: {username} has logged nothing on {hostname} in {{place}}.",
-        hint="List what is there, and delete by its id what is to go.",
-        place=path,
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.errors import Invalid, NotFound, already_superseded
+from commonplace.core.errors import Invalid, already_superseded
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.ids import key_id
 from commonplace.core.redact import Screen
@@ -61,12 +61,12 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.upgrade import Upgraded
 
 __all__ = [
-    "Addition",
     "Author",
     "Chronicle",
     "Event",
     "EventAdded",
     "EventPage",
+    "ImportedEvents",
     "Mention",
     "TagCount",
     "TagFilter",
@@ -112,15 +112,15 @@ class EventAdded(Struct, frozen=True, kw_only=True):
     repeated: bool = False
 
 
-class Addition(Struct, frozen=True, kw_only=True):
-    """Something that can be taken back: an entry that was added, or all that an import added.
+class ImportedEvents(Struct, frozen=True, kw_only=True):
+    """What the last import added, of all users.
 
     Attributes:
-        edited: How many of the import's entries were edited since, and stay.
+        events: The entries that are as it added them.
+        edited: How many of its entries were edited since, and stay.
     """
 
     events: tuple[Event, ...]
-    is_import: bool = False
     edited: int = 0
 
 
@@ -450,45 +450,22 @@ class Chronicle:
         """Remove an entry; answers what it was. Raises: as `edit_event`."""
         return self._store.delete(parse_event_id(ref), expected=expected)
 
-    def last_addition(self) -> Addition:
-        """What `undo` takes back: the entry this user added last on this machine, or an import.
-
-        "Last" is the order of writing, not the time logged. The last import counts whole, whichever
-        user logged its entries, until this user adds one; what was edited since is not part of it.
-        Raises: NotFound, Unavailable.
-        """
-        brought = self.last_import()
-        latest = max((event.place for event in brought.events), default=None)
-        try:
-            last = self._store.last_of(self._author.hostname, self._author.username)
-        except NotFound:
-            if latest is None:
-                raise
-        else:
-            if latest is None or last.place > latest:
-                return Addition(events=(last,))
-        return brought
-
-    def last_import(self) -> Addition:
+    def last_import(self) -> ImportedEvents:
         """The entries of the last import that are as they were, though others came since."""
         stamps = self._imported.read()
         there = self._store.get_many([*stamps])
         brought = [event for event in there if event.stamp == stamps[event.id]]
-        return Addition(events=tuple(brought), is_import=True, edited=len(there) - len(brought))
+        return ImportedEvents(events=tuple(brought), edited=len(there) - len(brought))
 
-    def undo(self, act: Addition | None = None) -> Addition:
-        """Take back the last act, or this one, while it is as it was; answers what is gone.
+    def undo_import(self, brought: ImportedEvents) -> ImportedEvents:
+        """Take back what the last import added, less what was edited since; answers what is gone.
 
-        Raises: NotFound, Conflict for an entry that is another by now, Unavailable.
+        Raises: Unavailable.
         """
-        act = act or self.last_addition()
-        if not act.is_import:
-            (last,) = act.events
-            return replace(act, events=(self._store.delete(last.id, expected=last.stamp),))
-        gone = self._store.delete_all({event.id: event.stamp for event in act.events})
+        gone = self._store.delete_all({event.id: event.stamp for event in brought.events})
         self._imported.forget()
-        edited = act.edited + len(act.events) - len(gone)
-        return replace(act, events=tuple(gone), edited=edited)
+        edited = brought.edited + len(brought.events) - len(gone)
+        return ImportedEvents(events=tuple(gone), edited=edited)
 
     def list_tags(self) -> list[TagCount]:
         """Every tag with how many entries bear it: by frequency, then name. Raises: Unavailable.

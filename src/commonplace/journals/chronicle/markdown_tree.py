@@ -39,7 +39,6 @@ from commonplace.journals.chronicle.event import (
     changed,
     count_tags,
     held_of,
-    nothing_to_undo,
     relinked,
     storable,
     successors_among,
@@ -342,13 +341,6 @@ class ChronicleTree:
             except OSError:  # others lie in it
                 return
             folder = folder.parent
-
-    def last_of(self, hostname: str, username: str) -> Event:
-        """The entry of a user of a machine whose file is the newest. Raises: NotFound."""
-        mine = [x for x, _ in self._events() if x.hostname == hostname and x.username == username]
-        if not mine:
-            raise nothing_to_undo(username, hostname, self.path)
-        return max(mine, key=lambda x: (x.place, x.instant))
 
     def tags(self) -> list[TagCount]:
         """All tags, most frequent first."""

@@ -145,11 +145,6 @@ DELETE FROM tags WHERE entry_id IN (SELECT id FROM entries WHERE rowid = :rowid)
 -- By what an entry of the oldest generation is known: its number, and what no version edits.
 SELECT rowid, created_at, hostname FROM entries;
 
--- name: find_last_of
--- The entry that one user of one machine added last.
-SELECT rowid FROM entries WHERE hostname = :hostname AND username = :username
-ORDER BY rowid DESC LIMIT 1;
-
 -- name: visible_entries
 -- Those that have not expired, by every name of a row's number.
 SELECT rowid, * FROM main.entries

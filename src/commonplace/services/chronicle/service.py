@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.former_texts import FormerTexts
-    from commonplace.journals.chronicle.journal import Addition, Chronicle, Event, EventAdded
+    from commonplace.journals.chronicle.journal import Chronicle, Event, EventAdded, ImportedEvents
     from commonplace.journals.chronicle.log_config import LogConfig
     from commonplace.journals.chronicle.log_lines import ProjectLogs
     from commonplace.journals.chronicle.spelling import Logged
@@ -371,20 +371,19 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         event = self.chronicle.delete_event(before.id, expected=expected)
         return event, self.filing.forget([event.ref]), notes
 
-    def undo(
-        self, act: Addition | None = None
-    ) -> tuple[Addition, Filed | Pending, tuple[str, ...]]:
-        """Take back what this user added last on this machine: an entry, or a whole import.
+    def undo_import(
+        self, brought: ImportedEvents
+    ) -> tuple[ImportedEvents, Filed | Pending, tuple[str, ...]]:
+        """Take back what the last import added; project logs never had it.
 
-        act: what the journal's `last_addition` gave. Returns: as `edit`, of all that is gone.
-        Raises: NotFound, Conflict, Unavailable.
+        brought: what the journal's `last_import` gave. Returns: as `edit`, of all that is gone.
+        Raises: Unavailable.
         """
-        done = self.chronicle.undo(act)
-        self.former.drop([event.ref for event in done.events])
-        # An import logs nothing.
+        done = self.chronicle.undo_import(brought)
+        refs = [event.ref for event in done.events]
+        self.former.drop(refs)
         notes = self._leave_originals(done.events)
-        notes += () if done.is_import else self.logs.correct(done.events[0])
-        return done, self.filing.forget([event.ref for event in done.events]), notes
+        return done, self.filing.forget(refs), notes
 
     def _leave_originals(self, events: Sequence[Event]) -> tuple[str, ...]:
         """Take entries out of what an upgrade left, before they change; notes on what stays."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from commonplace.journals.chronicle.journal import Addition, Event
+    from commonplace.journals.chronicle.journal import Event, ImportedEvents
     from commonplace.search.filing.filing import Filed, Pending
     from commonplace.services.chronicle.service import ChronicleService, EventsImported
 
@@ -76,21 +76,10 @@ class ChronicleKeeping:
         event, filed, notes = self._service().delete(ref, expected=expected)
         return self._changed("Deleted:", event, (*_left_in_index(filed), *notes))
 
-    def undo(self, act: Addition | None = None) -> Answer:
-        """Take back what this user added last on this machine: an entry, or a whole import.
-
-        Answers what is gone.
-
-        Args:
-            act: What `last_addition` gave; None for what it would give now.
-
-        Raises:
-            NotFound, Conflict, Unavailable.
-        """
-        done, filed, left = self._service().undo(act)
+    def undo_import(self, brought: ImportedEvents) -> Answer:
+        """Take back what the last import added; answers what is gone. Raises: Unavailable."""
+        done, filed, left = self._service().undo_import(brought)
         notes = (*_left_in_index(filed), *left)
-        if not done.is_import:
-            return self._changed("Removed:", done.events[0], notes)
         lines = [f"Removed {entries(len(done.events))} that the last import had added."]
         if done.edited:
             verbs = ("was", "stays") if done.edited == 1 else ("were", "stay")
@@ -185,12 +174,6 @@ class ChronicleKeeping:
     def label_of(self, event: Event) -> str:
         """An entry in a question: its id and its time."""
         return f"{one_line(event.id)} of {when_of(event.at, self._service().zone)}"
-
-    def label_of_addition(self, act: Addition) -> str:
-        """What an undo takes back in a question: an entry, or how many an import added."""
-        if act.is_import:
-            return f"an import of {entries(len(act.events))}"
-        return self.label_of(act.events[0])
 
     def _changed(self, head: str, event: Event, notes: Sequence[str]) -> Answer:
         return answer_of([head, event_line(event, self._service().zone)], event_facts(event), notes)
