@@ -150,6 +150,19 @@ def test_one_that_expires_while_it_is_gone_leaves_the_copy(tmp_path):
     assert len(facts("recover")["refs"]) == 1
 
 
+@pytest.mark.parametrize("more", [[], ["--forget"]])
+def test_where_it_cannot_be_noted_nothing_is_said_to_be_there(cleaned, plain_permissions, more):
+    """A home that cannot be written to: the copies are there, and wait."""
+    (copy,) = (Path.home() / ".local/share/commonplace/users/me/notes").glob("*/copy.json")
+    copy.parent.chmod(0o500)
+    with plain_permissions():
+        done = run("recover", *more)
+    copy.parent.chmod(0o700)
+    assert (done.exit_code, "Nothing is gone" in done.output) == (1, False)
+    assert "is not known" in done.stderr
+    assert len(facts("recover")["refs"]) == 2
+
+
 def test_outside_of_a_project(monkeypatch):
     """It says where to go."""
     monkeypatch.chdir(Path.home())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.files import translated
 from commonplace.core.projects import find_project
 from commonplace.journals.private.roots import FOLDER
@@ -68,12 +68,26 @@ class NotesRecovery(Struct, frozen=True, kw_only=True):
         self.gone()
         done = [ref for root in self.roots for ref in self._bring_back(root)]
         self.gone()
+        if not done:
+            self._refuse_unknown()
         return done
 
     def gone_refs(self) -> list[str]:
-        """The refs of what is gone of this project's notes."""
+        """The refs of what is gone of this project's notes. Raises: Unavailable."""
         self.gone()
-        return [ref for root in self.roots for ref in self.copies.gone_refs(root)]
+        refs = [ref for root in self.roots for ref in self.copies.gone_refs(root)]
+        if not refs:
+            self._refuse_unknown()
+        return refs
+
+    def _refuse_unknown(self) -> None:
+        """Refuse to say that nothing is gone where that cannot be noted. Raises: Unavailable."""
+        for root in self.roots:
+            if why := self.copies.look(root).trouble:
+                raise Unavailable(
+                    f"What is gone of the notes in {root.path} is not known: {why}",
+                    hint="Then try again.",
+                )
 
     def place_restored(self, home: Path | None) -> list[Path]:
         """Write what was restored into every project that is there; the roots that got notes.
