@@ -133,16 +133,19 @@ def restore_here(file: Path, *, user_home: Path | None) -> Restored:
     names = [each.name for each in manifest.files] + [git.name for git in manifest.repositories]
     is_same = bool(old.user_homes) and all(each.old == each.new for each in relocation.folders)
     held_roots = {name.partition("/")[0] for name in names}
+    projects = [
+        path
+        for _, recovery in recoveries_in(new["home"], utc_now)
+        for path in recovery.place_restored(user_home)
+    ]
+    reached = {f": {path}" for path in projects}  # what is put back is named as such alone
+    outside = [x for x in relocation.outside if not any(map(x.endswith, reached))]
     return Restored(
         manifest=manifest,
         places=tuple(each for each in places if each.root in held_roots),
         moved=relocation.moved,
-        outside=[] if is_same else relocation.outside,
-        projects=[
-            path
-            for _, recovery in recoveries_in(new["home"], utc_now)
-            for path in recovery.place_restored(user_home)
-        ],
+        outside=[] if is_same else outside,
+        projects=projects,
     )
 
 

@@ -106,6 +106,19 @@ def test_they_are_led_to_another_home(tmp_path, homes, work_in):
     ] == []
 
 
+def test_a_project_outside_of_the_home_is_named_once(tmp_path, homes, work_in):
+    """As one that notes were put back into, not as a path that was left as it is."""
+    homes("ann")
+    work_in(tmp_path / "tides")
+    note("low at seven")
+    facts("backup", tmp_path / "all.zip")
+    shutil.rmtree(tmp_path / "tides" / ".private-journal")
+    homes("bob")
+    restored = facts("restore", tmp_path / "all.zip")
+    root = str(tmp_path / "tides" / ".private-journal")
+    assert (restored["projects"], [x for x in restored["outside"] if root in x]) == ([root], [])
+
+
 def test_a_restore_that_put_them_back_can_be_repeated(tmp_path, homes, work_in):
     """What is there is not written again, whatever the notes say by then."""
     ann = homes("ann")
