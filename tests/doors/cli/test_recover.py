@@ -163,6 +163,21 @@ def test_where_it_cannot_be_noted_nothing_is_said_to_be_there(cleaned, plain_per
     assert len(facts("recover")["refs"]) == 2
 
 
+@pytest.mark.parametrize("verb", ["delete", "forget", "edit"])
+def test_what_one_owner_took_away_another_does_not_bring_back(cleaned, monkeypatch, verb):
+    """Owners of one home read the same project, and each has copies of its notes."""
+    facts("recover")
+    monkeypatch.setenv("COMMONPLACE_OWNER", "ann")
+    assert "low at seven" in run("recall", "low at seven").stdout
+    monkeypatch.delenv("COMMONPLACE_OWNER")
+    assert run(verb, cleaned[0], *(["low at six"] if verb == "edit" else ["--yes"])).exit_code == 0
+    shutil.rmtree(".private-journal")
+    monkeypatch.setenv("COMMONPLACE_OWNER", "ann")
+    assert len(facts("recover")["refs"]) == (2 if verb == "edit" else 1)
+    texts = [x.read_text() for x in Path(".private-journal").glob("*/*.md")]
+    assert [x for x in texts if "low at seven" in x] == []
+
+
 def test_outside_of_a_project(monkeypatch):
     """It says where to go."""
     monkeypatch.chdir(Path.home())

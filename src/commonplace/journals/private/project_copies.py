@@ -121,11 +121,24 @@ class ProjectCopies:
         """Remove the copy of a note, let the note be changed or deleted, then copy what it is.
 
         A process that is killed in between leaves no copy of a text that was to go. What has no
-        copy gets none: the repository may hold it, which a look asks.
+        copy gets none: the repository may hold it, which a look asks. Other owners of this home
+        have copies of the same notes: theirs follow.
 
         Raises:
             Denied, Unavailable: The copy cannot be removed, so nothing may be changed.
         """
+        others = [each for each in self._of_others() if each.has(place)]
+        for each in others:
+            each.forget_own(place.ref)
+        try:
+            with self._changing(place):
+                yield
+        finally:
+            for each in others:
+                each.mirror(place)
+
+    @contextlib.contextmanager
+    def _changing(self, place: EntryPlace) -> Iterator[None]:
         copy = self._copy_of(place.root)
         if copy is None or not os.path.isdir(copy.path.parent):
             yield
@@ -142,14 +155,30 @@ class ProjectCopies:
 
     def forget(self, refs: Sequence[str]) -> None:
         """Remove the copies of notes, wherever their project is. Raises: Denied, Unavailable."""
-        for ref in refs:
-            scope, _, stem = ref.removeprefix(SCHEME).partition("/")
-            copy = self._copy_of_scope(scope) if ref.startswith(SCHEME) else None
-            relative = f"{stem}{SUFFIX}"
-            if copy is None or not os.path.lexists(copy.path / relative):
-                continue
+        for each in (self, *self._of_others()):
+            for ref in refs:
+                each.forget_own(ref)
+
+    def forget_own(self, ref: str) -> None:
+        """Remove this owner's copy of a note, there or not. Raises: Denied, Unavailable."""
+        scope, _, stem = ref.removeprefix(SCHEME).partition("/")
+        copy = self._copy_of_scope(scope) if ref.startswith(SCHEME) else None
+        relative = f"{stem}{SUFFIX}"
+        if copy is not None and os.path.lexists(copy.path / relative):
             with locked(copy.path.parent):
                 self._forget(relative, copy, EntryPlace(root=copy, relative=relative))
+
+    def _of_others(self) -> list[ProjectCopies]:
+        """The copies of the other owners of this home, who read the same projects."""
+        if self._folder is None:
+            return []
+        found = sorted(self._folder.parent.parent.glob(f"*/{self._folder.name}"))
+        return [ProjectCopies(x, self._clock) for x in found if x != self._folder]
+
+    def has(self, place: EntryPlace) -> bool:
+        """Whether this owner has a copy of a note."""
+        copy = self._copy_of(place.root)
+        return copy is not None and os.path.lexists(copy.path / place.relative)
 
     def look(self, root: Root, *, thorough: bool = False) -> LookedAt:
         """Bring the copy of a root up to date, and note what is gone; cheap where nothing changed.
