@@ -169,8 +169,11 @@ def test_what_one_owner_took_away_another_does_not_bring_back(cleaned, monkeypat
     facts("recover")
     monkeypatch.setenv("COMMONPLACE_OWNER", "ann")
     assert "low at seven" in run("recall", "low at seven").stdout
+    assert "low at seven" in run("brief").stdout
     monkeypatch.delenv("COMMONPLACE_OWNER")
     assert run(verb, cleaned[0], *(["low at six"] if verb == "edit" else ["--yes"])).exit_code == 0
+    briefs = (Path.home() / ".local/share/commonplace/users").glob("*/brief/*.json")
+    assert [x for x in briefs if "low at seven" in x.read_text()] == []
     shutil.rmtree(".private-journal")
     monkeypatch.setenv("COMMONPLACE_OWNER", "ann")
     assert len(facts("recover")["refs"]) == (2 if verb == "edit" else 1)

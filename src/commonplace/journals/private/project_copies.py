@@ -127,7 +127,8 @@ class ProjectCopies:
         Raises:
             Denied, Unavailable: The copy cannot be removed, so nothing may be changed.
         """
-        others = [each for each in self._of_others() if each.has(place)]
+        is_copied = self._copy_of(place.root) is not None
+        others = [each for each in self._of_others() if each.has(place)] if is_copied else []
         for each in others:
             each.forget_own(place.ref)
         try:

@@ -117,6 +117,9 @@ class BriefKeeper:
         """Leave no word of these entries in any file; why that failed, as a sentence, or empty."""
         try:
             changed = self._files.drop(refs)
+            # Who is served has journals of their own; all others read the same.
+            for others in self._files.of_others() if self._journals else ():
+                others.drop(refs)
         except (CommonplaceError, OSError) as exc:
             _log.warning("The brief may still hold a deleted entry: %s", exc)
             return exc.message if isinstance(exc, CommonplaceError) else "See the log."
