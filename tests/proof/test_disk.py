@@ -18,8 +18,11 @@ WHOLE = re.compile(
 
 @pytest.fixture(scope="module")
 def shared_server(shared_world, shared_faults):
-    """A server whose encoder is there, so that every write goes all the way to its vector."""
-    server = shared_world.server(env=shared_faults.env)
+    """A server whose encoder is there, so that every write goes all the way to its vector.
+
+    Without a brief, which a thread of its own writes: at any of the steps that are counted.
+    """
+    server = shared_world.server(env={**shared_faults.env, "COMMONPLACE_BRIEF_TOKENS": "0"})
     server.call("process_thoughts", {"feelings": "A first thought."})
     until(lambda: not notes_of(server), "the encoder to be loaded")
     return server

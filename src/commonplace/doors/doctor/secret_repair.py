@@ -5,6 +5,7 @@ Never rewrites a notebook's history, another program's file, or more of an entry
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from commonplace.core.ports import OwnerIndex
 
 _SETTLES_S = 30.0
-_TRIES = 5
+_TRIES = 20
+_PAUSE_S = 0.1
 
 
 def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None) -> HealthRepairs:
@@ -131,12 +133,13 @@ def _erase(app: App, repairs: HealthRepairs) -> None:
 
 
 def _erase_index(index: OwnerIndex) -> None:
-    """Erase dropped docs; tries again where another thread of ours is doing the same."""
+    """Erase dropped docs; tries again for 2 s where another thread of ours reads meanwhile."""
     if isinstance(index, Erasing):
         for _ in range(_TRIES - 1):
             with suppress(Unavailable):
                 index.erase()
                 return
+            time.sleep(_PAUSE_S)
         index.erase()
 
 
