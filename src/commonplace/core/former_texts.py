@@ -7,7 +7,6 @@ that holds a secret.
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
@@ -171,7 +170,7 @@ class FormerTexts:
     ) -> FormerText:
         now = self._clock()
         kept = FormerText(
-            id=new_id(self._later(now), secrets.token_bytes(10)),
+            id=new_id(self._later(now), os.urandom(10)),
             ref=ref,
             at=now.timestamp(),
             text=text,
