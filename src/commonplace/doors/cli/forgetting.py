@@ -229,7 +229,7 @@ def _ask(plan: ForgettingPlan, listed: list[str], *, yes: bool) -> None:
     shown = [*listed, *_heir_lines(plan, "Would take")]
     if shown and not yes:
         say("\n".join(shown), err=True)
-    confirm(f"Forget {what} for good?", yes=yes, text="" if listed else first.text)
+    confirm(f"Forget {what} for good?", yes=yes, text="" if listed else first.words or first.text)
 
 
 def _plan_lines(plan: ForgettingPlan, done: str, *, but: Sequence[Doc] = ()) -> list[str]:

@@ -86,6 +86,7 @@ class PlannedDeletion(Struct, frozen=True, kw_only=True):
     Attributes:
         ref: Its own, whole.
         text: What it says; empty where it has expired, so that nothing shows it.
+        words: The same for people, without what its format adds; empty where that is the text.
         version: What was read, so that nothing else goes.
         because: The ref of the entry that it quotes; empty for one that was named.
         supersedes: The ref of the entry that it replaced, which stays replaced; empty for none.
@@ -95,6 +96,7 @@ class PlannedDeletion(Struct, frozen=True, kw_only=True):
     ref: str
     text: str
     version: str
+    words: str = ""
     because: str = ""
     supersedes: str = ""
     written: datetime | None = None
@@ -261,6 +263,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             PlannedDeletion(
                 ref=each.ref,
                 text="" if each.has_expired else each.text,
+                words="" if each.has_expired else each.words,
                 version=each.version,
                 supersedes=each.supersedes,
                 written=each.written,
