@@ -210,6 +210,7 @@ class OwnerContext(ABC):
             encoder=self.encoder,
             holder=holder(),
             quoting=self._quoting(),
+            elsewhere=self.shared.indexes_of_others,
             observer=self.brief,
             shows_paths=self.shows_paths,
             hidden=self.hidden,

@@ -20,13 +20,13 @@ from commonplace.core.ports import ClosesIdle
 from commonplace.core.values import EncoderState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
     from commonplace.core.expiring import Hidden
-    from commonplace.core.ports import EncoderSlot, Index, Searched
+    from commonplace.core.ports import EncoderSlot, Index, OwnerIndex, Searched
     from commonplace.core.redact import Screen
     from commonplace.core.rollups import Lineage
     from commonplace.inference.encoder.profiles import Missing, Weights
@@ -98,12 +98,30 @@ class ProcessContext:
     @locked_cached_property
     def indexes(self) -> Index:
         """The indexes of all owners here."""
+        return self._indexes_in(lambda owner: self.reach_of(owner) / "index")
+
+    def indexes_of_others(self) -> Iterator[OwnerIndex]:
+        """The indexes by which the other owners of this home search the same journals."""
+        for folder in self.index_folders_of_others():
+            yield self._others.of_owner(folder.parent.name)
+
+    def index_folders_of_others(self) -> list[Path]:
+        """Where these are; none where owners are served, who have journals of their own."""
+        users, own = self.settings.home / "users", owner_folder(self.settings.owner)
+        if self.serves_owners:
+            return []
+        return sorted(each for each in users.glob("*/index") if each.parent.name != own)
+
+    @locked_cached_property
+    def _others(self) -> Index:
+        return self._indexes_in(lambda folder: self.settings.home / "users" / folder / "index")
+
+    def _indexes_in(self, folder_of: Callable[[str], Path]) -> Index:
         from commonplace.app.backends import VECTORS
         from commonplace.index.sqlite.index import SqliteIndex
 
         name = self.settings.index.vectors if self.missing_vectors is None else DEFAULT_VECTORS
-        open_meaning = VECTORS[name].load()
-        return SqliteIndex(lambda owner: self.reach_of(owner) / "index", open_meaning=open_meaning)
+        return SqliteIndex(folder_of, open_meaning=VECTORS[name].load())
 
     @locked_cached_property
     def missing_vectors(self) -> Unavailable | None:
@@ -259,8 +277,9 @@ class ProcessContext:
             each.close(ENCODER_CLOSE_S)
         for each in self._opened.values():
             each.close()
-        if "indexes" in self.__dict__:
-            self.indexes.close()
+        for each in ("indexes", "_others"):
+            if each in self.__dict__:
+                self.__dict__[each].close()
 
 
 def _given(weights: Weights) -> Weights:

@@ -60,6 +60,20 @@ def test_no_byte_is_left(no_weights, add, text):
     assert run("open", other).exit_code == 0
 
 
+@pytest.mark.parametrize("add", [add_private, add_log])
+@pytest.mark.parametrize("words", ["forget", "delete", "edit"])
+def test_the_index_of_another_owner_loses_it(no_weights, monkeypatch, add, words):
+    """Owners of one home read the same journals: none keeps what another takes away."""
+    ref = add(SECRET)
+    with monkeypatch.context() as as_bob:
+        as_bob.setenv("COMMONPLACE_OWNER", "bob")
+        assert facts("recall", "bakery")["items"][0]["ref"] == ref
+    assert any("/bob/" in path for path in holders(SECRET))
+    more = ["It is gone.", "--no-undo"] if words == "edit" else ["--yes"]
+    assert run(words, ref, *more).exit_code == 0
+    assert holders(SECRET) == []
+
+
 def test_a_dry_run_changes_nothing(no_weights):
     """It has the refs that would go, and no word of theirs."""
     ref = write(SECRET)

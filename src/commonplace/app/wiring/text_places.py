@@ -115,6 +115,12 @@ def _of_notebook(owner: TextOwner) -> Iterator[Path]:
     yield folder.with_name(f"{folder.name}.importing")
 
 
+def _of_index(owner: TextOwner) -> Iterator[Path]:
+    """An owner's, and those of the others who search the same journals."""
+    yield from (owner.context.folder / "index", owner.context.reach / "index")
+    yield from owner.context.shared.index_folders_of_others()
+
+
 def _stages(owner: TextOwner) -> Stages:
     return Stages(folder=owner.home / FOLDER)
 
@@ -364,7 +370,7 @@ PLACES: tuple[TextPlace, ...] = (
         name="index",
         where="`users/me/index`",
         holds="the words of every entry, and its vectors",
-        paths=lambda owner: (owner.context.folder / "index", owner.context.reach / "index"),
+        paths=_of_index,
         erased=BY_FILING,
         writers=("index.chroma", "index.sqlite.file", "index.sqlite.matrix"),
     ),

@@ -43,7 +43,7 @@ from commonplace.search.filing.source_indexer import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from commonplace.core.expiring import Hidden
     from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex, Source
@@ -123,6 +123,8 @@ class Filing:
         monotonic: Seconds that never go back.
         quoting: Gives the refs of entries that quote some others, so that they are erased with
             them.
+        elsewhere: Gives the indexes of others that follow the same sources: what is deleted here
+            leaves them as well.
         observer: Hears of what other programs wrote.
         shows_paths: Whether a message may name a path of this machine.
         hidden: Gives the refs of what has expired, which leaves the index at once.
@@ -139,6 +141,7 @@ class Filing:
         others: Sequence[Source] = (),
         monotonic: Callable[[], float] = time.monotonic,
         quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
+        elsewhere: Callable[[], Iterable[OwnerIndex]] = tuple,
         observer: FilingObserver | None = None,
         shows_paths: bool = True,
         hidden: Hidden = nothing_hidden,
@@ -154,6 +157,7 @@ class Filing:
         self._holder = holder
         self._monotonic = monotonic
         self._quoting = quoting
+        self._elsewhere = elsewhere
         self._observer = observer
         self._state = threading.Condition()
         self._over = threading.Condition()
@@ -261,10 +265,11 @@ class Filing:
         try:
             for indexer in [*self._indexers, *self._others]:
                 indexer.forget(refs)
-            if isinstance(self._index, Forgetting):
-                self._index.forget(refs)
-            else:
-                self._index.apply([Drop(ref) for ref in refs])
+            for index in (self._index, *self._elsewhere()):
+                if isinstance(index, Forgetting):
+                    index.forget(refs)
+                else:
+                    index.apply([Drop(ref) for ref in refs])
         except Exception as exc:  # noqa: BLE001  as in file
             return Pending(self._log_failure("A deleted entry waits to leave the index", exc))
         return Pending(trouble) if trouble else Filed()
