@@ -131,6 +131,11 @@ def first_line(ref: str, text: str) -> str:
 
 
 def _lines_of(ref: str, text: str) -> list[str]:
-    """What an entry says, without secrets: no line of the head of a file, and no blank one."""
-    said = split_frontmatter(text)[1] if ref.startswith("private:") else text
-    return [each for each in shown_now(said).splitlines() if each.strip()]
+    """What an entry says, without secrets: no line of the head of a file, and no blank one.
+
+    A heading of the private journal comes last: words say more.
+    """
+    is_private = ref.startswith("private:")
+    said = shown_now(split_frontmatter(text)[1] if is_private else text)
+    lines = [each for each in said.splitlines() if each.strip()]
+    return sorted(lines, key=lambda each: is_private and each.startswith("## "))

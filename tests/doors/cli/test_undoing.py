@@ -43,6 +43,12 @@ def test_what_was_written_last_goes_first(no_weights):
     assert (nothing.exit_code, "commonplace undo REF" in nothing.stderr) == (3, True)
 
 
+def test_a_private_entry_is_shown_by_its_words():
+    """Not by the heading above them."""
+    ref = write("a quiet harbour")
+    assert run("undo", "--yes").stdout == f"Removed {ref}.\n- a quiet harbour (and 1 more)\n"
+
+
 @needs_terminal
 def test_another_terminal_is_left_alone():
     """What it wrote is not taken back here, nor what it edited of ours: that is named."""
