@@ -110,8 +110,9 @@ def amendment_answer(done: Amendment, more: Sequence[str] = ()) -> Answer:
 def changed_lines(ref: str, text: str, new_text: str) -> list[str]:
     """What a correction took away and what stands there now, a line of each at the most."""
     before, after = _lines_of(ref, text), _lines_of(ref, new_text)
-    gone = [each for each in before if each not in after]
-    new = [each for each in after if each not in before]
+    here, there = frozenset(before), frozenset(after)
+    gone = [each for each in before if each not in there]
+    new = [each for each in after if each not in here]
     start = 0
     if gone and new:  # a long line is shown from where it differs
         same = zip(gone[0], new[0], strict=False)
