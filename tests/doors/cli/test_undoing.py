@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 from tests.doors.terminal import facts, on_terminal, one_terminal, opened_app, run, write
+from tests.patience import PATIENCE_S
 
 needs_terminal = pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
 
@@ -131,7 +134,7 @@ def test_a_command_that_was_killed_is_not_passed_over():
     """What it may have written is named before anything older is taken back."""
     facts("log", "left the harbour")
     app = opened_app()
-    (acts,) = app.folder.glob("acts*")
+    (acts,) = app.folder.glob("acts/*")
     app.close()
     begun = json.loads(acts.read_text()) | {"refs": {}, "is_done": False}
     with open(acts, "a", encoding="utf-8") as file:
@@ -139,6 +142,15 @@ def test_a_command_that_was_killed_is_not_passed_over():
     refused = run("undo", "--yes")
     assert (refused.exit_code, "ended before it could note" in refused.stderr) == (4, True)
     assert facts("undo", "--yes")["text"] == "left the harbour"
+
+
+def test_commands_that_write_at_once_are_all_noted():
+    """All that have no terminal share a list: none takes another's line out of it."""
+    command = [sys.executable, "-m", "commonplace", "log"]
+    for round_ in range(3):
+        writers = [subprocess.Popen([*command, f"boat {round_} {n}"]) for n in range(3)]
+        assert [writer.wait(PATIENCE_S) for writer in writers] == [0, 0, 0]
+    assert [run("undo", "--yes").exit_code for _ in range(10)] == [*[0] * 9, 3]
 
 
 def test_a_commit_is_named_and_stays():

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.files import make_folder, replace_file, translated
+from commonplace.core.files import locked, make_folder, replace_file
 from commonplace.core.owner_folders import make_owner_folder, owner_folder
 from commonplace.doors.cli.short_refs import terminal_name
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.config.table import Settings
 
-_FILE = "acts"
+_FOLDER = "acts"
+_OF_NONE = "no-terminal"
 _KEPT = 200
 """So many of the newest are kept in a terminal."""
 
@@ -78,14 +79,15 @@ def noting(
         is_done=False,
     )
     with suppress(CommonplaceError):
-        _append(app.settings, begun)
+        _put(app.settings, None, begun)
 
     def note(refs: Mapping[str, str] | None) -> None:
         with suppress(CommonplaceError):
-            known = [each for each in read(app.settings) if each != begun]
-            if refs is not None:
-                known.append(msgspec.structs.replace(begun, refs=dict(refs), is_done=True))
-            _replace(app.settings, known)
+            if refs is None:
+                forget(app.settings, begun)
+            else:
+                done = msgspec.structs.replace(begun, refs=dict(refs), is_done=True)
+                _put(app.settings, begun, done)
 
     try:
         yield note
@@ -103,9 +105,8 @@ def note_edit(app: App, refs: Mapping[str, str]) -> None:
     for ref, version in refs.items():
         journal = ref.partition(":")[0]
         with suppress(CommonplaceError):
-            _append(
-                app.settings, Act(at=at, who=this_terminal(), refs={ref: version}, journal=journal)
-            )
+            made = Act(at=at, who=this_terminal(), refs={ref: version}, journal=journal)
+            _put(app.settings, None, made)
 
 
 def read(settings: Settings) -> list[Act]:
@@ -120,25 +121,22 @@ def read(settings: Settings) -> list[Act]:
 
 def forget(settings: Settings, act: Act) -> None:
     """It is taken back, or is no more. Raises: Unavailable, Denied."""
-    _replace(settings, [each for each in read(settings) if each != act])
+    _put(settings, act, None)
 
 
-def _replace(settings: Settings, acts: list[Act]) -> None:
-    lines = b"".join(msgspec.json.encode(each) + b"\n" for each in acts[-_KEPT:])
-    replace_file(_path(settings), lines)
-
-
-def _append(settings: Settings, act: Act) -> None:
+def _put(settings: Settings, former: Act | None, act: Act | None) -> None:
+    """Put an act in the place of a former one; None for none. Raises: Unavailable, Denied."""
+    path = _path(settings)
     make_folder(settings.home)
     make_owner_folder(settings.home / "users", settings.owner)
-    path = _path(settings)
-    with translated(path), open(path, "ab", opener=_opened) as file:
-        file.write(msgspec.json.encode(act) + b"\n")
-
-
-def _opened(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    make_folder(path.parent)
+    with locked(path.parent):  # all programs without a terminal share one file
+        acts = [each for each in read(settings) if each != former]
+        acts += [act] if act is not None else []
+        lines = b"".join(msgspec.json.encode(each) + b"\n" for each in acts[-_KEPT:])
+        replace_file(path, lines)
 
 
 def _path(settings: Settings) -> Path:
-    return settings.home / "users" / owner_folder(settings.owner) / f"{_FILE}{terminal_name()}"
+    name = terminal_name() or _OF_NONE
+    return settings.home / "users" / owner_folder(settings.owner) / _FOLDER / name
