@@ -130,17 +130,12 @@ class MemoryAmender(Struct, frozen=True):
     def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
         """Take the title off an entry of the journal; see `core.inherited.HandsOnValues`."""
         record = self._read(ref)
-        notes: tuple[str, ...] = ()
-        if isinstance(record, JournalEntry) and record.title in values.get("title", ()):
-            draft = RecordDraft(
-                kind=record.kind,
-                fields={"title": ""},
-                ref_id=record.id,
-                expected=version_of(record),
-            )
-            notes = self.service.save(draft).notes
-            record = self._read(ref)
-        return Amendment(act="edited", ref=record.ref, text=record.text, at=record.at, notes=notes)
+        if not (isinstance(record, JournalEntry) and record.title in values.get("title", ())):
+            return Amendment(act="edited", ref=record.ref, text=record.text, at=record.at)
+        draft = RecordDraft(
+            kind=record.kind, fields={"title": ""}, ref_id=record.id, expected=version_of(record)
+        )
+        return self._save_over(record, draft)
 
     def _save_over(self, record: Record, draft: RecordDraft) -> Amendment:
         done = self.service.save(draft)
