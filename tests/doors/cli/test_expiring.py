@@ -81,6 +81,19 @@ def test_the_next_command_forgets_it(no_weights, words):
     assert json.loads(book().read_text("utf-8")) == {}
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_notes_of_a_project_that_expire_are_not_said_to_be_gone(no_weights, count):
+    """Their copies stay until they are forgotten, and no answer says that anything is gone."""
+    for text in ("first", "second")[:count]:
+        facts("private", "write", "--project-notes", f"{text}: {SECRET}", "--expires", "in 2 days")
+    let_expire()
+    with contextlib.closing(opened_app()) as app:
+        assert app.private.gone() is None
+        assert len([*Path.home().rglob("notes/*/*/*.md")]) == count
+    assert "gone" not in run("private", "list").output + run("recall", "harbour").output
+    assert holders() == []
+
+
 @pytest.mark.parametrize("words", READS, ids=" ".join)
 def test_nothing_shows_it_before_it_is_swept(no_weights, words):
     """No command that reads: it is the one that sweeps."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.expiring import revealed
 from commonplace.core.files import remove_leftovers, translated
 from commonplace.core.folder_identity import identity_of
 from commonplace.journals.private.copy_record import (
@@ -109,7 +110,8 @@ def copied_places(copy: Root) -> Iterator[EntryPlace]:
 def _entries(root: Root, day: str) -> dict[str, str]:
     """The notes of a day with their stamps; none where the folder went just now."""
     try:
-        listing = list_day(root, day)
+        with revealed():  # what has expired lies on the disk until it is forgotten
+            listing = list_day(root, day)
     except FileNotFoundError:
         return {}
     if listing.leftovers:
@@ -156,8 +158,9 @@ def note_in(root: Root, relative: str) -> EntryPlace:
 
 
 def content_of(place: EntryPlace) -> bytes | None:
-    """The bytes of a note; None where it cannot be read."""
+    """The bytes of a note, expired or not; None where it cannot be read."""
     try:
-        return read_bytes(place)[0]
+        with revealed():
+            return read_bytes(place)[0]
     except CommonplaceError:
         return None

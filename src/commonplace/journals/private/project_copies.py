@@ -1,6 +1,7 @@
 """Keeps a copy of each project's own notes in our home: `git clean -fdx` takes the only other one.
 
-Never copies what the repository itself holds, and never writes into a project's folder.
+Follows what lies on the disk, expired or not. Never copies what the repository itself holds, and
+never writes into a project's folder.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.expiring import revealed
 from commonplace.core.files import (
     locked,
     make_folder,
@@ -424,7 +426,8 @@ class ProjectCopies:
             write_record(copy.path, record)
 
     def _copy(self, copy: Root, place: EntryPlace) -> None:
-        content, status = read_bytes(place)
+        with revealed():
+            content, status = read_bytes(place)
         if len(content) > LARGEST_FILE or is_another_users(status.st_uid):
             return
         _put(copy.path / place.relative, content, status.st_mtime_ns)
