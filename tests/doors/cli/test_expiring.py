@@ -94,6 +94,16 @@ def test_notes_of_a_project_that_expire_are_not_said_to_be_gone(no_weights, coun
     assert holders() == []
 
 
+def test_an_export_holds_none_of_them(no_weights, tmp_path):
+    """Neither the user's own entries nor the notes of projects, before they are swept."""
+    facts("private", "write", SECRET, "--expires", "in 2 days")
+    facts("private", "write", "--project-notes", SECRET, "--expires", "in 2 days")
+    let_expire()
+    assert facts("export", tmp_path / "all")["journals"].get("private", 0) == 0
+    files = [path for path in (tmp_path / "all").rglob("*") if path.is_file()]
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+
+
 @pytest.mark.parametrize("words", READS, ids=" ".join)
 def test_nothing_shows_it_before_it_is_swept(no_weights, words):
     """No command that reads: it is the one that sweeps."""

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.projects import clones_of, project_of, work_trees
-from commonplace.journals.private.roots import FOLDER, Root, project_digest
+from commonplace.journals.private.roots import FOLDER, project_digest, project_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from commonplace.core.expiring import Hidden
     from commonplace.journals.private.project_roots import ProjectRoots
-    from commonplace.journals.private.roots import Roots
+    from commonplace.journals.private.roots import Root, Roots
 
 
 def find_former_roots(
@@ -40,7 +41,7 @@ def find_former_roots(
     # The user's own, under the name that it would have as the journal of a project at the home.
     own = {f"project@{project_digest(roots.user)}", *(root.scope for root in roots.each())}
     found: dict[str, Root] = {}
-    for root in (*_near(folder, tops), *_known(known, tops)):
+    for root in (*_near(folder, tops, roots.hidden), *_known(known, tops)):
         if root.scope in own or root.scope in found or root.link() or not os.path.isdir(root.path):
             continue
         if project_of(root.path.parent, home).root == here.root:
@@ -48,28 +49,18 @@ def find_former_roots(
     return tuple(sorted(found.values(), key=lambda root: root.path))
 
 
-def _near(folder: Path, tops: Sequence[str]) -> Iterator[Root]:
+def _near(folder: Path, tops: Sequence[str], hidden: Hidden) -> Iterator[Root]:
     """The usual places: from the folder upward, and in each work tree and joined clone."""
     real = Path(os.path.realpath(folder))
     for place in (real, *real.parents):
-        yield _root_in(place)
+        yield project_root(place / FOLDER, base=place, hidden=hidden)
         if str(place) in tops:
             break
-    for top in tops:
-        yield _root_in(Path(top))
+    for top in map(Path, tops):
+        yield project_root(top / FOLDER, base=top, hidden=hidden)
 
 
 def _known(known: ProjectRoots, tops: Sequence[str]) -> Iterator[Root]:
     """Those that were recorded, as far as they lie in the project, a work tree or a clone."""
     below = tuple(f"{top}{os.sep}" for top in tops)
     return (root for root in known.each() if os.path.realpath(root.path).startswith(below))
-
-
-def _root_in(folder: Path) -> Root:
-    path = folder / FOLDER
-    return Root(
-        path=path,
-        scope=f"project@{project_digest(path)}",
-        kinds=frozenset({"project"}),
-        base=folder,
-    )

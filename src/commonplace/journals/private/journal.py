@@ -14,8 +14,6 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from msgspec.structs import replace
-
 from commonplace.core.brief_item import OWN
 from commonplace.core.clock import micros
 from commonplace.core.errors import (
@@ -62,7 +60,7 @@ from commonplace.journals.private.places import (
 )
 from commonplace.journals.private.project_copies import ProjectCopies
 from commonplace.journals.private.project_roots import ProjectRoots
-from commonplace.journals.private.roots import FOLDER, Root, project_digest
+from commonplace.journals.private.roots import FOLDER, project_root
 from commonplace.journals.private.trusted_notes import TrustedNotes
 from commonplace.journals.private.write import (
     ThoughtsWritten,
@@ -79,7 +77,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Problem
     from commonplace.journals.private.copied import Copy
     from commonplace.journals.private.recovery import NotesRecovery
-    from commonplace.journals.private.roots import Kind, Roots
+    from commonplace.journals.private.roots import Kind, Root, Roots
 
 __all__ = ["PrivateEntry", "PrivateJournal", "ThoughtsWritten"]
 
@@ -149,8 +147,8 @@ class PrivateJournal:
         self._screen = screen or Screen()
         self._note = roots.note
         self.project_roots = ProjectRoots(known, roots.hidden)
-        found = former(self.project_roots) if former else ()
-        self.former = tuple(replace(x, hidden=roots.hidden) for x in found)
+        self._hidden = roots.hidden
+        self.former = former(self.project_roots) if former else ()
         self._roots = (*roots.each(), *self.former)
         self.zone = zone
         self._clock = clock
@@ -367,8 +365,7 @@ class PrivateJournal:
         path = folder if folder.name == FOLDER else folder / FOLDER
         if not os.path.isdir(path) or os.path.islink(path):
             return None
-        scope = f"project@{project_digest(path)}"
-        return Root(path=path, scope=scope, kinds=frozenset({"project"}), base=path.parent)
+        return project_root(path, base=path.parent, hidden=self._hidden)
 
     def list_from_repository(self, root: Root) -> list[PrivateEntry]:
         """The entries of one root that are a repository's word, the latest names first."""

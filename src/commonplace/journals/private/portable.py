@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.expiring import nothing_hidden
 from commonplace.core.files import translated
 from commonplace.core.portable import PortableItem
 from commonplace.core.text import opening
@@ -35,7 +36,7 @@ from commonplace.journals.private.places import (
     read_entry,
 )
 from commonplace.journals.private.project_roots import digest_in
-from commonplace.journals.private.roots import Root, project_digest
+from commonplace.journals.private.roots import project_digest, project_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,9 +95,9 @@ class PortablePrivate:
         """See `Portable.export_items`."""
         self._private.recovery.copy_all()  # the caller names what that leaves out
         projects = {copy.scope: (root, copy) for root, copy in self._private.copies.each()}
-        places = [*self._places()]
+        places, hidden = [*self._places()], self._root.hidden()
         for _, copy in projects.values():
-            places += copied_places(copy)
+            places += (place for place in copied_places(copy) if place.ref not in hidden)
         times = sorted(
             ((at, place) for place in places if (at := self._time_of(place))),
             key=lambda each: (each[0], each[1].ref),
@@ -214,8 +215,7 @@ class PortablePrivate:
         root = self._root
         if item.project:
             path = self._path_of(item)
-            scope = f"project@{project_digest(path)}"
-            root = Root(path=path, scope=scope, kinds=frozenset({"project"}), base=path.parent)
+            root = project_root(path, base=path.parent, hidden=nothing_hidden)
         place = lexical_place(item.ref, (root,))
         day, _, name = place.relative.partition("/")
         if parse_day(day) is None or "/" in name or name.startswith("."):

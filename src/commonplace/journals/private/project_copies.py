@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, NotFound
-from commonplace.core.expiring import revealed
+from commonplace.core.expiring import nothing_hidden, revealed
 from commonplace.core.files import (
     locked,
     make_folder,
@@ -52,10 +52,12 @@ from commonplace.journals.private.places import (
     read_bytes,
 )
 from commonplace.journals.private.project_roots import digest_in
-from commonplace.journals.private.roots import Root
+from commonplace.journals.private.roots import project_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from commonplace.journals.private.roots import Root
 
 _log = logging.getLogger(__name__)
 
@@ -309,9 +311,8 @@ class ProjectCopies:
             copy = self._copy_of_scope(f"project@{name}")
             path = Path(read_record(copy.path).path) if copy else None
             if copy and path and path.is_absolute():
-                found.append(
-                    (Root(path=path, scope=copy.scope, kinds=copy.kinds, base=path.parent), copy)
-                )
+                root = project_root(path, scope=copy.scope, base=path.parent, hidden=nothing_hidden)
+                found.append((root, copy))
         return found
 
     def holds(self, place: EntryPlace) -> bool:
@@ -331,7 +332,7 @@ class ProjectCopies:
         digest = digest_in(scope)
         if not digest or self._folder is None:
             return None
-        return Root(path=self._folder / digest, scope=scope, kinds=frozenset({"project"}))
+        return project_root(self._folder / digest, scope=scope, base=None, hidden=nothing_hidden)
 
     @contextlib.contextmanager
     def _locked(self, root: Root) -> Iterator[Root]:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.files import make_folder, remove_file, write_derived
-from commonplace.journals.private.roots import Root, project_digest
+from commonplace.journals.private.roots import project_digest, project_root
 
 if TYPE_CHECKING:
     from commonplace.core.expiring import Hidden
+    from commonplace.journals.private.roots import Root
 
 _SCOPE = re.compile(r"project@([0-9a-f]{8})")
 _LONGEST_PATH = 4096
@@ -61,13 +62,7 @@ class ProjectRoots:
         # A file that was altered leads nowhere: the digest is of the very path.
         if not path.is_absolute() or project_digest(path) != digest:
             return None
-        return Root(
-            path=path,
-            scope=scope,
-            kinds=frozenset({"project"}),
-            base=path.parent,
-            hidden=self._hidden,
-        )
+        return project_root(path, scope=scope, base=path.parent, hidden=self._hidden)
 
     def each(self) -> list[Root]:
         """Every root that was kept and is there now, by its scope."""

@@ -100,13 +100,8 @@ class Roots(Struct, frozen=True, kw_only=True):
         both = replace(user, kinds=frozenset({"user", "project"}))
         if self.project is None:
             return (both,)
-        project = Root(
-            path=self.project,
-            scope=f"project@{self._digest(self.project)}",
-            kinds=frozenset({"project"}),
-            base=self.base,
-            hidden=self.hidden,
-        )
+        scope = f"project@{self._digest(self.project)}"
+        project = project_root(self.project, scope=scope, base=self.base, hidden=self.hidden)
         if project.link() is None and _is_same(self.user, self.project):
             return (both,)
         return (user, project)
@@ -117,6 +112,24 @@ class Roots(Struct, frozen=True, kw_only=True):
             return project_digest(project)
         real = os.path.join(os.path.realpath(self.base), project.relative_to(self.base))
         return _digest_of(real)
+
+
+def project_root(path: Path, *, scope: str = "", base: Path | None, hidden: Hidden) -> Root:
+    """The root of a project.
+
+    Args:
+        path: As `Root.path`.
+        scope: As `Root.scope`; empty for the one that the path gives.
+        base: As `Root.base`.
+        hidden: As `Root.hidden`; `nothing_hidden` for one that is copied or restored whole.
+    """
+    return Root(
+        path=path,
+        scope=scope or f"project@{project_digest(path)}",
+        kinds=frozenset({"project"}),
+        base=base,
+        hidden=hidden,
+    )
 
 
 def project_digest(path: Path) -> str:
