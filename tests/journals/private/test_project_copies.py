@@ -181,6 +181,20 @@ def test_notes_of_another_program_are_copied_at_the_next_look(world, journal):
     assert [*copied(world).values()] == ["high"]
 
 
+def test_a_look_after_a_write_writes_nothing(world, journal):
+    """Though the day is not young any more; what another program wrote on it is copied all the same."""
+    (path,) = write(journal, "low")
+    (record,) = world.copies.glob("*/copy.json")
+    before = record.stat().st_ino, record.read_bytes()
+    os.utime(path.parent, (0, 0))
+    assert count_gone(journal) == 0
+    assert (record.stat().st_ino, record.read_bytes()) == before
+    path.with_name("x.md").write_text("high")
+    os.utime(path.parent, (1, 1))
+    assert count_gone(journal) == 0
+    assert sorted(copied(world).values()) == ["high", "low"]
+
+
 def test_a_search_notices_what_is_gone(world, journal):
     """Its scan looks; nobody else has to."""
     write(journal, "low", "high")

@@ -136,7 +136,8 @@ class PrivateWiring:
         from commonplace.services.private.service import PrivateService
 
         self.journal.record_project_root()
-        self.gone()
+        if not self._has_looked:
+            self.gone()
         return PrivateService(
             journal=self.journal,
             filing=self._context.service_filing,

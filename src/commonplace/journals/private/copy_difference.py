@@ -21,7 +21,6 @@ from commonplace.journals.private.copy_record import (
     KnownDay,
     is_away,
     note_place,
-    read_record,
 )
 from commonplace.journals.private.format import parse_day
 from commonplace.journals.private.places import EntryPlace, list_day, places_of, read_bytes
@@ -52,19 +51,35 @@ class Difference(Struct, kw_only=True):
     missing: list[str] = field(default_factory=list)
     back: list[str] = field(default_factory=list)
 
+    def has_new_days(self) -> bool:
+        """Whether the record lacks more than when a name last came or went in the newest day.
 
-def difference_of(copy: Root, root: Root, *, thorough: bool) -> Difference | None:
+        That changes with every write: to note it takes longer than to list the day at each look.
+        """
+        known = self.record.days
+        if self.days.keys() != known.keys():
+            return True
+        newest = max(self.days, default="")
+        return any(
+            here[:2] != known[day][:2] if day == newest else here != known[day]
+            for day, here in self.days.items()
+        )
+
+
+def difference_of(
+    copy: Root, root: Root, record: CopyRecord, *, thorough: bool
+) -> Difference | None:
     """How a root differs from its copy; None where it is away, or was never there.
 
     Args:
         copy: The copy, there or not.
         root: The root, there or not.
+        record: What is known of it.
         thorough: Whether days are listed in which nothing came or went.
 
     Raises:
         OSError.
     """
-    record = read_record(copy.path)
     days: dict[str, os.stat_result] = {}
     with contextlib.suppress(FileNotFoundError):
         days = days_of(root)

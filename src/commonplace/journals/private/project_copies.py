@@ -117,8 +117,8 @@ class ProjectCopies:
         """
         if not self._covers(place.root):
             return
-        with _logged(), self._locked(place.root) as copy:
-            self._mirror(copy, place)
+        with _logged(), self._locked(place.root) as (copy, record):
+            self._mirror(copy, place, record)
 
     @contextlib.contextmanager
     def changing(self, place: EntryPlace) -> Iterator[None]:
@@ -156,7 +156,7 @@ class ProjectCopies:
             finally:
                 if had:
                     with _logged():
-                        self._mirror(copy, place)
+                        self._mirror(copy, place, read_record(copy.path))
 
     def forget(self, refs: Sequence[str]) -> None:
         """Remove the copies of notes, wherever their project is. Raises: Denied, Unavailable."""
@@ -200,9 +200,9 @@ class ProjectCopies:
         copy = self._copy_of(root)
         assert copy is not None
         try:
-            seen = difference_of(copy, root, thorough=thorough)
+            seen = difference_of(copy, root, read_record(copy.path), thorough=thorough)
             if seen is None or not (seen.fresh or seen.missing or seen.back or thorough):
-                if seen is not None and seen.days != seen.record.days:
+                if seen is not None and seen.has_new_days():
                     self._settle(root, frozenset(), frozenset(), thorough=False)
                 return LookedAt()
             return self._settle(root, *_tracked(root, seen), thorough=thorough)
@@ -290,11 +290,10 @@ class ProjectCopies:
 
         Raises: Denied, Unavailable.
         """
-        with self._locked(place.root) as copy:
+        with self._locked(place.root) as (copy, record):
             target = copy.path / place.relative
             if os.path.lexists(target):
                 return False
-            record = read_record(copy.path)
             record.restored = True
             write_record(copy.path, record)
             _put(target, content, changed_ns)
@@ -335,15 +334,18 @@ class ProjectCopies:
         return project_root(self._folder / digest, scope=scope, base=None, hidden=nothing_hidden)
 
     @contextlib.contextmanager
-    def _locked(self, root: Root) -> Iterator[Root]:
-        """The copy of a root, which is made where it is missing, while nobody else changes any."""
+    def _locked(self, root: Root) -> Iterator[tuple[Root, CopyRecord]]:
+        """The copy of a root and its record, while nobody else changes any.
+
+        Where there is none, the folder is made, and the record is to be written before a note is.
+        """
         copy = self._copy_of(root)
         assert copy is not None
         make_folder(copy.path.parent)
         with locked(copy.path.parent):
-            if make_folder(copy.path) or not read_record(copy.path).path:
-                write_record(copy.path, new_record(root))
-            yield copy
+            make_folder(copy.path)
+            record = read_record(copy.path)
+            yield copy, record if record.path else new_record(root)
 
     def _settle(
         self,
@@ -356,12 +358,12 @@ class ProjectCopies:
         """Have the copy follow the root. tracked: None where git could not be asked."""
         held = tracked or frozenset()
         undone: dict[str, str] = {}
-        with self._locked(root) as copy:
+        with self._locked(root) as (copy, record):
+            write_record(copy.path, record)
             remove_leftovers(copy.path)
-            seen = difference_of(copy, root, thorough=thorough)
+            seen = difference_of(copy, root, record, thorough=thorough)
             if seen is None:
                 return LookedAt()
-            record = seen.record
             for name in seen.back:
                 record.gone.pop(name, None)
             others = [x for x in self.each() if x[1].scope != copy.scope] if seen.fresh else []
@@ -414,17 +416,17 @@ class ProjectCopies:
         now = self._clock().astimezone(UTC).isoformat()
         record.gone |= dict.fromkeys(missing, now)
 
-    def _mirror(self, copy: Root, place: EntryPlace) -> None:
+    def _mirror(self, copy: Root, place: EntryPlace, record: CopyRecord) -> None:
         """Copy one note as it is, and note its folder. Raises: OSError, CommonplaceError."""
         if not os.path.lexists(place.path):
             self._remove(copy, place.relative)
             return
-        self._copy(copy, place)
-        record, day = read_record(copy.path), place.path.parent.name
+        day = place.path.parent.name
         if day not in record.days:
             found = identity_of(place.path.parent)
             record.days[day] = KnownDay(found.number, found.born_ns, 0)
             write_record(copy.path, record)
+        self._copy(copy, place)
 
     def _copy(self, copy: Root, place: EntryPlace) -> None:
         with revealed():
