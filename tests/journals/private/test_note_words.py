@@ -86,7 +86,7 @@ def test_a_cloned_note_is_the_repository_s_word(cloned):
     own = cloned.write({"project_notes": "my own"}).refs[0]
     assert words(cloned) == {FIRST: REPOSITORY, own.rpartition("/")[2]: OWN}
     assert told(cloned) == ["my own"]
-    assert cloned.open_entry(own).word == OWN
+    assert cloned.read_entry(own).word == OWN
 
 
 def in_the_index_alone(project):
@@ -107,6 +107,12 @@ def as_a_submodule(project):
     commit(inner)
     git(project, "init", "-q")
     git(project, "submodule", "add", "-q", str(inner), ".private-journal")
+
+
+def as_a_submodule_that_the_index_lost(project):
+    as_a_submodule(project)
+    git(project, "commit", "-qm", "one")
+    git(project, "rm", "-q", "--cached", ".private-journal")
 
 
 def with_a_day_that_is_a_submodule(project):
@@ -152,6 +158,7 @@ def in_a_work_tree(project):
         in_the_index_alone,
         in_head_alone,
         as_a_submodule,
+        as_a_submodule_that_the_index_lost,
         with_a_day_that_is_a_submodule,
         in_a_repository_around_the_user_s_own,
         in_a_project_that_is_a_submodule,

@@ -274,7 +274,7 @@ class PrivateJournal:
         if not ref:
             return "never"
         try:
-            return self.open_entry(ref)
+            return self.open_written(ref)
         except NotFound:
             return "deleted here"
 
@@ -299,14 +299,14 @@ class PrivateJournal:
         """
         return self._read(parse_place(path_or_ref, self._roots))
 
-    def read_written(self, ref: str) -> PrivateEntry:
-        """As `read_entry`, of what was just written here: the owner's, so that git is not asked."""
-        return read_entry(parse_place(ref, self._roots), self.zone)
+    def open_written(self, path_or_ref: str) -> PrivateEntry:
+        """As `read_entry`, and the entries of the owner's other projects by their refs.
 
-    def open_entry(self, path_or_ref: str) -> PrivateEntry:
-        """As `read_entry`, and the entries of the owner's other projects by their refs."""
+        Of what is corrected, or was just written here: whose word it is is not asked of git, and
+        it counts as the owner's.
+        """
         with self.copies.naming_gone(path_or_ref):
-            return self._read(self._place(path_or_ref))
+            return read_entry(self._place(path_or_ref), self.zone)
 
     def _read(self, place: EntryPlace) -> PrivateEntry:
         return read_entry(place, self.zone, self.words.asked())

@@ -102,7 +102,8 @@ def _held(repository: Path, folder: Path, *, in_history: bool) -> Iterator[str]:
         raise Unavailable("Git writes its index at this moment.")
     begins = "" if folder == repository else f"{folder.relative_to(repository).as_posix()}/"
     is_folding = bool(begins) and folds_names(folder)
-    places = [] if is_folding or not begins else ["--", begins.rstrip("/")]
+    # With its slash, lest `--with-tree` reads all of HEAD: 26 ms for 30,000 files, else 6.
+    places = [] if is_folding or not begins else ["--", begins]
     for name in _names(repository, places, in_history=in_history):
         inner = repository / name
         # A link of the repository leads anywhere, also to where it began.
@@ -121,19 +122,22 @@ def _names(repository: Path, places: Sequence[str], *, in_history: bool) -> set[
     """The names that a repository's index or HEAD holds, those of submodules included."""
     from commonplace.journals.git.run import Git
 
-    commands = [["ls-files", "-z"], ["ls-tree", "-r", "-z", "--name-only", "HEAD"]]
-    if in_history:
-        commands.append(
-            ["log", "--all", "--no-renames", "--diff-filter=A", "--name-only", "--format=", "-z"]
-        )
-    found: set[str] = set()
     git = Git(repository)
-    for each in commands:  # 128: there is no commit yet
-        ran = git.run([*each, *places], timeout_s=_TIMEOUT_S, statuses=(0, 128))
-        if ran.status and each[0] == "ls-files":
-            raise Unavailable("Git cannot say what a repository holds.")
-        found |= {os.fsdecode(name.strip(b"\n")) for name in ran.out.split(b"\0")}
-    return found - {""}
+
+    def names(*command: str) -> set[str] | None:
+        ran = git.run([*command, *places], timeout_s=_TIMEOUT_S, statuses=(0, 128))
+        found = {os.fsdecode(name.strip(b"\n")) for name in ran.out.split(b"\0")}
+        return None if ran.status else found - {""}
+
+    found = names("ls-files", "-z", "--with-tree=HEAD")
+    if found is None:  # as where there is no commit yet
+        found = names("ls-files", "-z")
+    if found is None:
+        raise Unavailable("Git cannot say what a repository holds.")
+    if in_history:
+        added = ("--all", "--no-renames", "--diff-filter=A", "--name-only", "--format=", "-z")
+        found |= names("log", *added) or set()
+    return found
 
 
 def _is_work_tree(folder: str) -> bool:

@@ -120,7 +120,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         entries = []
         for ref in written.refs:
             with suppress(CommonplaceError):  # what was written stays written
-                entries.append(self.journal.read_written(ref))
+                entries.append(self.journal.open_written(ref))
         filed = self.filing.file(self._docs(entries))
         return PrivateWritten(written=written, entries=tuple(entries), filed=filed)
 
@@ -191,9 +191,9 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         return PrivateListed(entries=tuple(entries), interval=interval, named=asked is not None)
 
     def open_entry(self, path_or_ref: str) -> PrivateEntry:
-        """As `read`, and the entries of the owner's other projects by their refs."""
+        """As `read`, also of the owner's other projects, to be corrected: see `open_written`."""
         self._refuse_path(path_or_ref)
-        return self.journal.open_entry(path_or_ref)
+        return self.journal.open_written(path_or_ref)
 
     def _refuse_path(self, path_or_ref: str) -> None:
         if not self.shows_paths and PurePath(path_or_ref).anchor:
@@ -233,7 +233,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         return former.ref, self._filed_both(former, written)
 
     def _filed_both(self, former: PrivateEntry, written: ThoughtsWritten) -> PrivateWritten:
-        entry = self.journal.open_entry(written.refs[0])
+        entry = self.journal.open_written(written.refs[0])
         filed = self.filing.file(self._docs([entry, former]))
         return PrivateWritten(written=written, entries=(entry,), filed=filed)
 
