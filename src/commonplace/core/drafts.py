@@ -20,6 +20,7 @@ from commonplace.core.files import (
     translated,
     write_new,
 )
+from commonplace.core.staging import staged_aside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,12 +35,10 @@ class Draft:
 
     Attributes:
         path: The file.
-        top: What goes with it.
     """
 
     def __init__(self, path: Path, lock: contextlib.ExitStack) -> None:
         self.path = path
-        self.top = path.parent
         self._lock = lock
 
     def leave(self) -> None:
@@ -48,7 +47,7 @@ class Draft:
 
     def drop(self) -> None:
         """Remove it, with what the editor left beside it; never raises."""
-        shutil.rmtree(self.top, ignore_errors=True)
+        shutil.rmtree(self.path.parent, ignore_errors=True)
         self.leave()
 
 
@@ -63,6 +62,17 @@ def open_draft(home: Path, content: bytes, *, extension: str) -> Draft:
         path = folder / f"text{extension}"
         write_new(path, content)
         return Draft(path, lock.pop_all())
+
+
+def open_draft_aside(content: bytes, *, extension: str) -> Draft:
+    """Begin a draft among temporary files, with a text; it is not left, but goes at the end.
+
+    Raises: as `staged_aside`.
+    """
+    with contextlib.ExitStack() as stage:
+        path = stage.enter_context(staged_aside()) / f"text{extension}"
+        write_new(path, content)
+        return Draft(path, stage.pop_all())
 
 
 def erase(path: Path) -> None:

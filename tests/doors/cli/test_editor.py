@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,16 @@ def test_what_is_written_leaves_no_draft(in_editor):
     assert drafts() == []
     assert in_editor("true", "private", "write")[0] == 2
     assert drafts() == []
+
+
+def test_where_the_home_takes_no_draft_what_was_saved_is_shown(in_editor):
+    """It is among temporary files meanwhile, and nothing of it stays there."""
+    closed = Path.home() / ".local/share/commonplace/drafts"
+    closed.parent.mkdir(parents=True)
+    closed.touch()
+    code, shown = in_editor(FAULTS["the editor fails"][0], "private", "write")
+    assert (code, "What you wrote:\r\nan hour of work\r\n" in shown) == (1, True)
+    assert [*Path(tempfile.gettempdir()).rglob("text.md")] == []
 
 
 def test_a_killed_command_leaves_a_draft_that_is_found_and_forgotten(in_editor):

@@ -1,16 +1,17 @@
-"""What a killed export, backup, download, restore or import leaves is found, and cleared."""
+"""What a killed export, backup, download, restore, import or editor leaves is found, and cleared."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sqlite3
 import zipfile
 from pathlib import Path
 
 import pytest
 from tests.doors.killing import killed_before
-from tests.doors.terminal import facts, opened_app, run
+from tests.doors.terminal import facts, on_terminal, opened_app, run
 
 pytestmark = [
     pytest.mark.usefixtures("no_weights"),
@@ -65,7 +66,19 @@ def kill_import(outside):
     made.close()
 
 
-KILLS = [kill_export, kill_zip, kill_backup, kill_download, kill_import]
+def kill_editor(outside):
+    """Of a user whose home takes no draft: the text is among temporary files."""
+    script = outside / "editor"
+    script.write_text(f'#!/bin/sh\nprintf "{TEXT}" > "$1"\nkill -9 $PPID\n')
+    script.chmod(0o755)
+    closed = opened_home() / "drafts"
+    closed.touch()
+    code, _, _ = on_terminal("private", "write", env={"EDITOR": str(script), "VISUAL": ""})
+    assert code == -signal.SIGKILL
+    closed.unlink()
+
+
+KILLS = [kill_export, kill_zip, kill_backup, kill_download, kill_import, kill_editor]
 
 
 def opened_home():

@@ -391,7 +391,7 @@ PLACES: tuple[TextPlace, ...] = (
         erased="`forget`, which removes a draft with words of the text",
         find=_drafts_with,
         backup=True,
-        writers=("core.drafts", "doors.cli.editor"),
+        writers=("core.drafts",),
     ),
     TextPlace(
         name="former texts",
@@ -405,7 +405,8 @@ PLACES: tuple[TextPlace, ...] = (
     TextPlace(
         name="copies being made",
         where="`staging`; `.commonplace-stage-…` beside what is made, or among temporary files",
-        holds="a backup, export, download, restore or import that is being made",
+        holds="a backup, export, download, restore or import that is being made, and what you are"
+        " writing in an editor where `drafts` cannot be made",
         paths=lambda owner: (owner.home / FOLDER, *_stages(owner).each()),
         erased="the end of the command; once a process was killed, the next start or backup",
         leftovers=_killed_copies,
@@ -413,6 +414,7 @@ PLACES: tuple[TextPlace, ...] = (
             "services.backup.making",
             "services.backup.restoring",
             "services.export.writing",
+            "core.drafts",
             "core.staging",
             "journals.notebook.repair",
             "services.imports.sqlite_copy",

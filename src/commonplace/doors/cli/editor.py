@@ -6,18 +6,17 @@ Never loses what was saved, and never writes it where it belongs: a command does
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.core.drafts import open_draft
+from commonplace.core.drafts import open_draft, open_draft_aside
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from commonplace.core.drafts import Draft
 
@@ -101,10 +100,7 @@ def _opened(home: Callable[[], Path], content: bytes, extension: str) -> tuple[D
     try:
         return open_draft(home(), content, extension=extension), True
     except CommonplaceError:
-        above = Path(tempfile.mkdtemp(prefix="editor-"))
-        draft = open_draft(above, content, extension=extension)
-        draft.top = above
-        return draft, False
+        return open_draft_aside(content, extension=extension), False
 
 
 def _keep_saved(draft: Draft, is_ours: bool, before: str, opened_at: int) -> bytes | None:
