@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import time
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound, Unavailable
 from commonplace.core.file_lock import FOREVER_S, take_lock
@@ -115,7 +115,7 @@ def regular_file(path: Path | str) -> Iterator[io.BufferedReader[Any]]:
                 raise
             message = "The link {place} leads in a circle."
             raise Invalid(message, hint="Remove it, then try again.", place=str(path)) from exc
-    with io.BufferedReader(cast("io.RawIOBase", opened)) as file, translated(path):
+    with io.BufferedReader(opened) as file, translated(path):
         yield file
 
 

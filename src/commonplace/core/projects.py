@@ -354,18 +354,10 @@ def _line(file: str, start: bytes = b"") -> str:
 
 def _read(file: str, limit: int) -> bytes:
     """The content of a small plain file; nothing of any other, and never waiting for a pipe."""
-    flags = os.O_RDONLY
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
+    from commonplace.core.regular_files import open_regular
+
     try:
-        descriptor = os.open(file, flags)
+        with open_regular(file, follows_links=False) as opened:
+            return opened.read(limit) if os.fstat(opened.fileno()).st_size <= limit else b""
     except (OSError, ValueError):
         return b""
-    try:
-        state = os.fstat(descriptor)
-        is_small = state.st_mode & _KIND == _REGULAR and state.st_size <= limit
-        return os.read(descriptor, limit) if is_small else b""
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import stat
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from msgspec import Struct
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.file_lock import take_lock
 from commonplace.core.files import remove_file, replace_file, translated
+from commonplace.core.regular_files import NotRegularError, open_regular
 from commonplace.journals.chronicle.log_config import read_log_config
 from commonplace.journals.chronicle.logs import (
     append_to_log,
@@ -216,26 +216,18 @@ def _held_log(log: Path, *, waits_s: float = 2.0) -> Iterator[int | None]:
     Raises:
         Denied, Unavailable.
     """
-    flags = os.O_RDONLY
-    for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
-        flags |= getattr(os, name, 0)
-    descriptor = None
-    with translated(log), contextlib.suppress(FileNotFoundError):
-        descriptor = os.open(log, flags)
-    if descriptor is None:
+    opened = None
+    with translated(log), contextlib.suppress(FileNotFoundError, NotRegularError):
+        opened = open_regular(log, follows_links=False)
+    if opened is None:
         yield None
         return
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            yield None
-            return
-        if waits_s and take_lock(descriptor, waits_s=waits_s) is False:
+    with opened:
+        if waits_s and take_lock(opened.fileno(), waits_s=waits_s) is False:
             raise Unavailable(
                 "The project log {place} is locked.", hint="Take the line out yourself.", place=log
             )
-        yield descriptor
-    finally:
-        os.close(descriptor)
+        yield opened.fileno()
 
 
 def _read_all(descriptor: int) -> bytes:

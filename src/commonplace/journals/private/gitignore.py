@@ -7,6 +7,7 @@ Never alters a file that came with the repository: it adds a line to git's own `
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import stat
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.core.files import make_folder, replace_file, write_new
+from commonplace.core.regular_files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -191,15 +193,10 @@ def _is_ours(folder: Path) -> bool:
 
 def _read(file: Path) -> bytes | None:
     """The content of a small plain file; None for anything else, never waiting for a pipe."""
-    flags = os.O_RDONLY
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
     try:
-        descriptor = os.open(file, flags)
+        opened = open_regular(file, follows_links=False)
     except (OSError, ValueError):
         return None
-    with os.fdopen(descriptor, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        content = opened.read(_LONGEST + 1)
+    with io.BufferedReader(opened) as buffered:
+        content = buffered.read(_LONGEST + 1)
     return content if len(content) <= _LONGEST else None

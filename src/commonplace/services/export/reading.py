@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
-import stat
 from typing import IO, TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.files import regular_file, translated
+from commonplace.core.regular_files import NotRegularError, open_regular
 from commonplace.core.text import opening
 from commonplace.services.backup.archive import MANIFEST, ArchiveKind, checked_pieces
 from commonplace.services.export.lines import line_parser
@@ -155,12 +156,12 @@ def _opened(
 def _file_beneath(folder: Path, name: str) -> Iterator[IO[bytes]]:
     """Open a plain file of a folder, never through a link. Raises: Invalid, NotFound, Denied."""
     path = folder / name
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with translated(path):
         if os.path.islink(path) or (os.path.islink(path.parent) and path.parent != folder):
             raise _EXPORT.unsound(folder, f"{name} is a link")
-        descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise _EXPORT.unsound(folder, f"{name} is not a plain file")
+        try:
+            opened = open_regular(path, follows_links=False)
+        except NotRegularError as exc:
+            raise _EXPORT.unsound(folder, f"{name} is not a plain file") from exc
+        with io.BufferedReader(opened) as file:
             yield file
