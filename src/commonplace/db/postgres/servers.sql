@@ -3,8 +3,7 @@
 -- name: claim
 -- Makes a home the one whose journals are served, if none is, or in place of the one that was.
 INSERT INTO cp_served_home AS known (home, place) VALUES (%(home)s, %(place)s)
-ON CONFLICT (one) DO UPDATE SET home = excluded.home, place = excluded.place,
-    since = CASE WHEN known.home = excluded.home THEN known.since ELSE now() END
+ON CONFLICT (one) DO UPDATE SET home = excluded.home, place = excluded.place
 WHERE known.home = excluded.home OR %(instead)s;
 
 -- name: served

@@ -1,12 +1,11 @@
 -- What the servers of one database agree on. Neither table tells anything of a user: no text, no owner.
 
 -- One row, once any is served. home: the one whose journals on disk are, by an id of its own; place:
--- where that home is, for people; since: from when on.
+-- where that home is, for people.
 CREATE TABLE cp_served_home (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     home uuid NOT NULL,
-    place text NOT NULL,
-    since timestamptz NOT NULL DEFAULT now()
+    place text NOT NULL
 );
 
 -- The tokens of the HTTP servers that are revoked, by the hash of each: it opens nothing. A row only
@@ -28,5 +27,5 @@ BEGIN
     END LOOP;
 END
 $$;
-GRANT SELECT, INSERT, UPDATE (home, place, since) ON cp_served_home TO commonplace_app;
+GRANT SELECT, INSERT, UPDATE (home, place) ON cp_served_home TO commonplace_app;
 GRANT SELECT, INSERT ON cp_revoked_tokens TO commonplace_app;
