@@ -188,6 +188,24 @@ def test_rows_of_the_applications_own_sql_expire_too(world, app, other, database
     assert refs(ask(other, "recall", query="quokka gate")) == []
 
 
+def test_a_record_of_another_id_leaves_no_end_under_its_former_one(world, app, database):
+    """Else the next record of that id would go when the end comes."""
+    me, ref = app.settings.owner, write(app, "memory", SAID)
+    app.expiring.expire(ref, world.clock() + timedelta(days=1))
+    former = ref.partition("/")[2]
+    with psycopg.connect(database.app_url) as conn:
+        conn.execute(f"SET LOCAL app.user_id = '{me}'")
+        conn.execute("UPDATE wb_todo SET id = 'other' WHERE id = %s", (former,))
+        conn.execute(
+            "INSERT INTO wb_todo (user_id, id, title) VALUES (%s, %s, %s)",
+            (me, former, "The quokka gate has a bell now."),
+        )
+    world.clock.advance(2 * DAY)
+    found = refs(ask(app, "recall", query="quokka gate"))
+    assert {*found} == {ref, "memory:todo/other"}
+    assert app.expiring.list_expiring() == []
+
+
 def test_a_user_of_the_library_sees_it_too(world, app, database, tmp_path):
     """A program with a home of its own shows nothing whose time has come."""
     settings = app.settings

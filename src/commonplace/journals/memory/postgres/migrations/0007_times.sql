@@ -23,28 +23,21 @@ CREATE POLICY own ON wb_times
 GRANT SELECT, INSERT, UPDATE, DELETE ON wb_times TO commonplace_app;
 GRANT SELECT ON wb_times TO commonplace_worker;
 
--- A record that leaves takes its times along, whoever deletes it: a server of an earlier version, or
--- the application's own SQL. As the role that makes the change, in the schema of the tables.
+-- A record that leaves takes its times along, whoever deletes it or gives it another id: a server of
+-- an earlier version, or the application's own SQL. The outbox has a line of each. As the role that
+-- makes the change, in the schema of the tables.
 DO $$
-DECLARE
-    watched record;
 BEGIN
     EXECUTE format($f$
         CREATE FUNCTION %1$I.wb_drop_times() RETURNS trigger LANGUAGE plpgsql AS $t$
         BEGIN
-            DELETE FROM %1$I.wb_times WHERE user_id = old.user_id AND kind = tg_argv[0]
-                AND ref_id = CASE WHEN tg_argv[0] = 'preference' THEN 'preferences'
-                    ELSE to_jsonb(old) ->> 'id' END;
+            DELETE FROM %1$I.wb_times
+            WHERE user_id = new.user_id AND kind = new.kind AND ref_id = new.ref_id;
             RETURN NULL;
         END
         $t$
     $f$, current_schema());
-    FOR watched IN SELECT * FROM (VALUES ('wb_message', 'message'), ('wb_journal', 'journal'),
-        ('wb_todo', 'todo'), ('wb_gratitude', 'gratitude'), ('wb_preferences', 'preference'))
-        AS tables (name, kind)
-    LOOP
-        EXECUTE format('CREATE TRIGGER wb_drop_times AFTER DELETE ON %I'
-            ' FOR EACH ROW EXECUTE FUNCTION wb_drop_times(%L)', watched.name, watched.kind);
-    END LOOP;
 END
 $$;
+CREATE TRIGGER wb_drop_times AFTER INSERT OR UPDATE OF gone ON wb_outbox
+    FOR EACH ROW WHEN (new.gone) EXECUTE FUNCTION wb_drop_times();
