@@ -519,7 +519,7 @@ class App(OwnerContext):
         feeding = self.timeline.feeding
         return None if feeding is None else feeding.forget
 
-    def _times(self, column: TimeColumn) -> Callable[[], KeepsTimes | None]:
+    def _times(self, column: TimeColumn) -> KeepsTimes | None:
         return times_of(self.shared, self.settings.owner, column)
 
     def _lineage(self) -> Lineage:

@@ -367,8 +367,8 @@ class OwnerContext(ABC):
         """What tells which other refs quote those that are forgotten, where something does."""
 
     @abstractmethod
-    def _times(self, column: TimeColumn) -> Callable[[], KeepsTimes | None]:
-        """Opens what keeps such times of a journal's entries where every server sees them."""
+    def _times(self, column: TimeColumn) -> KeepsTimes | None:
+        """What keeps such times of a journal where every server sees them; None without one."""
 
     @abstractmethod
     def _lineage(self) -> Lineage:

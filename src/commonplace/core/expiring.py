@@ -48,9 +48,7 @@ def read_expiring(owner_folder: str | os.PathLike[str]) -> dict[str, float]:
         ) from exc
 
 
-def expiry_book(
-    owner_folder: Path, elsewhere: Callable[[], KeepsTimes | None] = lambda: None
-) -> TimeBook:
+def expiry_book(owner_folder: Path, elsewhere: KeepsTimes | None = None) -> TimeBook:
     """The book of an owner that says when entries expire. elsewhere: see `TimeBook`."""
     return TimeBook(owner_folder, FOLDER, read_expiring, elsewhere)
 

@@ -10,7 +10,6 @@ from commonplace.core.time_book import TimeBook, path_of, read_times
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
     from pathlib import Path
 
     from commonplace.core.ports import KeepsTimes
@@ -29,9 +28,7 @@ def read_replaced(owner_folder: str | os.PathLike[str]) -> dict[str, float]:
         return {}
 
 
-def replaced_book(
-    owner_folder: Path, elsewhere: Callable[[], KeepsTimes | None] = lambda: None
-) -> TimeBook:
+def replaced_book(owner_folder: Path, elsewhere: KeepsTimes | None = None) -> TimeBook:
     """The book of an owner that says when entries were replaced by one that is gone now.
 
     An entry that is replaced once more stays in it: it is still replaced if that one is deleted.

@@ -55,8 +55,7 @@ class TimeBook:
         owner_folder: The owner's folder; it is made at the first write.
         folder: The file's own, in that one.
         read: Gives the times for the owner's folder; it says what a damaged file means.
-        elsewhere: Opens what keeps the times of a journal on a server; it gives None where there is
-            none.
+        elsewhere: What keeps the times of a journal on a server; None where there is none.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class TimeBook:
         owner_folder: Path,
         folder: str,
         read: Callable[[Path], dict[str, float]],
-        elsewhere: Callable[[], KeepsTimes | None] = lambda: None,
+        elsewhere: KeepsTimes | None = None,
     ) -> None:
         self._owner_folder = owner_folder
         self._folder = owner_folder / folder
@@ -80,7 +79,7 @@ class TimeBook:
 
         Raises: as the function that reads it; Unavailable.
         """
-        known, other = self._read_file(), self._elsewhere()
+        known, other = self._read_file(), self._elsewhere
         if other is None:
             return known
         self._move(known, other)
@@ -92,7 +91,7 @@ class TimeBook:
 
         Raises: as `read`.
         """
-        known, other, wanted = self._read_file(), self._elsewhere(), set(refs)
+        known, other, wanted = self._read_file(), self._elsewhere, set(refs)
         theirs = [] if other is None else [ref for ref in wanted if other.covers(ref)]
         found = {ref: known[ref] for ref in wanted if ref in known and ref not in theirs}
         if other is None or not theirs:
@@ -113,7 +112,7 @@ class TimeBook:
             self._first = known, min(known.values(), default=float("inf"))
         if self._first[1] > now:
             return []
-        other = self._elsewhere()
+        other = self._elsewhere
         due = [ref for ref, at in known.items() if at <= now]
         return due if other is None else [ref for ref in due if not other.covers(ref)]
 
@@ -125,7 +124,7 @@ class TimeBook:
         """
         from commonplace.core.errors import CommonplaceError
 
-        if (other := self._elsewhere()) is None:
+        if (other := self._elsewhere) is None:
             return []
         known = self._read_file() if os.path.exists(self._path) else {}
         try:
@@ -140,7 +139,7 @@ class TimeBook:
 
     def keep_all(self, times: Mapping[str, float]) -> None:
         """Set the times of many entries, in one write. Raises: Unavailable, Denied."""
-        other = self._elsewhere()
+        other = self._elsewhere
         theirs = (
             {} if other is None else {ref: at for ref, at in times.items() if other.covers(ref)}
         )
@@ -152,7 +151,7 @@ class TimeBook:
 
     def drop(self, refs: Sequence[str]) -> None:
         """Remove the times of entries. Raises: Unavailable, Denied."""
-        gone, other = set(refs), self._elsewhere()
+        gone, other = set(refs), self._elsewhere
         self.change(lambda known: {ref: at for ref, at in known.items() if ref not in gone})
         if other is not None and (theirs := [ref for ref in refs if other.covers(ref)]):
             other.drop_times(theirs)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Source
-    from commonplace.core.time_book import TimeColumn
     from commonplace.core.values import Problem
     from commonplace.journals.memory.journal import MemoryJournal
     from commonplace.journals.memory.source import MemorySource
@@ -57,9 +56,6 @@ class FileMemories:
                 with suppress(Invalid):
                     found.append(folder_owner(folder))
         return sorted(found)
-
-    def times_of(self, owner: str, column: TimeColumn) -> None:
-        """None: they stand in the file of all journals."""
 
     def of_owner(self, context: OwnerContext) -> SearchStack[Filing]:
         """What files and finds this owner's: with all journals."""

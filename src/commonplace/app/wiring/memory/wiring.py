@@ -48,10 +48,6 @@ class Memories(Protocol):
         """The users who have a memory, sorted; empty where the database does not say."""
         ...
 
-    def times_of(self, owner: str, column: TimeColumn) -> KeepsTimes | None:
-        """What keeps times of a user's records for every server; None where a file of all does."""
-        ...
-
     def of_owner(self, context: OwnerContext) -> SearchStack[FilingPort]:
         """What files and finds the memory of an app's own owner."""
         ...
@@ -81,6 +77,14 @@ class Memories(Protocol):
         ...
 
 
+class SharedMemories(Memories, Protocol):
+    """The same, in a database that many servers share."""
+
+    def times_of(self, owner: str, column: TimeColumn) -> KeepsTimes:
+        """What keeps times of a user's records for every server."""
+        ...
+
+
 def memories_of(shared: ProcessContext) -> Memories:
     """Where the memories of all users of a process are kept.
 
@@ -89,14 +93,11 @@ def memories_of(shared: ProcessContext) -> Memories:
     return shared.open_once("memories", _open_memories)
 
 
-def times_of(
-    shared: ProcessContext, owner: str, column: TimeColumn
-) -> Callable[[], KeepsTimes | None]:
-    """Opens what keeps times of a user's records in a database; it gives None without one."""
+def times_of(shared: ProcessContext, owner: str, column: TimeColumn) -> KeepsTimes | None:
+    """What keeps times of a user's records in a database; None without one."""
     if shared.settings.database.url is None:
-        return lambda: None
-    late = LateTimes(lambda: memories_of(shared).times_of(owner, column))
-    return lambda: late
+        return None
+    return LateTimes(lambda: cast("SharedMemories", memories_of(shared)).times_of(owner, column))
 
 
 class LateTimes:
@@ -106,14 +107,8 @@ class LateTimes:
     extra that the database needs.
     """
 
-    def __init__(self, open_times: Callable[[], KeepsTimes | None]) -> None:
-        self._open_times = cache(open_times)
-
-    @property
-    def _times(self) -> KeepsTimes:
-        times = self._open_times()
-        assert times is not None  # a database keeps them
-        return times
+    def __init__(self, open_times: Callable[[], KeepsTimes]) -> None:
+        self._times = cache(open_times)
 
     def covers(self, ref: str) -> bool:
         """Whether a ref is that of a record; see the port."""
@@ -121,23 +116,23 @@ class LateTimes:
 
     def read_times(self, refs: Sequence[str] | None = None) -> Mapping[str, float]:
         """The times of those of these records that have one, or all; see the port."""
-        return self._times.read_times(refs)
+        return self._times().read_times(refs)
 
     def list_due(self, now: float) -> Sequence[str]:
         """The refs of records whose time has come; see the port."""
-        return self._times.list_due(now)
+        return self._times().list_due(now)
 
     def keep_times(self, times: Mapping[str, float]) -> None:
         """Set times, in place of any earlier ones; see the port."""
-        self._times.keep_times(times)
+        self._times().keep_times(times)
 
     def take_over(self, times: Mapping[str, float]) -> Sequence[str]:
         """Set times that a file kept, unless a later one is there; see the port."""
-        return self._times.take_over(times)
+        return self._times().take_over(times)
 
     def drop_times(self, refs: Sequence[str]) -> None:
         """Remove the times of records; see the port."""
-        self._times.drop_times(refs)
+        self._times().drop_times(refs)
 
 
 def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
@@ -145,7 +140,7 @@ def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
 
     Raises: Unavailable, Denied.
     """
-    times = times_of(shared, owner, "expires_at")()
+    times = times_of(shared, owner, "expires_at")
     return times is not None and bool(times.list_due(now.timestamp()))
 
 
