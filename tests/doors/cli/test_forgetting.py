@@ -14,6 +14,8 @@ from tests.journals.chronicle.test_upgrade import make
 from tests.journals.transcripts.sessions import said
 from tests.patience import PATIENCE_S
 
+from commonplace.core.errors import Conflict
+
 SECRET = "the blue door behind the bakery opens with four seven one one, Ann said so, ünd so weiter"
 
 
@@ -195,6 +197,27 @@ def test_the_copy_of_an_upgrade_loses_it(no_weights):
     assert [each["path"] for each in planned] == [str(copy)]
     assert facts("forget", item["ref"], "--yes")["clean"]
     assert item["text"].split("\n")[0].encode() not in copy.read_bytes()
+
+
+def test_the_copy_of_an_upgrade_keeps_what_changed_since_the_plan(no_weights):
+    """Another program edited the entry: forgetting it is refused, and no row of it goes."""
+    path = Path(opened_log())
+    path.parent.mkdir(parents=True)
+    make("A", path)
+    assert run("chronicle", "upgrade").exit_code == 0
+    (copy,) = path.parent.glob("*.backup-*")
+    before = copy.read_bytes()
+    ref = facts("chronicle", "list", "--limit", "1")["items"][0]["ref"]
+    app = opened_app()
+    try:
+        service = app.forgetting()
+        plan = service.plan([ref])
+        app.chronicle.journal.edit_event(ref, message="a quiet harbour")
+        with pytest.raises(Conflict, match="has changed since it was read"):
+            service.carry_out(plan)
+    finally:
+        app.close()
+    assert copy.read_bytes() == before
 
 
 @pytest.mark.parametrize("words", [("delete", "--yes"), ("edit", "a quiet harbour", "--yes")])

@@ -8,7 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.doors.terminal import facts, run
+from tests.doors.terminal import facts, opened_app, run
+
+from commonplace.core.errors import Conflict
 
 pytestmark = pytest.mark.usefixtures("no_weights")
 
@@ -142,7 +144,27 @@ def test_a_log_that_git_tracks_is_named_and_left():
     proof = facts("forget", other, ref, "--yes", code=1)
     assert [each["place"] for each in proof["found"] if not each["refs"]] == [str(log)]
     assert any(str(log) in note for note in proof["notes"])
+    assert sum(str(log) in note for note in proof["notes"]) == 1
     assert log.read_bytes().startswith(before)
+
+
+def test_an_entry_that_changed_since_the_plan_keeps_its_line():
+    """Forgetting it is refused, and takes neither its line nor what the edit replaced."""
+    logs = trusted()
+    ref = facts("log", SECRET)["ref"]
+    app = opened_app()
+    try:
+        service = app.forgetting()
+        plan = service.plan([ref])
+        assert run("edit", ref, "a quiet harbour").exit_code == 0
+        with pytest.raises(Conflict, match="has changed since it was read"):
+            service.carry_out(plan)
+    finally:
+        app.close()
+    (log,) = logs.iterdir()
+    assert "a quiet harbour" in log.read_text()
+    assert run("undo", ref, "--yes").exit_code == 0
+    assert "bakery" in log.read_text()
 
 
 def test_a_log_that_is_no_longer_trusted_is_named_and_left():

@@ -77,6 +77,7 @@ class TextPlace(Struct, frozen=True, kw_only=True):
         writers: The modules that write there.
         journal: Whose entries alone it may hold; empty where that may be any.
         find: The copies of a text there that no journal and no filing erases.
+        find_with_entry: Those that deleting the entry erases, or names; for a plan to show.
         leftovers: What killed processes left there.
         backup: Whether a backup holds it.
         export: Whether an export holds what is in it.
@@ -90,6 +91,9 @@ class TextPlace(Struct, frozen=True, kw_only=True):
     writers: tuple[str, ...]
     journal: str = ""
     find: Callable[[TextOwner, ForgottenText], Iterable[TextCopy]] = lambda _owner, _text: ()
+    find_with_entry: Callable[[TextOwner, ForgottenText], Iterable[TextCopy]] = (
+        lambda _owner, _text: ()
+    )
     leftovers: Callable[[TextOwner], Iterable[TextLeftover]] = lambda _owner: ()
     backup: bool = False
     export: bool = False
@@ -183,24 +187,15 @@ def _lines_in_logs(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
     logs = owner.chronicle.service().logs
     for event in _events_of(owner, text):
         for line in logs.find(event):
-            yield TextCopy(
-                what="its line in the project log",
-                path=line.log,
-                erase=None if line.left else partial(logs.take_out, event, line.log),
-                left=line.left,
-            )
+            yield TextCopy(what="its line in the project log", path=line.log, left=line.left)
 
 
 def _rows_in_originals(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
-    from commonplace.journals.chronicle.originals import find_originals, take_out_of_original
+    from commonplace.journals.chronicle.originals import find_originals
 
     for event in _events_of(owner, text):
         for copy in find_originals(owner.chronicle.journal.path, event):
-            yield TextCopy(
-                what="its row in the copy of an upgrade",
-                path=copy,
-                erase=partial(take_out_of_original, copy, event),
-            )
+            yield TextCopy(what="its row in the copy of an upgrade", path=copy)
 
 
 def _gone_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
@@ -276,7 +271,7 @@ PLACES: tuple[TextPlace, ...] = (
         paths=_of_chronicle,
         journal="chronicle",
         erased="deleting or editing the entry, which leaves the copy of an upgrade as well",
-        find=_rows_in_originals,
+        find_with_entry=_rows_in_originals,
         backup=True,
         export=True,
         writers=(
@@ -294,7 +289,7 @@ PLACES: tuple[TextPlace, ...] = (
         paths=lambda owner: owner.chronicle.service().logs.files(),
         journal="chronicle",
         erased="deleting or editing the entry; where git tracks the file, you: it is named",
-        find=_lines_in_logs,
+        find_with_entry=_lines_in_logs,
         writers=("journals.chronicle.log_lines", "journals.chronicle.logs"),
     ),
     TextPlace(
@@ -452,9 +447,15 @@ class TextPlaces(Struct, frozen=True, kw_only=True):
 
     def find(self, refs: Sequence[str], pieces: Sequence[Piece]) -> Iterator[TextCopy]:
         """The copies of a text that no journal and no filing erases."""
-        telling = [each for each in pieces if not each.is_short]
-        text = ForgottenText(refs=refs, pieces=telling)
+        text = _telling(refs, pieces)
         for row in PLACES:
+            yield from row.find(self.owner, text)
+
+    def find_all(self, refs: Sequence[str], pieces: Sequence[Piece]) -> Iterator[TextCopy]:
+        """Those, and the copies that deleting the entry erases or names."""
+        text = _telling(refs, pieces)
+        for row in PLACES:
+            yield from row.find_with_entry(self.owner, text)
             yield from row.find(self.owner, text)
 
     def leftovers(self) -> Iterator[tuple[str, TextLeftover]]:
@@ -462,3 +463,7 @@ class TextPlaces(Struct, frozen=True, kw_only=True):
         for row in PLACES:
             for each in row.leftovers(self.owner):
                 yield row.name, each
+
+
+def _telling(refs: Sequence[str], pieces: Sequence[Piece]) -> ForgottenText:
+    return ForgottenText(refs=refs, pieces=[each for each in pieces if not each.is_short])

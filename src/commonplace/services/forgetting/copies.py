@@ -24,7 +24,8 @@ class TextCopy(Struct, frozen=True, kw_only=True):
     Attributes:
         what: What it is, such as `the draft`.
         path: The file.
-        erase: Takes the text out of it, or removes it. None for a file that is not touched.
+        erase: Takes the text out of it, or removes it. None for a file that is not touched, or
+            that deleting the entry takes it out of.
         left: Why it is not touched, and the next step; empty where it is erased.
     """
 

@@ -193,7 +193,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         book: Says when the notebook's former history goes.
         raw: What opens files whose bytes are read.
         skip: A folder of weights, which is not looked through.
-        copies: The copies of a text that no journal erases, by the refs and pieces of the text.
+        copies: The copies of a text beside the journals, by the refs and pieces of the text.
+        erasable: Those that no journal erases.
         unreached: What cannot be reached from here, each as a sentence.
         replaced: Notes which entries were replaced by one that goes.
         pending: The file that says what is being forgotten: refs and versions, never a text. It
@@ -214,6 +215,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     raw: RawFiles
     skip: Path
     copies: Callable[[Sequence[str], Sequence[Piece]], Iterable[TextCopy]]
+    erasable: Callable[[Sequence[str], Sequence[Piece]], Iterable[TextCopy]]
     unreached: Callable[[], Sequence[str]]
     replaced: TimeBook
     pending: Path
@@ -379,7 +381,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     def _delete_noted(self, wanted: Sequence[_Noted]) -> list[str]:
         # First: what a killed process leaves undone can be read as long as the entries are there.
-        notes = self._erase_copies([ref for ref, *_ in wanted])
+        notes = self._erase_copies({ref: version for ref, version, *_ in wanted})
         try:
             bare = self._drop_inherited(wanted, notes)
             notes += self._rewrite(
@@ -412,14 +414,23 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         notes += drop_inherited(self.amend, others, names)
         return [each.ref for each in commits if any(name in each.values for name in names)]
 
-    def _erase_copies(self, refs: Sequence[str]) -> list[str]:
-        """Erase the copies of a text that no journal keeps; a note on each that stays."""
+    def _erase_copies(self, versions: Mapping[str, str]) -> list[str]:
+        """Erase the copies of a text that no journal erases; a note on each that stays.
+
+        versions: of the entries, by ref. Of one that has another by now all copies stay: it is
+        going to be refused.
+        """
         pieces: dict[Piece, None] = {}
-        for ref in refs:
+        refs = []
+        for ref, version in versions.items():
             with suppress(NotFound):
-                pieces |= dict.fromkeys(pieces_of(self.amend.read_kept_text(ref).text))
+                found = self.amend.read_kept_text(ref)
+                if version not in {"", found.version}:
+                    continue
+                pieces |= dict.fromkeys(pieces_of(found.text))
+            refs.append(ref)
         notes = []
-        for each in self.copies(refs, tuple(pieces)):
+        for each in self.erasable(refs, tuple(pieces)):
             left = each.left
             if each.erase is not None:
                 try:
