@@ -50,7 +50,10 @@ NO_TEXT = {
     "journals.chronicle.last_import": "ids, and hashes of entries",
     "journals.chronicle.trust": "paths and hashes of files of settings",
     "journals.chronicle.words": "in memory alone",
+    "journals.git.portable": "a stream of commits, in a file without a name, gone with its process",
     "journals.git.repo": "an id of a clone",
+    "journals.git.rewriting": "commits of a rewriting, in a file without a name, gone with its process",
+    "journals.git.run": "what git says of an error, in a file without a name, gone with its process",
     "journals.notebook.forget": "names of commits",
     "journals.private.copy_record": "paths, times and numbers of folders",
     "journals.private.gitignore": "a .gitignore",
@@ -65,11 +68,12 @@ NO_TEXT = {
     "services.imports.tally": "numbers",
     "services.projects": "paths of projects",
 }
-"""Modules that write files, none of them with a text of an entry, and what they write."""
+"""Modules that write no text of an entry under a name that stays, and what they write instead."""
 
 CALLS = frozenset(
-    "LogFile NamedTemporaryFile TemporaryDirectory connect connect_erasing copy2 copyfile mkdtemp mkstemp"
-    " publish_new replace_file staged temp_beside write_bytes write_derived write_new write_text".split()
+    "LogFile NamedTemporaryFile TemporaryDirectory TemporaryFile connect connect_erasing copy2 copyfile"
+    " mkdtemp mkstemp open_draft publish_new replace_file staged staged_aside temp_file write_bytes"
+    " write_derived write_new write_text".split()
 )
 
 
