@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Conflict, Invalid
-from commonplace.core.files import make_folder, replace_file
+from commonplace.core.files import make_folder, remove_leftovers, write_new
 from commonplace.core.portable import PortableItem
 from commonplace.core.text import opening
 from commonplace.journals.transcripts import files
@@ -103,14 +103,17 @@ class PortableTranscripts:
     def import_items(self, items: Iterator[PortableMessage]) -> int:
         """See `Portable.import_items`; each session's file is written whole, or not at all."""
         added = 0
+        cleared: set[Path] = set()
         for path, group in groupby(map(self._line_of, items), key=lambda each: each[0]):
             lines = [line for _, line in group]
             content = b"".join(lines)
-            if not os.path.lexists(path):
-                make_folder(Path(path).parent)
-                replace_file(Path(path), content)
+            file = Path(path)
+            if file.parent not in cleared:
+                remove_leftovers(file.parent)  # of an import that was killed
+                cleared.add(file.parent)
+            if _add_file(file, content):
                 added += len(lines)
-            elif Path(path).read_bytes() != content:
+            elif file.read_bytes() != content:
                 raise Conflict(
                     "There is another session in {place} already.",
                     hint="Move the file away, then import again.",
@@ -149,6 +152,18 @@ class PortableTranscripts:
 
 
 _HINT = "Use an export that was not changed by hand."
+
+
+def _add_file(path: Path, content: bytes) -> bool:
+    """Make a session's file; False where there is one. Raises: Denied, Unavailable."""
+    if os.path.lexists(path):  # a file that is there is no reason to write another beside it
+        return False
+    make_folder(path.parent)
+    try:
+        write_new(path, content)
+    except FileExistsError:  # a hook was faster
+        return False
+    return True
 
 
 def _item_of(client: str, session: str, year: int, message: Message) -> PortableMessage:
