@@ -29,7 +29,6 @@ from commonplace.core.files import (
     make_folder,
     may_exist,
     regular_file,
-    remove_leftovers,
     replace_file,
 )
 from commonplace.core.projects import HERE, PROJECT_FILE, project_of
@@ -223,7 +222,6 @@ def _rewriting(file: Path) -> Iterator[Path]:
     make_folder(target.parent)
     with locked(target.parent):
         yield target
-    remove_leftovers(target.parent)  # of commands that were killed here
 
 
 def parse_setting(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.config.settings import NARROWED_BY, read_settings, user_file
 from commonplace.config.table import SETTINGS
-from commonplace.core.files import make_folder, remove_leftovers, replace_file
+from commonplace.core.files import make_folder, replace_file
 from commonplace.doors import entry_point
 from commonplace.doors.protocol import MODERN
 from commonplace.doors.stdio.front import UNKNOWN, VERSION_KEY
@@ -67,7 +67,6 @@ def write_snapshot(
     facts = {"key": key, "preload": settings.preload, "flags": dict(flags), **snapshot}
     path = Path(snapshot_path(key))
     make_folder(path.parent)
-    remove_leftovers(path.parent)
     if start_key(read_argv(key)) != key:
         return False
     delete_snapshot(key)  # a file that is there would lend it its mode

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.files import make_folder, remove_leftovers, replace_file
+from commonplace.core.files import make_folder, replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,5 +68,4 @@ def _update(record: Path, entries: dict[str, Any]) -> None:
     content = json.dumps({**known, **entries}, indent=1, sort_keys=True)
     with contextlib.suppress(CommonplaceError):
         make_folder(record.parent)
-        remove_leftovers(record.parent)
         replace_file(record, content.encode())

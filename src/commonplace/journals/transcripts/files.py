@@ -164,7 +164,7 @@ def rewrite(path: str, content: bytes) -> None:
         replace_file(Path(path), content)
     else:
         remove_file(Path(path))
-    remove_leftovers(Path(path).parent)
+        remove_leftovers(Path(path).parent)
 
 
 def _cut_torn_line(descriptor: int) -> int:
