@@ -8,14 +8,20 @@ from __future__ import annotations
 from itertools import islice
 
 from commonplace.core.brief_item import BriefItem
-from commonplace.journals.transcripts.message import JOURNAL, USER, instant_of, ref_of
+from commonplace.journals.transcripts.message import (
+    JOURNAL,
+    USER,
+    SessionSummary,
+    instant_of,
+    ref_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from commonplace.core.project_folders import ProjectFolders
-    from commonplace.journals.transcripts.message import Message, SessionSummary
+    from commonplace.journals.transcripts.message import Message
     from commonplace.journals.transcripts.store import TranscriptStore
 
 __all__ = ["JOURNAL", "list_newest"]
@@ -52,7 +58,20 @@ def list_newest(
     found = [*islice(began, MOST_SESSIONS)]
     client, name = session
     if name and all((x.client, x.name) != session for x in found):
-        found += [x for x in store.sessions(client=client) if x.name == name]
+        state = store.find_session(client, name)
+        if state is not None and state.messages:
+            found.append(
+                SessionSummary(
+                    client=client,
+                    name=name,
+                    first_at=state.first_at,
+                    last_at=state.last_at,
+                    cwd=state.cwd,
+                    branch=state.branch,
+                    messages=state.messages,
+                    year=state.year,
+                )
+            )
     items: list[BriefItem] = []
     for each in found:
         items += _items_of(store, each, project)
