@@ -15,6 +15,7 @@ from tests.patience import PATIENCE_S
 from tests.sampled import sampled
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
+from commonplace.core.project_folders import ProjectFolders
 from commonplace.core.values import Interval
 from commonplace.journals.chronicle.frontmatter import parse_file, render_file
 from commonplace.journals.chronicle.journal import Author, Chronicle
@@ -350,3 +351,12 @@ def test_the_successors_of_many_are_found_at_once(folder):
     news = [chronicle.supersede_event(old.ref, f"{old.message}!").event for old in olds[:2]]
     found = chronicle.find_successors([*olds, *news])
     assert found == {olds[0].id: news[0], olds[1].id: news[1]}
+
+
+def test_no_brief_is_told_what_has_expired(folder):
+    """What nobody may read is not among the newest of a project either."""
+    first = opened(folder).add_event("shipped it").event
+    second = opened(folder).add_event("watered the beds").event
+    chronicle = opened(folder, hidden=lambda: frozenset({second.ref}))
+    project = ProjectFolders("/srv/garden", ("/srv/garden",))
+    assert chronicle.list_newest(project, limit=5) == [first]

@@ -154,8 +154,7 @@ class ChronicleTree:
 
         Of the SURVEYED files with the latest days. Raises: Denied, Unavailable.
         """
-        read = (self._read(path) for path in islice(self._latest(), SURVEYED))
-        seen = [event for event in read if isinstance(event, Event)]
+        seen = self.read_many([*islice(self._latest(), SURVEYED)])
         seen.sort(key=_place_of, reverse=True)
         links = {tag for event in seen for tag in event.tags}
         return [*islice(held_of(seen, project, links), limit)]
