@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from commonplace.app.wiring.private import recoveries_in
 from commonplace.config.relocated import relocated_settings
 from commonplace.config.settings import read_settings, user_file
 from commonplace.core.clock import utc_now
+from commonplace.core.staging import staged_aside
 from commonplace.journals.chronicle.last_import import FILE, import_of_path, path_in_import
 from commonplace.journals.chronicle.trust import path_in_request, request_of_path
 from commonplace.journals.private.copy_record import copy_of_path, path_in_copy
@@ -160,10 +160,10 @@ def _settings_here(text: str, relocation: Relocation, user_home: Path | None) ->
 def _settings_in(text: str, user_home: Path | None) -> Settings:
     """The settings of this process, with this text, if any, in place of the user's own file."""
     environ = dict(os.environ)
-    with tempfile.TemporaryDirectory() as folder:
+    with staged_aside() as folder:
         if text:
-            inner = Path(folder) / "commonplace"
+            inner = folder / "commonplace"
             inner.mkdir()
             (inner / "config.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
-            environ["XDG_CONFIG_HOME"] = folder
+            environ["XDG_CONFIG_HOME"] = str(folder)
         return read_settings(environ=environ, cwd=Path.home(), home=user_home)
