@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 from tests.journals.chronicle.test_upgrade import OLD, make, opened, parts_in, path  # noqa: F401
 
-from commonplace.journals.chronicle.originals import find_originals, take_out_of_original
+from commonplace.journals.chronicle.originals import find_originals, take_out_of_originals
 
 
 @pytest.mark.parametrize("generation", OLD)
@@ -18,9 +18,9 @@ def test_of_each_generation_one_entry_goes(generation, path):  # noqa: F811
     backup = chronicle.upgrade().backup
     for event in chronicle.list_events(limit=3).events:
         before = parts_in(backup)
-        assert [*find_originals(path, event)] == [backup]
-        take_out_of_original(backup, event)
-        assert [*find_originals(path, event)] == []
+        assert [*find_originals(path, [event])] == [backup]
+        assert take_out_of_originals(path, [event]) == ()
+        assert [*find_originals(path, [event])] == []
         assert len(parts_in(backup)) == len(before) - 1
         assert {x for x in before if x not in parts_in(backup)} <= {
             x for x in before if x[1] == event.message
@@ -39,4 +39,4 @@ def test_what_is_no_copy_is_not_opened(path):  # noqa: F811
     (event, *_) = chronicle.list_events(limit=1).events
     path.with_name("chronicle.db.backup-mine").write_bytes(path.read_bytes())
     path.with_name("chronicle.db.backup-20200101T000000Z").write_bytes(b"no database")
-    assert len([*find_originals(path, event)]) == 1
+    assert len([*find_originals(path, [event])]) == 1

@@ -193,8 +193,8 @@ def _lines_in_logs(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
 def _rows_in_originals(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
     from commonplace.journals.chronicle.originals import find_originals
 
-    for event in _events_of(owner, text):
-        for copy in find_originals(owner.chronicle.journal.path, event):
+    if events := [*_events_of(owner, text)]:
+        for copy in find_originals(owner.chronicle.journal.path, events):
             yield TextCopy(what="its row in the copy of an upgrade", path=copy)
 
 

@@ -104,7 +104,7 @@ class Layout(Struct, frozen=True, kw_only=True):
 
 def detect(conn: sqlite3.Connection, path: Path) -> Layout:
     """The layout of an open database. Raises Invalid where it is not chronicle's."""
-    objects = {(_text(kind), _text(name)): _text(sql) for kind, name, sql in _list_objects(conn)}
+    objects = {(text_of(kind), text_of(name)): text_of(sql) for kind, name, sql in _list_objects(conn)}
     if not objects:
         return Layout(generation="new")
     columns = _columns(conn, "entries")
@@ -135,7 +135,7 @@ def _list_objects(conn: sqlite3.Connection) -> Iterable[Row]:
 
 def _columns(conn: sqlite3.Connection, table: str) -> dict[str, str]:
     found = conn.execute(SQL["list_columns"], {"name": table})
-    return {_text(name): _text(kind) for name, kind in found}
+    return {text_of(name): text_of(kind) for name, kind in found}
 
 
 def complete(conn: sqlite3.Connection) -> None:
@@ -144,7 +144,7 @@ def complete(conn: sqlite3.Connection) -> None:
     What is there stays as it is, but for the update trigger that fires too often; entries without
     the instant that their text names get it.
     """
-    before = {_text(name) for _, name, _ in _list_objects(conn)}
+    before = {text_of(name) for _, name, _ in _list_objects(conn)}
     conn.execute(SQL["create_entries"])
     columns = _columns(conn, "entries")
     if "timestamp_unix_seconds" not in columns:
@@ -153,7 +153,7 @@ def complete(conn: sqlite3.Connection) -> None:
         conn.execute(SQL["add_nanosecond_column"])
     for name in ("id_index", "timestamp_index", "words", "insert_trigger", "delete_trigger"):
         conn.execute(SQL[f"create_{name}"])
-    triggers = {_text(name): _text(sql) for _, name, sql in _list_objects(conn)}
+    triggers = {text_of(name): text_of(sql) for _, name, sql in _list_objects(conn)}
     if UPDATE_SCOPE not in triggers.get("entries_au", ""):
         conn.execute(SQL["drop_update_trigger"])
         conn.execute(SQL["create_update_trigger"])
@@ -178,7 +178,7 @@ def count_missing_instants(conn: sqlite3.Connection) -> int:
 def _missing_instants(conn: sqlite3.Connection) -> Iterator[dict[str, int]]:
     for rowid, text in conn.execute(SQL["list_without_instant"]):
         try:
-            seconds, nanosecond = columns_of(parse_timestamp(_text(text)))
+            seconds, nanosecond = columns_of(parse_timestamp(text_of(text)))
         except Invalid:
             continue
         yield {"rowid": rowid, "seconds": seconds, "nanosecond": nanosecond}
@@ -194,13 +194,13 @@ def numbered_id(number: int, created_at: str, hostname: str) -> str:
 
 def admits(question: EventQuery, row: Row) -> bool:
     """Whether a row is in the folder and has the tags that are asked for."""
-    here = question.directory is None or _text(row[8]) == question.directory
-    return here and (not question.tags or question.tags.admits(folded_tags(_text(row[9]))))
+    here = question.directory is None or text_of(row[8]) == question.directory
+    return here and (not question.tags or question.tags.admits(folded_tags(text_of(row[9]))))
 
 
 def is_numbered(row: Row) -> bool:
     """Whether a row's id is what its number of the first generation became."""
-    return _text(row[4]) == numbered_id(row[0], _text(row[10]), _text(row[6]))
+    return text_of(row[4]) == numbered_id(row[0], text_of(row[10]), text_of(row[6]))
 
 
 def instant_in(row: Row) -> int:
@@ -210,7 +210,7 @@ def instant_in(row: Row) -> int:
     instant = instant_of(row[1], row[2])
     if instant is None:
         try:
-            instant = parse_timestamp(_text(row[3]))
+            instant = parse_timestamp(text_of(row[3]))
         except Invalid as exc:
             raise Unreadable(exc.message) from exc
     return instant
@@ -228,8 +228,8 @@ def seen_of(row: Row) -> tuple[int, str]:
 def event_of(row: Row) -> Event:
     """A row as an entry. Raises Unreadable."""
     instant, stamp = seen_of(row)
-    identity, message, hostname, username, directory, tags = (_text(x) for x in row[4:10])
-    created = parse_created(_text(row[10]))
+    identity, message, hostname, username, directory, tags = (text_of(x) for x in row[4:10])
+    created = parse_created(text_of(row[10]))
     return Event(
         id=identity,
         at=from_instant(instant),
@@ -309,15 +309,15 @@ def _timed(rows: Iterable[Row]) -> Iterator[TimedRow]:
 
 def id_of(row: Row) -> str:
     """A row's id, readable or not; empty for one without."""
-    return _text(row[4])
+    return text_of(row[4])
 
 
 def label_of(row: Row) -> str:
     """How an unreadable row is named to its owner: by its id, or else by its number."""
-    return repr(opening(_text(row[4]), 40)) if row[4] else f"number {row[0]}"
+    return repr(opening(text_of(row[4]), 40)) if row[4] else f"number {row[0]}"
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
     """A column as text: connections hand texts over as bytes, since some are not UTF-8."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.db.sqlite import BUSY_S, connect_read_only, erase, transaction, translated
-from commonplace.journals.chronicle.layouts import SQL, detect, numbered_id
+from commonplace.journals.chronicle.layouts import SQL, detect, numbered_id, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,28 +26,8 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"\.backup-\d{8}T\d{6}Z(?:-\d+)?")
 
 
-def find_originals(path: Path, event: Event) -> Iterator[Path]:
-    """The copies beside a database that hold an entry, also as it was before an edit."""
-    yield from _copies_with(path, [event])
-
-
-def take_out_of_originals(path: Path, events: Sequence[Event]) -> tuple[str, ...]:
-    """Delete entries from every copy beside a database; a note on each copy that stays."""
-    notes = []
-    for copy in _copies_with(path, events):
-        try:
-            _take_out(copy, events)
-        except CommonplaceError as exc:
-            notes.append(f"It stays in the copy of an upgrade {copy}: {exc.located}")
-    return tuple(notes)
-
-
-def take_out_of_original(copy: Path, event: Event) -> None:
-    """Delete an entry from a copy, to the last byte. Raises: Unavailable, Corrupted."""
-    _take_out(copy, [event])
-
-
-def _copies_with(path: Path, events: Sequence[Event]) -> Iterator[Path]:
+def find_originals(path: Path, events: Sequence[Event]) -> Iterator[Path]:
+    """The copies beside a database that hold any of these entries, also as before an edit."""
     for copy in sorted(path.parent.glob(f"{glob.escape(path.name)}.backup-*")):
         if _NAME.fullmatch(copy.name.removeprefix(path.name)):
             # One that cannot be read is named by the proof, which looks through its bytes.
@@ -58,6 +38,17 @@ def _copies_with(path: Path, events: Sequence[Event]) -> Iterator[Path]:
             ):
                 if _rows_of(conn, copy, events)[1]:
                     yield copy
+
+
+def take_out_of_originals(path: Path, events: Sequence[Event]) -> tuple[str, ...]:
+    """Delete entries from every copy beside a database; a note on each copy that stays."""
+    notes = []
+    for copy in find_originals(path, events):
+        try:
+            _take_out(copy, events)
+        except CommonplaceError as exc:
+            notes.append(f"It stays in the copy of an upgrade {copy}: {exc.located}")
+    return tuple(notes)
 
 
 def _take_out(copy: Path, events: Sequence[Event]) -> None:
@@ -87,10 +78,6 @@ def _rows_of(
     reading = layout.reading("where_ids")
     found = {row[0] for row in conn.execute(reading, {"ids": json.dumps([*ids])})}
     for number, created_at, hostname in conn.execute(SQL["list_created"]):
-        if numbered_id(number, _decoded(created_at), _decoded(hostname)) in ids:
+        if numbered_id(number, text_of(created_at), text_of(hostname)) in ids:
             found.add(number)
     return layout, sorted(found)
-
-
-def _decoded(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")

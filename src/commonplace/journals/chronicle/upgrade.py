@@ -18,7 +18,7 @@ from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.files import sync_folder, translated
 from commonplace.db.sqlite import connect_read_only, transaction
 from commonplace.journals.chronicle.event import parse_tags, render_tags
-from commonplace.journals.chronicle.layouts import SQL, Layout, complete, numbered_id
+from commonplace.journals.chronicle.layouts import SQL, Layout, complete, numbered_id, text_of
 from commonplace.journals.chronicle.markdown_tree import ChronicleTree
 from commonplace.journals.chronicle.times import columns_of, parse_timestamp
 
@@ -128,23 +128,19 @@ def _copied_rows(row: tuple[Any, ...], layout: Layout) -> dict[str, object]:
     number, timestamp, identity, tags, created_at, hostname = row
     was_number = layout.generation == "A" or not identity
     try:
-        seconds, nanosecond = columns_of(parse_timestamp(_decoded(timestamp)))
+        seconds, nanosecond = columns_of(parse_timestamp(text_of(timestamp)))
         instant: tuple[int | None, int | None] = seconds, nanosecond
     except Invalid:
         instant = None, None
     return {
         "number": number,
-        "id": numbered_id(number, _decoded(created_at), _decoded(hostname))
+        "id": numbered_id(number, text_of(created_at), text_of(hostname))
         if was_number
-        else _decoded(identity),
+        else text_of(identity),
         "seconds": instant[0],
         "nanosecond": instant[1],
-        "tags": render_tags(parse_tags(_decoded(tags))),
+        "tags": render_tags(parse_tags(text_of(tags))),
     }
-
-
-def _decoded(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
 
 
 def _keep_original(path: Path, now: datetime) -> Path:
