@@ -17,6 +17,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from tests.doors.planted import Planted
+from tests.doors.web.test_entry import form_of
 from tests.doors.web.web_world import WebWorld, csrf_of
 from tests.over_mcp import ask
 
@@ -27,8 +28,10 @@ from commonplace.doors.hooks.forms import EVENTS
 from commonplace.doors.hooks.hook import answer
 from commonplace.doors.logs import close_logging, set_up_logging
 from commonplace.journals.table import JOURNALS
+from commonplace.journals.transcripts.message import Message
 
 TOOLSETS = ("recall", *(x for row in JOURNALS for x in row.toolsets))
+OWN = "Kestrel-Seven"
 OF_PATH = 6
 """Pages of one address that are visited."""
 NO_ANSWER = {
@@ -48,6 +51,7 @@ NO_ANSWER = {
 def world(words_only, monkeypatch):
     """The pages of a home in which secrets lie."""
     monkeypatch.setenv("COMMONPLACE_SECRETS_AT_WRITE", "keep")
+    monkeypatch.setenv("COMMONPLACE_SECRETS_OWN", f'["{OWN}"]')
     made = WebWorld()
     made.planted = Planted(made.app)
     made.app.filing.sweep()
@@ -145,6 +149,30 @@ def test_no_page_shows_a_secret(world):
     assert shown == {}
     for name in ("entry", "entry/edit", "entry/delete", "entry/forget", "chronicle", "memory"):
         assert any(x.partition("?")[0] == f"/{name}" for x in seen), name
+
+
+def test_no_refusal_of_a_page_shows_a_secret(world):
+    """What the last page did is said on the next, also where that one is refused or not there."""
+    browser, append = world.browser(), world.app.transcripts.store.append
+    known = next(x for x in world.planted.secrets if re.fullmatch(r"\w[\w.-]{0,99}", x))
+    for session in (known, OWN):
+        said = {"role": "user", "at": "2026-11-22T10:00:00.000Z", "text": "So it is."}
+        append("claude-code", session, [Message(id=f"{session}{i}", **said) for i in "123"])
+        for number, (method, path, status) in enumerate(
+            [
+                ("GET", "/nothing", 404),
+                ("GET", "/entry/deleted", 405),
+                ("POST", "/entry/deleted", 400),
+            ],
+            start=1,
+        ):
+            ref = f"transcripts:claude-code/{session}#{number}"
+            asked = browser.get("/entry/delete", params={"ref": ref})
+            assert browser.post("/entry/deleted", data=form_of(asked)).status_code == 303
+            refused = browser.request(method, path)
+            assert refused.status_code == status
+            assert "Deleted transcripts:claude-code/[secret: " in refused.text
+            assert session not in refused.text
 
 
 def test_links_and_fields_lead_to_what_they_hide(world):

@@ -43,6 +43,7 @@ class ServedWorld:
             knows_host=lambda host: host == "127.0.0.1:8900",
             may_write=True,
             clock=self.clock,
+            screen=self.apps.shared.screen,
             prefix="/web",
             limits=self.limits,
             is_stopping=lambda: self.is_stopping,

@@ -36,7 +36,11 @@ class WebWorld:
         self.entrance = LinkEntrance(self.app.settings.owner, may_write=may_write)
         names = HostNames(hosts=LOOPBACK_NAMES, is_loopback=True)
         self.pages = WebApplication(
-            apps=OneApp(self.app), entrance=self.entrance, knows_host=names.knows, clock=self.clock
+            apps=OneApp(self.app),
+            entrance=self.entrance,
+            knows_host=names.knows,
+            clock=self.clock,
+            screen=self.app.shared.screen,
         )
 
     def stranger(self, **headers):

@@ -216,6 +216,7 @@ class HttpDoor:
                         knows_host=address.names.knows,
                         may_write=self._offer.may_write,
                         clock=self._clock,
+                        screen=self._screen,
                         prefix=WEB,
                         limits=entry_point("web_limits")(
                             rates=rate_limiter,

@@ -28,7 +28,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
-from commonplace.core.redact import Screen, noting_secrets
+from commonplace.core.redact import noting_secrets
 from commonplace.core.text import screening, shown_now
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace.doors.web.guard import (
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
     from commonplace.core.clock import Clock
+    from commonplace.core.redact import Screen
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.doors.web.guard import Entrance
 
@@ -109,6 +110,7 @@ class WebApplication:
         entrance: Who is let in.
         knows_host: Whether a Host header names this server.
         clock: Says what time it is.
+        screen: Hides secrets in all that is shown.
         shows_paths: Whether who looks may know where on this machine something lies.
         prefix: Where the pages begin, such as `/web`; empty for the root.
         limits: How many requests and streams one owner may have, and how large a form may be.
@@ -122,6 +124,7 @@ class WebApplication:
         entrance: Entrance,
         knows_host: Callable[[str], bool],
         clock: Clock,
+        screen: Screen,
         shows_paths: bool = True,
         prefix: str = "",
         limits: PageLimits = NO_LIMITS,
@@ -131,6 +134,7 @@ class WebApplication:
         self._entrance = entrance
         self._knows_host = knows_host
         self._clock = clock
+        self._screen = screen
         self._shows_paths = shows_paths
         self._prefix = prefix
         self._limits = limits
@@ -264,7 +268,7 @@ class WebApplication:
     ) -> Response:
         """Make one page, in a thread."""
         with ExitStack() as held:
-            held.enter_context(screening(visitor.screen(Screen())))  # until the app has its own
+            held.enter_context(screening(visitor.screen(self._screen)))
             try:
                 app = held.enter_context(self._apps.using(visitor.owner))
                 if request.method == "POST":
@@ -272,7 +276,6 @@ class WebApplication:
                 else:
                     app.finish_forgetting()
                 left_out = held.enter_context(noting_secrets())
-                held.enter_context(screening(visitor.screen(app.shared.screen)))
                 visit = Visit(
                     app=app,
                     visitor=visitor,
@@ -304,17 +307,19 @@ class WebApplication:
         notes: list[str] = []
         if visitor is not None:
             notes, visitor.notes = visitor.notes, []
-        text = render(
-            page.template,
-            title=page.title,
-            notes=notes,
-            visitor=visitor,
-            pages=[row for row in PAGES if row.title],
-            url=self.url,
-            base=self._prefix,
-            **values,
-            **page.values,
-        )
+        shown = visitor.screen(self._screen) if visitor is not None else self._screen.shown
+        with screening(shown):
+            text = render(
+                page.template,
+                title=page.title,
+                notes=notes,
+                visitor=visitor,
+                pages=[row for row in PAGES if row.title],
+                url=self.url,
+                base=self._prefix,
+                **values,
+                **page.values,
+            )
         return HTMLResponse(text, page.status)
 
     def _error(self, error: CommonplaceError | None, visitor: Visitor | None) -> Response:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.core.clock import Clock
+    from commonplace.core.redact import Screen
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.doors.tokens import TokenFile
     from commonplace.doors.web.guard import PageLimits
@@ -23,6 +24,7 @@ def pages_for_tokens(
     knows_host: Callable[[str], bool],
     may_write: bool,
     clock: Clock,
+    screen: Screen,
     prefix: str,
     limits: PageLimits,
     is_stopping: Callable[[], bool],
@@ -35,6 +37,7 @@ def pages_for_tokens(
         knows_host: Whether a Host header names the server.
         may_write: Whether anything may be changed at all.
         clock: Says what time it is.
+        screen: Hides secrets in all that is shown.
         prefix: Where the pages begin.
         limits: The limits on one owner's use of the pages.
         is_stopping: Whether the server is stopping.
@@ -44,6 +47,7 @@ def pages_for_tokens(
         entrance=TokenEntrance(tokens, may_write=may_write, clock=clock),
         knows_host=knows_host,
         clock=clock,
+        screen=screen,
         shows_paths=False,
         prefix=prefix,
         limits=limits,

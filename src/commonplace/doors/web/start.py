@@ -88,7 +88,11 @@ async def _serve(
     entrance = LinkEntrance(settings.owner, may_write=not settings.read_only)
     names = HostNames(hosts=LOOPBACK_NAMES, is_loopback=True)
     pages = WebApplication(
-        apps=OneApp(app), entrance=entrance, knows_host=names.knows, clock=utc_now
+        apps=OneApp(app),
+        entrance=entrance,
+        knows_host=names.knows,
+        clock=utc_now,
+        screen=app.shared.screen,
     )
     threading.Thread(target=_prepare, args=(app, pages), name="warm-up", daemon=True).start()
     server = make_server(pages, limits=LIMITS, finish_s=FINISH_S)
