@@ -13,9 +13,12 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote_plus
 
+import anyio
 import click
 import pytest
 from click.testing import CliRunner
+from mcp import Client
+from mcp.shared.exceptions import MCPError
 from tests.doors.planted import Planted
 from tests.doors.web.test_entry import form_of
 from tests.doors.web.web_world import WebWorld, csrf_of
@@ -27,6 +30,7 @@ from commonplace.doors.doctor.secrets import find_secrets
 from commonplace.doors.hooks.forms import EVENTS
 from commonplace.doors.hooks.hook import answer
 from commonplace.doors.logs import close_logging, set_up_logging
+from commonplace.doors.mcp.server import make_server
 from commonplace.journals.table import JOURNALS
 from commonplace.journals.transcripts.message import Message
 
@@ -242,6 +246,27 @@ def test_no_tool_shows_a_secret(world):
             if found := planted.shown_in(given.whole):
                 shown[f"{name} {sorted(arguments)}"] = found, given.whole[:300]
     assert shown == {}, shown
+
+
+def test_no_refusal_of_a_request_shows_a_secret(world):
+    """A resource or a prompt that is not there is named in words and in the JSON of the error."""
+    planted, app = world.planted, world.app
+
+    async def refused():
+        said = []
+        server = make_server([app.toolset("recall")], screen=app.shared.screen)
+        async with Client(server) as client:
+            for name in (*planted.secrets, OWN):
+                for call in (client.read_resource(f"x://{name}"), client.get_prompt(name)):
+                    with pytest.raises(MCPError) as caught:
+                        await call
+                    said.append(f"{caught.value.message} {json.dumps(caught.value.data)}")
+        return said
+
+    said = anyio.run(refused)
+    assert all("[secret: " in each for each in said)
+    assert planted.shown_in(" ".join(said)) == []
+    assert OWN not in " ".join(said)
 
 
 def test_a_model_names_an_entry_by_what_it_was_shown(world):

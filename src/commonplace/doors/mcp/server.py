@@ -19,20 +19,13 @@ import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.server.mcpserver.prompts import Prompt as SdkPrompt
-from mcp.server.mcpserver.resources import (
-    FunctionResource,
-)
+from mcp.server.mcpserver.resources import FunctionResource
 from mcp.server.mcpserver.resources import Resource as SdkResource
 from mcp.server.mcpserver.tools import Tool as SdkTool
-from mcp.server.mcpserver.utilities.func_metadata import (
-    ArgModelBase,
-    FuncMetadata,
-)
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp.server.request_state import RequestStateSecurity
 from mcp.server.stdio import stdio_server
-from mcp.server.streamable_http_manager import (
-    StreamableHTTPSessionManager,
-)
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import (
@@ -127,6 +120,25 @@ class _Watch:
             due()
 
 
+class _Screening:
+    """Middleware: hides secrets in all that a request is answered, the SDK's own errors as well."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    async def __call__(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        call_next: Callable[[ServerRequestContext[Any, Any]], Awaitable[Any]],
+    ) -> Any:
+        with screening(self._screen.shown):
+            try:
+                return await call_next(ctx)
+            except MCPError as exc:
+                data = mapped_texts(exc.data, shown_now)
+                raise MCPError(exc.code, shown_now(exc.message), data) from exc
+
+
 class _Aliases:
     """Middleware: a call under another name of a tool is a call of that tool."""
 
@@ -150,13 +162,9 @@ class _Unknown:
     Args:
         offered: What is offered.
         elsewhere: Gives the names of the toolsets that have a tool of a name.
-        screen: Hides secrets in what it says.
     """
 
-    def __init__(
-        self, offered: Toolset, elsewhere: Callable[[str], Sequence[str]], screen: Screen
-    ) -> None:
-        self._screen = screen
+    def __init__(self, offered: Toolset, elsewhere: Callable[[str], Sequence[str]]) -> None:
         self._names = frozenset(tool.name for tool in offered.tools)
         self._elsewhere = elsewhere
 
@@ -175,9 +183,8 @@ class _Unknown:
                 f"The toolset {either(toolsets)} has it: add it to the setting toolsets "
                 f"(COMMONPLACE_TOOLSETS, or --toolsets), and start again."
             )
-        with screening(self._screen.shown):
-            error = NotFound(f"There is no tool {opening(name, 100)!r} here.", hint=hint)
-            return _failure(error, with_facts=False)
+        error = NotFound(f"There is no tool {opening(name, 100)!r} here.", hint=hint)
+        return _failure(error, with_facts=False)
 
 
 class _Prompts:
@@ -186,8 +193,7 @@ class _Prompts:
     The SDK would log it with a traceback, and what the client gave with it.
     """
 
-    def __init__(self, offered: Toolset, screen: Screen) -> None:
-        self._screen = screen
+    def __init__(self, offered: Toolset) -> None:
         self._names = [prompt.name for prompt in offered.prompts]
 
     async def __call__(
@@ -200,7 +206,7 @@ class _Prompts:
         if ctx.method == "prompts/get" and isinstance(name, str):
             if name not in self._names:
                 known = " or ".join(self._names) or "a tool"
-                called = opening(self._screen.shown(name), 100, "…")
+                called = opening(name, 100, "…")
                 raise _refused(NotFound(f"There is no prompt {called!r}.", hint=f"Use {known}."))
             if asked.get("arguments"):
                 message = f"The prompt {name} takes no arguments."
@@ -306,12 +312,13 @@ def make_server(
             version=version("commonplace-memory"),
             instructions=offered.instructions,
             tools=[_sdk_tool(tool, screen, structured=structured) for tool in offered.tools],
-            resources=[_sdk_resource(page, screen) for page in offered.resources],
+            resources=[_sdk_resource(page) for page in offered.resources],
             middleware=[
                 *middleware,
+                _Screening(screen),
                 _Aliases(offered),
-                _Unknown(offered, elsewhere, screen),
-                _Prompts(offered, screen),
+                _Unknown(offered, elsewhere),
+                _Prompts(offered),
             ],
             lifespan=lifespan,
             request_state_security=security,
@@ -324,7 +331,7 @@ def make_server(
     for prompt in offered.prompts:
         server.add_prompt(
             SdkPrompt.from_function(
-                _screened(prompt.write, screen),
+                _screened(prompt.write),
                 name=prompt.name,
                 title=prompt.title,
                 description=prompt.description,
@@ -504,12 +511,12 @@ def _annotations(effects: Effects) -> ToolAnnotations:
     )
 
 
-def _sdk_resource(page: Resource, screen: Screen) -> SdkResource:
+def _sdk_resource(page: Resource) -> SdkResource:
     def read() -> str:
         try:
-            return well_formed(_screened(page.read, screen)())
+            return well_formed(shown_now(page.read()))
         except CommonplaceError as exc:
-            raise ResourceError(screen.shown(str(exc))) from exc
+            raise ResourceError(str(exc)) from exc
 
     return FunctionResource(
         uri=page.uri,
@@ -521,13 +528,12 @@ def _sdk_resource(page: Resource, screen: Screen) -> SdkResource:
     )
 
 
-def _screened(write: Callable[[], str], screen: Screen) -> Callable[[], str]:
-    """A function of a page or prompt whose text has no secrets, wherever it is cut."""
+def _screened(write: Callable[[], str]) -> Callable[[], str]:
+    """A function of a prompt whose text has no secrets."""
 
     @wraps(write)  # the SDK asks for its name
     def shown() -> str:
-        with screening(screen.shown):
-            return shown_now(write())
+        return shown_now(write())
 
     return shown
 
@@ -536,12 +542,6 @@ def _caller(
     tool: Tool, screen: Screen, *, structured: bool
 ) -> Callable[..., CallToolResult | InputRequiredResult]:
     def call(
-        arguments: dict[str, Any], context: Context[Any, Any]
-    ) -> CallToolResult | InputRequiredResult:
-        with screening(screen.shown):
-            return answered(arguments, context)
-
-    def answered(
         arguments: dict[str, Any], context: Context[Any, Any]
     ) -> CallToolResult | InputRequiredResult:
         with_facts = _wants_facts(context, default=structured)
