@@ -45,7 +45,8 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
 
     Attributes:
         most: Of all clients together.
-        of_a_peer: Of one other account of this machine, or of one address of another.
+        of_a_peer: Of one other account of this machine, such as that of a proxy, or of one address
+            of another.
         kept: Those of `most` that only the server's own account may take, where the system tells
             it from others.
         head_s: How long a client may take to send the head of a request.
@@ -233,9 +234,9 @@ class Connections:
     def _rivals(self, made: ClientConnection) -> list[ClientConnection] | None:
         """The waiting connections of which one must go for this one; None where there is room."""
         limits, count = self.limits, len(self._open)
-        waiting = [held for held in self._open.values() if held.since is not None]
+        waiting = (held for held in self._open.values() if held.since is not None)
         if made.is_own:
-            return None if count < limits.most else waiting
+            return None if count < limits.most else [*waiting]
         if self._counts[made.peer] >= limits.of_a_peer:
             return [held for held in waiting if held.peer == made.peer]
         if count < limits.most and count - self._own < limits.most - limits.kept:

@@ -35,15 +35,9 @@ class Limits(Struct, frozen=True, kw_only=True):
         sessions: Sessions of one token.
         session_idle_s: How long a session may be idle.
         callers: Tokens that have anything open.
-        connections: Of all clients together.
-        connections_of_a_peer: Of one other account of this machine, such as that of a proxy, or of
-            one address of another machine.
-        connections_kept: Those that only the server's own account may take.
+        connections: How many there are, and how long each may keep the server waiting.
         body_bytes: The largest body of a request.
-        head_s: How long a client may take to send the head of a request.
         body_s: How long a client may take to send the body of a request.
-        send_s: How long a client may take to accept a part of an answer.
-        keep_alive_s: How long a connection without a request is kept.
         finish_s: How long calls may go on when the server stops.
     """
 
@@ -55,30 +49,14 @@ class Limits(Struct, frozen=True, kw_only=True):
     sessions: int = 256
     session_idle_s: float = 1800.0
     callers: int = 4096
-    connections: int = 1000
-    connections_of_a_peer: int = 750
-    connections_kept: int = 100
+    connections: ConnectionLimits = ConnectionLimits(most=1000, of_a_peer=750, kept=100)
     body_bytes: int = 12 * 1024 * 1024
-    head_s: float = 15.0
     body_s: float = 30.0
-    send_s: float = 60.0
-    keep_alive_s: float = 75.0
     finish_s: float = 10.0
 
     def of_replies(self) -> Limits:
         """The limits of answers to our own questions, which open calls wait for."""
         return replace(self, at_once=self.replies)
-
-    def of_connections(self) -> ConnectionLimits:
-        """The limits of what lies below a request."""
-        return ConnectionLimits(
-            most=self.connections,
-            of_a_peer=self.connections_of_a_peer,
-            kept=self.connections_kept,
-            head_s=self.head_s,
-            send_s=self.send_s,
-            keep_alive_s=self.keep_alive_s,
-        )
 
 
 class _Usage(Struct):

@@ -179,9 +179,7 @@ class HttpDoor:
                 else None,
             )
             server = make_server(
-                gate,
-                limits=self._limits.of_connections(),
-                finish_s=self._limits.finish_s,
+                gate, limits=self._limits.connections, finish_s=self._limits.finish_s
             )
             shutdown = _Shutdown(gate, callers, server)
             tasks.start_soon(shutdown.run, self._limits.finish_s)
