@@ -32,7 +32,7 @@ ADDRESS = "http://127.0.0.1:8765"
 class World:
     """A gate before something that only notes who came in."""
 
-    def __init__(self, folder, *, names=LOCAL, offer=OFFER, limits=None):
+    def __init__(self, folder, *, names=LOCAL, offer=OFFER, limits=None, has_pages=True):
         self.clock = FrozenClock(NOW)
         self.tokens = TokenFile(folder, clock=self.clock)
         self.limits = limits or Limits()
@@ -49,7 +49,7 @@ class World:
             limits=self.limits,
             inside=self.inside,
             withheld=lambda caller: [] if caller.may_write else [b"memory_save"],
-            pages=self.pages,
+            pages=self.pages if has_pages else None,
         )
 
     async def pages(self, scope, receive, send):
@@ -510,6 +510,19 @@ def test_a_browser_gets_a_page_that_says_how_to_connect(world):
     assert f"style-src 'sha256-{digest}'" in policy
     assert "<script" not in shown.text
     assert shown.headers["connection"] == "close"
+
+
+def test_without_pages_nothing_leads_to_them(tmp_path):
+    """Neither the page for browsers nor what is said where nothing is."""
+    for has_pages in (True, False):
+        world = World(tmp_path, has_pages=has_pages)
+        shown = world.ask(path="/", headers=BROWSER).text
+        assert ("/web" in shown) is has_pages
+        assert shown.rstrip().endswith("</body>\n</html>")
+        refused = world.ask(path="/nothing")
+        assert refused.status_code == 404
+        assert ("/web" in refused.text) is has_pages
+        assert "/mcp" in refused.text
 
 
 def test_the_page_names_the_address_that_a_proxy_answers_at(tmp_path):

@@ -273,7 +273,8 @@ class Gate:
         if wants_page(method=scope["method"], path=scope["path"], accept=accept):
             host = self._authenticator.check_host(headers)
             is_tls = headers.get(b"x-forwarded-proto", b"").lower() == b"https"
-            page = render_page(f"{'https' if is_tls else 'http'}://{host}{PATH}")
+            url = f"{'https' if is_tls else 'http'}://{host}{PATH}"
+            page = render_page(url, has_pages=self._pages is not None)
             await _send_whole(200, page, page_headers(), send)
             return
         is_page = scope["path"] == WEB or scope["path"].startswith(f"{WEB}/")
@@ -284,7 +285,8 @@ class Gate:
             await self._pages(scope, receive, send)
             return
         if scope["path"].rstrip("/") != PATH:
-            raise Refusal(404, "not_found", f"There is nothing here but {PATH} and {WEB}.")
+            known = PATH if self._pages is None else f"{PATH} and {WEB}"
+            raise Refusal(404, "not_found", f"There is nothing here but {known}.")
         if scope["method"] not in {"GET", "POST", "DELETE"}:
             raise Refusal(405, "invalid", "Use POST, GET or DELETE.", Allow="GET, POST, DELETE")
         await self._admit(scope, receive, send)

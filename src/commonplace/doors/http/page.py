@@ -16,6 +16,7 @@ from string import Template
 HOME = "/"
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_ABOUT_PAGES = re.compile(r"<section>.*?</section>\n", re.DOTALL)
 
 
 def wants_page(*, method: str, path: str, accept: str) -> bool:
@@ -23,9 +24,15 @@ def wants_page(*, method: str, path: str, accept: str) -> bool:
     return method == "GET" and path == HOME and "text/html" in accept.lower()
 
 
-def render_page(url: str) -> bytes:
-    """The page as HTML; `url` is what clients connect to, and may be written by a stranger."""
-    return Template(_template()).substitute(url=html.escape(url)).encode()
+def render_page(url: str, *, has_pages: bool) -> bytes:
+    """The page as HTML.
+
+    Args:
+        url: What clients connect to; may be written by a stranger.
+        has_pages: Whether the journals are shown to browsers too.
+    """
+    template = _template() if has_pages else _ABOUT_PAGES.sub("", _template())
+    return Template(template).substitute(url=html.escape(url)).encode()
 
 
 @cache

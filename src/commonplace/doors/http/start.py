@@ -65,7 +65,7 @@ def start(
     where = parse_address(address, hosts)
     tokens = TokenFile(settings.home, clock=utc_now)
     check_access(where, tokens)
-    offer = _memory_of(settings) if memory_only else _offer_of(settings)
+    offer = _offer(settings, memory_only=memory_only)
     served = replace(settings, toolsets=offer.toolsets)
     apps = Apps(served, user_home=user_home)
     apps.shared.encoder.start()
@@ -94,39 +94,40 @@ def start(
         ).run(where, ready=ready)
 
 
-def _offer_of(settings: Settings) -> Offer:
+def _offer(settings: Settings, *, memory_only: bool) -> Offer:
+    """What callers may have at most. Raises: Invalid."""
     chosen = settings.origins.get("toolsets", "default") != "default"
+    if memory_only:
+        offered = usual = _of_memory(settings, chosen=chosen)
+    else:
+        offered = settings.toolsets if chosen else TOOLSETS
+        usual = settings.toolsets if chosen else (DEFAULT,)
     return Offer(
         owner=settings.owner,
-        toolsets=settings.toolsets if chosen else TOOLSETS,
-        usual=settings.toolsets if chosen else (DEFAULT,),
+        toolsets=offered,
+        usual=usual,
         may_write=not settings.read_only,
+        has_pages=not memory_only,
     )
 
 
-def _memory_of(settings: Settings) -> Offer:
-    """What is offered where memory alone is. Raises: Invalid."""
+def _of_memory(settings: Settings, *, chosen: bool) -> tuple[str, ...]:
+    """The toolsets that are offered where memory alone is. Raises: Invalid."""
     if settings.database.url is None:
         raise Invalid(
             "No database is named: without one each home has memories of its own.",
             hint="Set COMMONPLACE_DATABASE_URL, or leave out --memory-only.",
         )
     ours = next(row.toolsets for row in JOURNALS if row.name == "memory")
-    chosen = settings.origins.get("toolsets", "default") != "default"
-    offered = tuple(x for x in settings.toolsets if x in ours) if chosen else ours
-    if chosen and len(offered) < len(settings.toolsets):
-        others = ", ".join(x for x in settings.toolsets if x not in ours)
+    if not chosen:
+        return ours
+    others = ", ".join(x for x in settings.toolsets if x not in ours)
+    if others:
         raise Invalid(
             f"Not a toolset of memory: {others}.",
             hint=f"With --memory-only use some of {', '.join(ours)}.",
         )
-    return Offer(
-        owner=settings.owner,
-        toolsets=offered,
-        usual=offered,
-        may_write=not settings.read_only,
-        has_pages=False,
-    )
+    return settings.toolsets
 
 
 @contextmanager
