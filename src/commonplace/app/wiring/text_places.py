@@ -458,11 +458,10 @@ class TextPlaces(Struct, frozen=True, kw_only=True):
             yield from row.find_with_entry(self.owner, text)
             yield from row.find(self.owner, text)
 
-    def leftovers(self) -> Iterator[tuple[str, TextLeftover]]:
-        """What killed processes left, each with the name of its place."""
+    def leftovers(self) -> Iterator[TextLeftover]:
+        """What killed processes left."""
         for row in PLACES:
-            for each in row.leftovers(self.owner):
-                yield row.name, each
+            yield from row.leftovers(self.owner)
 
 
 def _telling(refs: Sequence[str], pieces: Sequence[Piece]) -> ForgottenText:

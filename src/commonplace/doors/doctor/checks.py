@@ -166,7 +166,7 @@ class Doctor:
         yield f"Today it has taken {spent:,} of {most:,} tokens."
 
     def _check_leftovers(self) -> Iterator[Finding]:
-        for _, each in self._app.text_places().leftovers():
+        for each in self._app.text_places().leftovers():
             yield Problem(what=each.what, hint="--repair removes it.", repairable=True)
 
     def _check_drafts(self) -> Iterator[Finding]:
@@ -180,7 +180,7 @@ class Doctor:
             yield Problem(what=exc.located, hint=exc.located_hint)
 
     def _clear_leftovers(self) -> Iterator[str]:
-        for _, each in list(self._app.text_places().leftovers()):
+        for each in list(self._app.text_places().leftovers()):
             each.clear()
             yield f"Removed: {each.what}"
 
