@@ -164,13 +164,14 @@ class Frame(click.Group):
 
 def _shown() -> Callable[[str], str]:
     """The screen of one call: of its settings, else of those that can be read, else the usual."""
-    screens: dict[int, Screen] = {}
+    made: tuple[Settings | None, Screen] | None = None
 
     def shown(text: str) -> str:
+        nonlocal made
         read = _settings_now.get()
-        if id(read) not in screens:
-            screens[id(read)] = _screen_of(read)
-        return screens[id(read)].shown(text)
+        if made is None or made[0] is not read:
+            made = read, _screen_of(read)
+        return made[1].shown(text)
 
     return shown
 
