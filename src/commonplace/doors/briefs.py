@@ -10,15 +10,17 @@ from commonplace.services.brief.project import find_root
 from commonplace.services.brief.service import BriefQuestion, make_brief
 
 if TYPE_CHECKING:
+    from commonplace.app import App
     from commonplace.services.brief.service import Brief
 
 
 def brief_now(
-    folder: str, *, client: str = "", session: str = "", is_cut: bool = False
+    app: App, folder: str, *, client: str = "", session: str = "", is_cut: bool = False
 ) -> tuple[Brief, str, bool]:
-    """The brief that a session of a folder's project would start with.
+    """The brief that a session of a folder's project would start with, refreshed before.
 
     Args:
+        app: The journals it tells of.
         folder: The session's working directory.
         client: Whose session it is.
         session: The client's id of it.
@@ -27,6 +29,7 @@ def brief_now(
     Returns:
         The brief, the project's folder, and whether the settings ask for a brief at all.
     """
+    app.brief.refresh()
     quick = read_quick(os.environ, folder)
     root = find_root(quick, folder)
     question = BriefQuestion(root, session=session, client=client, is_cut=is_cut)

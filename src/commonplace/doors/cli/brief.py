@@ -32,8 +32,9 @@ def brief(client: str, session: str, is_cut: bool, as_json: bool) -> None:
 
     folder = str(settings().work_folder or working_folder())  # first: what is wrong with a setting
     with opened() as app:
-        app.brief.refresh()
-    made, root, is_wanted = brief_now(folder, session=session, client=client, is_cut=is_cut)
+        made, root, is_wanted = brief_now(
+            app, folder, session=session, client=client, is_cut=is_cut
+        )
     items: list[dict[str, Any]] = [
         {
             "part": part,

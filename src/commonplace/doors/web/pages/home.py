@@ -98,8 +98,7 @@ def _brief(visit: Visit) -> list[tuple[str, list[tuple[str, str]]]]:
     folder = visit.app.settings.work_folder
     if folder is None or not visit.shows_paths:
         return []
-    visit.app.brief.refresh()
-    made, _, is_wanted = brief_now(str(folder))
+    made, _, is_wanted = brief_now(visit.app, str(folder))
     if not is_wanted:
         return []
     return [
