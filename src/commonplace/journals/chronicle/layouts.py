@@ -104,7 +104,9 @@ class Layout(Struct, frozen=True, kw_only=True):
 
 def detect(conn: sqlite3.Connection, path: Path) -> Layout:
     """The layout of an open database. Raises Invalid where it is not chronicle's."""
-    objects = {(text_of(kind), text_of(name)): text_of(sql) for kind, name, sql in _list_objects(conn)}
+    objects = {
+        (text_of(kind), text_of(name)): text_of(sql) for kind, name, sql in _list_objects(conn)
+    }
     if not objects:
         return Layout(generation="new")
     columns = _columns(conn, "entries")
