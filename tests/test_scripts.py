@@ -15,17 +15,34 @@ TARGETS = (
     "test-core test-version"
 )
 PROMISES = """
-## What is proved, and where
+# What is promised
 
 | writing | proved in |
 |---|---|
 | Nothing is lost. | `tests/test_it.py::test_it` |
+
+### [Security](../SECURITY.md)
+
+| sentence | proved in |
+|---|---|
 | its log is read by nobody | `tests/test_it.py::test_log` |
+
+### [More](more.md#kept)
+
+| sentence | proved in |
+|---|---|
+| What is kept stays `kept`, even here. | `tests/test_it.py::test_it` |
 """
 SECURITY = """
 | who | what holds |
 |---|---|
 | a stranger | its log is read by nobody ([more](docs/more.md)) |
+"""
+MORE = """
+## Kept
+
+- An item. What is *kept* stays `kept`, even
+  [here](elsewhere.md).
 """
 
 
@@ -73,13 +90,15 @@ def repository(tmp_path, write):
 @pytest.fixture
 def promised(write):
     """A repository whose promises are all proved."""
-    write("CONTRIBUTING.md", PROMISES)
+    write("CONTRIBUTING.md", "Promises stand in docs/promises.md.")
+    write("docs/promises.md", PROMISES)
+    write("docs/more.md", MORE)
     write("SECURITY.md", SECURITY)
     write("tests/test_it.py", "def test_it(): ...\n\ndef test_log(): ...\n")
 
 
 def test_promises_that_are_proved_are_let_through(promised, script):
-    """Each row names a test that is there, and each promise of the page has a row."""
+    """Each row names a test that is there, and its page says so in whatever markup and lines."""
     done = script("check_proofs.py")
     assert (done.returncode, done.stdout) == (0, "")
 
@@ -98,6 +117,33 @@ def test_a_promise_of_the_security_page_without_a_row_is_named(promised, write, 
     done = script("check_proofs.py")
     assert done.returncode == 1
     assert "says where this is proved: its log is read by no one" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("of_the_page", "instead"),
+    [
+        ("stays", "remains"),
+        ("(elsewhere.md).", "(elsewhere.md) or not."),
+        ("item. What", "item: not what"),
+    ],
+    ids=["another word", "it goes on", "it begins before"],
+)
+def test_a_promise_that_its_page_makes_no_more_is_named(
+    promised, write, script, of_the_page, instead
+):
+    """Whichever word was changed, and where the clause is only a part of what is said now."""
+    write("docs/more.md", MORE.replace(of_the_page, instead))
+    done = script("check_proofs.py")
+    assert done.returncode == 1
+    assert "docs/more.md does not say so, word for word, any more: What is kept" in done.stdout
+
+
+def test_a_second_table_of_promises_is_named(promised, write, script):
+    """What a merge brought back into the former page is moved."""
+    write("CONTRIBUTING.md", PROMISES)
+    done = script("check_proofs.py")
+    assert done.returncode == 1
+    assert "CONTRIBUTING.md: move the rows" in done.stdout
 
 
 def test_ci_ends_well_where_each_step_does(repository, script):
