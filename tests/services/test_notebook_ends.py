@@ -274,7 +274,7 @@ def test_doctor_names_what_the_history_still_holds(world, app):
     passing(world, 2)
     app.sweep_expired()
     (found,) = [x for x in app.notebook.problems() if "Expired" in str(x)]
-    assert f"Expired, and still in git's history: {ref}." in found
+    assert f"Expired or taken back, and still in git's history: {ref}." in found
     service = app.forgetting()
     plan = service.plan([ref], kept_days=0)
     assert [each.text for each in plan.entries] == [""]

@@ -10,7 +10,7 @@ import pytest
 from tests.services.test_amend import EDITED, EVERY, opened, write
 from tests.tools.recall_world import ask, refs
 
-from commonplace.core.errors import Conflict, Denied, NotFound
+from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.former_texts import editing
 from commonplace.journals.memory.records import RecordDraft
 
@@ -84,7 +84,7 @@ def test_what_else_an_edit_changed_is_taken_back_with_it(app):
     assert memory.find("preference", "preferences").flags == {"tone": "dry"}
 
 
-@pytest.mark.parametrize("journal", EDITED)
+@pytest.mark.parametrize("journal", EVERY)
 def test_what_superseded_another_is_taken_back(app, journal):
     """The former holds again."""
     ref = write(app, journal)
@@ -95,11 +95,42 @@ def test_what_superseded_another_is_taken_back(app, journal):
     assert opened(app, ref).facts["superseded_by"] == ""
 
 
-def test_a_commit_that_superseded_another_stays(app):
-    """The notebook keeps it, and says how it goes."""
-    made = app.amend.service().supersede(write(app, "notebook"), "the wombat digs").ref
-    with pytest.raises(Denied, match="stays in its history"):
-        app.amend.service().undo(made)
+def test_a_commit_is_taken_back_and_the_history_keeps_it(world, app):
+    """No answer shows it, nor that anything was replaced by it; a person can bring it back."""
+    ref = write(app, "notebook")
+    made = app.amend.service().supersede(ref, "the wombat digs").ref
+    answer = ask(app, "amend", ref=made, undo=True)
+    assert f"`commonplace forget {made} --rewrite-history`" in answer.text
+    log = app.notebook.journal.repo.git.run(["log", "--format=%B"]).out.decode()
+    assert "the wombat digs" in log
+    assert refs(ask(app, "recall", query="wombat quokka")) == [ref]
+    with pytest.raises(NotFound, match="was taken back; git's history still holds it"):
+        opened(app, made)
+    world.clock.advance(3 * 86_400)
+    app.sweep_expired()
+    assert app.expiring.list_expiring() == []
+    assert "no longer holds" not in opened(app, ref).text.lower()
+    assert app.amend.service().supersede(ref, "the numbat naps").former == ref
+    assert app.expiring.cancel(made)
+    assert "the wombat digs" in opened(app, made).facts["text"]
+
+
+def test_an_entry_goes_with_the_overview_that_it_brought(app):
+    """The overview before it is there again, in the same commit; the first one leaves none."""
+    notebook, amend = app.notebook.service(), app.amend.service()
+    texts = ("The quokka sleeps.", "The wombat digs.")
+    made = []
+    for text in texts:
+        version = notebook.writing().read_section("zoo").version if made else None
+        made.append(notebook.write("zoo", "Seen.", overview=text, base_version=version))
+        notebook.file(made[-1])
+    before = app.notebook.journal.repo.git.run(["rev-list", "HEAD"]).out.count(b"\n")
+    for written, left in zip(reversed(made), (texts[0], ""), strict=True):
+        read = amend.read_text(written.entry.ref)
+        amend.take_back(read.ref, expected=read.version)
+        assert amend.read_text(OVERVIEW).text == left
+    after = app.notebook.journal.repo.git.run(["rev-list", "HEAD"]).out.count(b"\n")
+    assert (after - before, refs(ask(app, "recall", query="quokka wombat"))) == (2, [])
 
 
 @pytest.mark.parametrize("journal", EDITED)

@@ -20,7 +20,7 @@ from commonplace.core.ports import KeepsExpired
 from commonplace.core.refs import look_up
 from commonplace.core.text import nearest, opening
 from commonplace.journals.table import JOURNAL_NAMES
-from commonplace.services.undo import Undo, Undoing
+from commonplace.services.undo import Undo, Undoing, take_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -166,7 +166,7 @@ class AmendService(Struct, frozen=True, kw_only=True):
             expected: As for `edit`.
 
         Raises:
-            As `find_undo` and `edit`; Denied where the journal keeps what superseded.
+            As `find_undo` and `edit`.
         """
 
         def undone(amender: AmendsRefs, each: str) -> Amendment:
@@ -174,6 +174,22 @@ class AmendService(Struct, frozen=True, kw_only=True):
             return self._undoing.undo(amender, each, expected=version)
 
         return self._found(ref, undone)
+
+    def take_back(self, ref: str, *, expected: str) -> Amendment:
+        """Delete an entry that was just written; where its journal keeps all, show it no more.
+
+        Args:
+            ref: As for `edit`.
+            expected: Its version when it was written.
+
+        Raises:
+            Conflict: It was edited or superseded since, or what else its write changed was.
+            As `edit`.
+        """
+        return self._found(
+            ref,
+            lambda amender, each: take_back(amender, amender.read_text(each), expected=expected),
+        )
 
     @property
     def _undoing(self) -> Undoing:

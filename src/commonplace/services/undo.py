@@ -32,6 +32,23 @@ class RestoresTexts(Protocol):
         ...
 
 
+@runtime_checkable
+class TakesBack(Protocol):
+    """A journal whose entries are not deleted, and can be taken back by who wrote them."""
+
+    def take_back(self, ref: str, *, expected: str = "") -> Amendment:
+        """Show an entry no more, and undo what else its write did. Raises: as `AmendsRefs.edit`."""
+        ...
+
+
+def take_back(amender: AmendsRefs, entry: EditableText, *, expected: str) -> Amendment:
+    """Delete an entry; where its journal keeps all, show it no more. Raises: as `edit`."""
+    remove = amender.take_back if isinstance(amender, TakesBack) else amender.delete
+    done = remove(entry.ref, expected=expected)
+    held = (f"{entry.supersedes} holds again.",) if entry.supersedes else ()
+    return replace(done, before=entry.text, notes=(*done.notes, *held))
+
+
 class Undo(Struct, frozen=True, kw_only=True):
     """What can be taken back of an entry.
 
@@ -86,9 +103,7 @@ class Undoing(Struct, frozen=True, kw_only=True):
         entry, kept = found.entry, found.former
         version = expected or entry.version
         if kept is None:
-            done = amender.delete(entry.ref, expected=version)
-            note = f"{entry.supersedes} holds again."
-            return replace(done, before=entry.text, notes=(*done.notes, note))
+            return take_back(amender, entry, expected=version)
         assert isinstance(amender, RestoresTexts)  # else nothing would have been kept
         with editing():
             done = amender.restore(kept, expected=version)

@@ -109,13 +109,12 @@ def test_no_undo_keeps_nothing(command):
     assert not [*opened_app().former.folder.glob("*")]
 
 
-@pytest.mark.parametrize("why", ["asked", "setting", "secret", "commit"])
+@pytest.mark.parametrize("why", ["asked", "setting", "secret"])
 def test_an_edit_that_kept_nothing_is_not_passed_over(why, monkeypatch):
     """What was written before it, in whatever entry, stays until it is asked for once more."""
     if why == "secret":
         monkeypatch.setenv("COMMONPLACE_SECRETS_AT_WRITE", "keep")
-    write_one = ("notebook", "write", "boats") if why == "commit" else ("log",)
-    ref = facts(*write_one, f"moored with ghp_{'a1B2c3D4e5F6' * 3}")["ref"]
+    ref = facts("log", f"moored with ghp_{'a1B2c3D4e5F6' * 3}")["ref"]
     monkeypatch.delenv("COMMONPLACE_SECRETS_AT_WRITE", raising=False)
     other = facts("log", "left the harbour")["ref"]
     if why == "setting":
@@ -123,11 +122,9 @@ def test_an_edit_that_kept_nothing_is_not_passed_over(why, monkeypatch):
     more = ["--no-undo"] if why == "asked" else []
     assert run("edit", ref, "moored", *more).exit_code == 0
     refused = run("undo", "--yes")
-    assert refused.exit_code == (1 if why == "commit" else 4)
-    assert (ref.partition("#")[0] in refused.stderr, text_of(other)) == (True, "left the harbour")
-    if why != "commit":
-        assert "kept nothing" in refused.stderr
-        assert facts("undo", "--yes")["ref"] == other
+    assert (refused.exit_code, ref in refused.stderr) == (4, True)
+    assert (text_of(other), "kept nothing" in refused.stderr) == ("left the harbour", True)
+    assert facts("undo", "--yes")["ref"] == other
 
 
 def test_a_command_that_was_killed_is_not_passed_over():
@@ -153,11 +150,38 @@ def test_commands_that_write_at_once_are_all_noted():
     assert [run("undo", "--yes").exit_code for _ in range(10)] == [*[0] * 9, 3]
 
 
-def test_a_commit_is_named_and_stays():
-    """An entry of the notebook can be taken back by nobody but `forget`."""
-    run("notebook", "write", "boats", "They float.")
+def test_a_commit_is_taken_back_by_another(no_weights):
+    """An entry, the correction of one, and what was written before them, one after another."""
+    log = facts("log", "left the harbour")["ref"]
+    ref = facts("notebook", "write", "boats", "They float.", "--overview", "Boats float.")["ref"]
+    run("edit", ref, "They float on water.")
+    corrected, written, logged = (facts("undo", "--yes") for _ in range(3))
+    assert [each["act"] for each in (corrected, written, logged)] == ["deleted"] * 3
+    assert (written["ref"], logged["ref"]) == (ref, log)
+    assert f"{ref} holds again." in corrected["notes"]
+    assert any("--rewrite-history" in note for note in written["notes"])
+    assert facts("notebook", "read", "boats")["overview"] == ""
+    assert run("undo", "--yes").exit_code == 3
+
+
+def test_a_commit_whose_overview_another_changed_since_is_named():
+    """Neither goes; what was written before it is taken back when it is asked for once more."""
+    log = facts("log", "left the harbour")["ref"]
+    ref = facts("notebook", "write", "boats", "They float.", "--overview", "Boats float.")["ref"]
+    opened_app().amend.service().edit("notebook:boats", "Boats sink.")
     refused = run("undo", "--yes")
-    assert (refused.exit_code, "--rewrite-history" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "notebook:boats was changed since" in refused.stderr) == (4, True)
+    assert (text_of("notebook:boats"), text_of(ref)) == ("Boats sink.", "They float.")
+    assert facts("undo", "--yes")["ref"] == log
+
+
+def test_a_commit_that_another_replaced_since_is_named():
+    """It stays, and so does what took its place."""
+    ref = facts("notebook", "write", "boats", "They float.")["ref"]
+    later = opened_app().amend.service().supersede(ref, "They sink.").ref
+    refused = run("undo", "--yes")
+    assert (refused.exit_code, f"replaced since by {later}" in refused.stderr) == (4, True)
+    assert (text_of(ref), text_of(later)) == ("They float.", "They sink.")
 
 
 def test_the_alias_of_the_log_takes_back_nothing_else():

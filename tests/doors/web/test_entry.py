@@ -159,6 +159,19 @@ def test_an_edit_is_taken_back(world, browser, ref):
     assert world.app.amend.service().read_text(ref).text == before
 
 
+def test_a_correction_of_a_commit_is_taken_back(world, browser):
+    """Though the page deletes no commit; what it corrected holds again."""
+    service = world.app.notebook.service()
+    ref = service.writing().write("zoo", "The quokka sleeps.").entry.ref
+    made = world.app.amend.service().edit(ref, "The wombat digs.").ref
+    assert "Undo …" in words_of(browser.get("/entry", params={"ref": made}))
+    asked = browser.get("/entry/undo", params={"ref": made})
+    assert "Git's history keeps this one." in words_of(asked)
+    undone = browser.post("/entry/undone", data=form_of(asked))
+    assert f"{ref} holds again." in words_of(browser.get(undone.headers["location"]))
+    assert "No longer holds" not in words_of(browser.get("/entry", params={"ref": ref}))
+
+
 def test_an_entry_is_superseded(browser, ref):
     """Both stay, and name each other."""
     form = form_of(browser.get("/entry/edit", params={"ref": ref, "as": "supersede"}))

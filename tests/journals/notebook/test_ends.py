@@ -95,6 +95,27 @@ def test_it_expires_in_every_clone_without_a_word_between_them(team):
     assert "entry count: 3" in (team.place(1) / "door.md").read_text()
 
 
+def test_what_is_taken_back_is_so_in_every_clone(team):
+    """With the overview that came with it; what it had replaced was never replaced."""
+    old = team.write(0, "door", "It is blue.")
+    team.sync(0)
+    team.sync(1)
+    notes = team.notes[0]
+    notes.write("door", "Wrong.", overview="It is red.", supersedes=old)
+    gone = notes.read_section("door").last_entry.id
+    team.sync(0)
+    team.sync(1)
+    assert notes.take_back(f"door#{gone}")[1]
+    for which in (0, 1, 0):
+        team.sync(which)
+    for which in (0, 1):
+        notes = team.notes[which]
+        assert (listed(team, which), notes.read_section("door").overview) == (["It is blue."], "")
+        assert (notes.ledger.find_successor(old), notes.ledger.list_left_replaced()) == (None, {})
+        with pytest.raises(NotFound, match="was taken back"):
+            notes.read_entry(f"door#{gone}")
+
+
 @pytest.mark.parametrize("first", [0, 1])
 def test_of_two_ends_the_later_counts_in_whatever_order_clones_sync(teams, first):
     """Each clone had set its own; both read the same afterwards, and a rebuilt ledger too."""

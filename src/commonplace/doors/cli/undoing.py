@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commonplace.core.errors import Conflict, Denied, NotFound
+from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.acts import Act, forget, read, this_terminal
 from commonplace.doors.cli.calls import opened
@@ -19,10 +19,14 @@ from commonplace.tools.amend import changed_lines, first_line
 from commonplace.tools.answers import add_notes, entries
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from commonplace.app import App
     from commonplace.core.former_texts import FormerText
     from commonplace.core.values import Amendment, EditableText
     from commonplace.services.undo import Undo
+
+_NEXT = "The next undo takes back what was before it."
 
 
 @click.command(cls=ShortRefCommand, short_help="Take back what you wrote last.")
@@ -53,7 +57,6 @@ def taken_back(app: App, ref: str | None, *, yes: bool, journal: str = "") -> An
     Raises:
         NotFound: There is nothing.
         Conflict: It was edited again since, or it is not known what a killed command wrote.
-        Denied: The journal keeps it.
     """
     service = app.amend.service()
     if ref is not None:
@@ -103,8 +106,7 @@ def _edit_undone(app: App, former: FormerText, *, yes: bool) -> Answer | None:
 def _undone(app: App, found: Undo, *, yes: bool) -> Answer:
     entry, former = found.entry, found.former
     if former is None:
-        _refuse_kept(entry)
-        confirm(f"Delete {entry.ref} for good?", yes=yes, text=entry.words or entry.text)
+        _confirm_gone([entry], yes=yes)
     else:
         changed = changed_lines(entry.ref, entry.text, former.text)
         for line in changed:
@@ -146,14 +148,18 @@ def _entries_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
                 f"{entry.ref} was edited again since it was written.",
                 hint=f"Delete it: `commonplace delete {entry.ref}`; or edit it.",
             )
-        _refuse_kept(entry)
         there.append(entry)
     if not there:
         return None
-    names = ", ".join(entry.ref for entry in there)
-    said = "\n".join(entry.words or entry.text for entry in there)
-    confirm(f"Delete {names} for good?", yes=yes, text=said)
-    answers = [_answer(service.delete(each.ref, expected=each.version)) for each in there]
+    _confirm_gone(there, yes=yes)
+    try:
+        done = [service.take_back(each.ref, expected=each.version) for each in there]
+    except Conflict as exc:
+        if not any(_is_commit(each) for each in there):
+            raise
+        forget(app.settings, act)  # nothing else takes it out of the way
+        raise exc.extended("", hint=_NEXT) from exc
+    answers = [_answer(each) for each in done]
     facts = {**answers[0].facts, "removed": len(answers)}
     return Answer(text="\n".join(each.text for each in answers), facts=facts)
 
@@ -168,13 +174,19 @@ def _import_undone(app: App, *, yes: bool) -> Answer | None:
     return ChronicleKeeping(service=app.chronicle.service).undo_import(brought)
 
 
-def _refuse_kept(entry: EditableText) -> None:
-    if "delete" not in entry.verbs:
-        raise Denied(
-            f"{entry.ref} is a commit of the notebook, and stays in its history.",
-            hint="Supersede it with a text that says what holds, or remove it:"
-            f" `commonplace forget {entry.ref} --rewrite-history`.",
-        )
+def _confirm_gone(there: Sequence[EditableText], *, yes: bool) -> None:
+    """Ask before entries go. Raises: as `confirm`."""
+    names = ", ".join(entry.ref for entry in there)
+    said = "\n".join(entry.words or entry.text for entry in there)
+    question = f"Delete {names} for good?"
+    if any(_is_commit(entry) for entry in there):
+        question = f"Take back {names}? Git's history keeps it."
+    confirm(question, yes=yes, text=said)
+
+
+def _is_commit(entry: EditableText) -> bool:
+    """Whether an entry stays in a history when it is taken back."""
+    return "delete" not in entry.verbs
 
 
 def _answer(done: Amendment) -> Answer:

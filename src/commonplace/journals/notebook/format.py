@@ -31,13 +31,16 @@ OVERVIEW = "overview"
 NEVER = "never"
 """What stands in place of a time where an entry was to expire, and is to stay."""
 
+TAKEN_BACK = datetime(1970, 1, 2, tzinfo=UTC)
+"""The end of an entry that was taken back: before any commit, so that it never held anything."""
+
 LARGEST = 10 * 1024 * 1024
 SUMMARY_LENGTH = 72
 _LONGEST_SUMMARY = 500
 _LONGEST_CONTEXT = 2000
 
 HAND = uuid.UUID("0b8a2a36-5a5e-5c44-9d0b-3c6b6f1c7a52")
-_FIRST_END = datetime(1970, 1, 2, tzinfo=UTC)
+_FIRST_END = TAKEN_BACK
 _LAST_END = datetime(9999, 12, 30, tzinfo=UTC)
 
 KEYS = uuid.UUID("a3c0b7f4-52f9-5c39-8a51-0c8f6c1d2e90")
@@ -251,8 +254,9 @@ def set_end_of(message: CommitMessage) -> SetEnd | None:
 
 def set_end_message(section: str, entry_id: str, expires: datetime | None) -> CommitMessage:
     """The message that says when an entry expires, None for never; `set_end_of` reads it."""
+    summary = "Let an entry expire" if expires else "Let an entry stay"
     return CommitMessage(
-        summary="Let an entry expire" if expires else "Let an entry stay",
+        summary="Take back an entry" if expires == TAKEN_BACK else summary,
         text="",
         section=section,
         verb="expire",

@@ -10,24 +10,30 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from commonplace.core.errors import already_superseded
+from commonplace.core.errors import Conflict, already_superseded
 from commonplace.core.ids import key_id, new_id
 from commonplace.core.redact import Screen
 from commonplace.core.text import well_formed
 from commonplace.journals.git.commit import render_person
+from commonplace.journals.git.history import parse_commit
 from commonplace.journals.git.repo import init_repository
 from commonplace.journals.notebook.commit_drafts import Signature
 from commonplace.journals.notebook.format import (
     DEFAULT_AUTHOR,
     KEYS,
+    TAKEN_BACK,
     CommitMessage,
     NotebookEntry,
     entry_message,
+    parse_file,
+    parse_message,
     plain_overview,
+    ref_of,
     set_end_message,
+    version_of,
 )
 from commonplace.journals.notebook.ledger import EntryLine
-from commonplace.journals.notebook.names import parse_new_section, parse_section
+from commonplace.journals.notebook.names import file_of, parse_new_section, parse_section
 from commonplace.journals.notebook.reader import NotebookReader, Section
 from commonplace.journals.notebook.toc import TocNode
 from commonplace.journals.notebook.upkeep import RepositoryUpkeep, tidy
@@ -245,6 +251,51 @@ class Notebook(NotebookReader):
             message = set_end_message(found.section, found.id, end)
             NotebookWriter(self, self.signature).set_end(message)
         return replace(found, expires=end)
+
+    def take_back(self, address: str | SectionAddress) -> tuple[NotebookEntry, bool]:
+        """Show an entry no more, by a commit that puts back the overview that it replaced.
+
+        What it had replaced holds again. The history keeps it: `set_end` brings it back.
+
+        Returns:
+            The entry, and whether the overview was put back.
+
+        Raises:
+            Conflict: Another entry has taken its place, or the overview was changed since.
+            Invalid, NotFound, Denied, Unavailable.
+        """
+        found = self.read_entry(address)
+        if later := self.ledger.find_successor(found.id):
+            raise Conflict(
+                f"{found.ref} was replaced since by {later.ref}.",
+                hint=f"Read that one: `commonplace open {later.ref}`.",
+            )
+        message = set_end_message(found.section, found.id, TAKEN_BACK)
+        before, made = self._overviews_around(found)
+        if before == made:
+            NotebookWriter(self, self.signature).set_end(message)
+            return found, False
+        try:
+            NotebookWriter(self, self.signature).put_overview(message, before, version_of(made))
+        except OverviewConflict as exc:
+            raise Conflict(
+                f"{ref_of(found.section)} was changed since {found.ref} was written with it.",
+                hint=f"Let the entry alone go: `commonplace expire {found.ref} in 1 hour`;"
+                f" or edit the overview: `commonplace edit {ref_of(found.section)}`.",
+            ) from exc
+        return found, True
+
+    def _overviews_around(self, entry: NotebookEntry) -> tuple[str, str]:
+        """The overview of an entry's section before its commit, and as that left it."""
+        (blob,) = self.repo.read_objects([entry.hash])
+        if blob is None:
+            return "", ""
+        commit = parse_commit(entry.hash, blob.content)
+        path = file_of(parse_message(commit.message).section or entry.section)
+        parent = commit.parents[0] if commit.parents else ""
+        files = [self.repo.read_blobs(each, [path])[0] for each in (parent, entry.hash)]
+        before, made = ("" if x is None else parse_file(x.content).overview for x in files)
+        return before, made
 
     def replace_overview(
         self, section: str, text: str, *, base_version: str, summary: str = ""

@@ -168,9 +168,9 @@ UPDATE entries SET summary = :summary, is_swept = 0 WHERE hash = :hash;
 UPDATE entries SET summary = '', is_swept = 1 WHERE id = :id AND NOT is_swept;
 
 -- name: set_ends
--- The entries that expire and were not yet swept, the next first.
+-- The entries that expire and were not yet swept, the next first; 86400 was taken back, by hand.
 SELECT id, section, hash, at, summary, expires FROM entries
-WHERE expires < 4611686018427387904 AND NOT is_swept ORDER BY expires, seq;
+WHERE expires < 4611686018427387904 AND expires > 86400 AND NOT is_swept ORDER BY expires, seq;
 
 -- name: expired
 -- The entries that have expired, the last one first.
@@ -280,10 +280,12 @@ SELECT entries.id, section, hash, at, summary, expires FROM before JOIN entries 
 WHERE expires > :now ORDER BY seq LIMIT 1;
 
 -- name: left_replaced
--- The entries whose place others took that have expired, with when that was.
+-- The entries whose place others took that have expired, with when that was. One that was taken back
+-- (86400) took no place.
 SELECT old.id, old.section, old.hash, old.at, old.summary, old.expires, max(new.at)
 FROM entries AS new CROSS JOIN entries AS old ON old.id = new.supersedes
-WHERE new.expires < 4611686018427387904 AND new.expires <= :now AND new.supersedes <> ''
+WHERE new.expires < 4611686018427387904 AND new.expires <= :now AND new.expires > 86400
+  AND new.supersedes <> ''
 GROUP BY old.id, old.named;
 
 -- name: replaced

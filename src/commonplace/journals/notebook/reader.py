@@ -18,6 +18,7 @@ from commonplace.core.text import opening
 from commonplace.journals.git.history import parse_commit, read_history
 from commonplace.journals.git.repo import find_repository, is_repository
 from commonplace.journals.notebook.format import (
+    TAKEN_BACK,
     NotebookEntry,
     SectionFile,
     entries_of,
@@ -279,8 +280,11 @@ class NotebookReader:
 
 
 def _has_expired(ref: str, at: datetime, zone: tzinfo) -> NotFound:
+    what = (
+        "was taken back" if at == TAKEN_BACK else f"expired on {render_date(local_date(at, zone))}"
+    )
     return NotFound(
-        f"{ref} expired on {render_date(local_date(at, zone))}; git's history still holds it.",
+        f"{ref} {what}; git's history still holds it.",
         hint=f"Only a person can remove it there: `commonplace forget {ref} --rewrite-history`; or"
         f" bring it back: `commonplace expire {ref} --never`.",
     )

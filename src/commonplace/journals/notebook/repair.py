@@ -77,7 +77,7 @@ def held_expired(notebook: NotebookReader) -> Iterator[str]:
         named = ", ".join(line.ref for line in lines[:_NAMED])
         more = f" and {len(lines) - _NAMED:,} more" if len(lines) > _NAMED else ""
         yield (
-            f"Expired, and still in git's history: {named}{more}."
+            f"Expired or taken back, and still in git's history: {named}{more}."
             " `commonplace forget REF --rewrite-history` removes them there."
         )
 

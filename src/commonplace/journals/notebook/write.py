@@ -213,13 +213,16 @@ class NotebookWriter:
 
         def attempt(repo: GitRepository) -> None:
             head = self._head_with_ledger()
-            draft = maintenance_draft(self._signature(), message)
-            last = self._ledger.last_end_set(message.expires_entry)
-            at = draft.at if last is None else max(draft.at, last + _SECOND)
-            self._commit(repo, head, replace(draft, at=at))
+            self._commit(repo, head, self._draft(message))
 
         with self._repo.locked() as repo:
             retry_while_branch_moves(lambda: attempt(repo))
+
+    def _draft(self, message: CommitMessage) -> CommitDraft:
+        """A commit of our upkeep; one that sets an end is later than all that set it before."""
+        draft = maintenance_draft(self._signature(), message)
+        last = self._ledger.last_end_set(message.expires_entry) if message.expires_entry else None
+        return draft if last is None else replace(draft, at=max(draft.at, last + _SECOND))
 
     def put_overview(
         self, message: CommitMessage, overview: str, base_version: str
@@ -227,7 +230,7 @@ class NotebookWriter:
         """Put a text in place of an overview in one commit that is no entry.
 
         Args:
-            message: What the commit says; it names the section.
+            message: What the commit says; it names the section, and may set an end as well.
             overview: As it will be read back.
             base_version: The version that was read.
 
@@ -252,6 +255,8 @@ class NotebookWriter:
             raise self._notebook.no_section(message.section)
         current = parse_file(content)
         if current.overview == overview:
+            if message.expires_entry:
+                self._commit(repo, head, self._draft(message))
             return ()
         if current.version != base_version:
             raise OverviewConflict(
@@ -263,11 +268,7 @@ class NotebookWriter:
             )
         content = render_file(overview, self._notebook.count(message.section, current))
         after = next_entry(repo, head, entry, content)
-        draft = replace(
-            maintenance_draft(self._signature(), message),
-            puts={path: content},
-            modes={path: after.mode},
-        )
+        draft = replace(self._draft(message), puts={path: content}, modes={path: after.mode})
         with WorkTree(repo).following(
             head, {path: TreeChange(entry, after)}, {path: content}, edits="refused"
         ) as notes:

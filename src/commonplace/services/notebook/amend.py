@@ -22,6 +22,7 @@ from commonplace.services.replaced_since import written_over_notes
 if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
+    from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.names import SectionAddress
     from commonplace.services.notebook.service import NotebookService
 
@@ -108,6 +109,42 @@ class NotebookAmender(Struct, frozen=True):
         if expected in {"", before.version}:
             self.service.former.drop([before.ref])
         return self._put_overview(address, "", expected or before.version)
+
+    def take_back(self, ref: str, *, expected: str = "") -> Amendment:
+        """Show an entry no more, and put back the overview that it replaced.
+
+        See `services.undo.TakesBack`.
+        """
+        address = parse_address(ref)
+        if not address.entry:
+            return self.delete(ref, expected=expected)
+        before = self.read_text(ref)
+        if expected not in {"", before.version}:
+            raise Conflict(f"{before.ref} has changed since it was read.", hint="Read it again.")
+        notebook = self.service.reading()
+        entry, is_put_back = notebook.take_back(address)
+        notes = left_notes(self.service.filing().forget([entry.ref]))
+        if is_put_back:
+            notes += (
+                f"The overview of {entry.section} is what it was before.",
+                *self._filed(entry),
+            )
+        kept = (
+            "Git's history keeps its text; only a person can remove it there:"
+            f" `commonplace forget {entry.ref} --rewrite-history`."
+        )
+        return Amendment(act="deleted", ref=entry.ref, notes=(kept, *notes))
+
+    def _filed(self, entry: NotebookEntry) -> tuple[str, ...]:
+        """File an overview as it is now; notes on what is not done yet."""
+        from commonplace.journals.notebook.source import overview_doc
+
+        notebook = self.service.reading()
+        section = notebook.read_section(entry.section)
+        if not section.overview.strip():
+            return left_notes(self.service.filing().forget([ref_of(section.name)]))
+        doc = overview_doc(notebook, section.name, section.overview)
+        return tuple(self.service.filing().file([Put(doc)]).notes)
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Add an entry in the place of another of its section; see the port."""

@@ -161,9 +161,11 @@ def _may_undo(visit: Visit, ref: str) -> bool:
     if not visit.visitor.may_write:
         return False
     try:
-        return visit.app.amend.service().find_undo(ref).former is not None
+        found = visit.app.amend.service().find_undo(ref)
     except CommonplaceError:
         return False
+    # What superseded another is deleted, where its journal deletes.
+    return found.former is not None or "delete" not in found.entry.verbs
 
 
 def _form(
