@@ -386,7 +386,7 @@ PLACES: tuple[TextPlace, ...] = (
         erased="`forget`, which removes a draft with words of the text",
         find=_drafts_with,
         backup=True,
-        writers=("core.drafts",),
+        writers=("core.drafts", "doors.cli.editor"),
     ),
     TextPlace(
         name="former texts",
