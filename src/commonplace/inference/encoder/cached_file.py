@@ -1,0 +1,65 @@
+"""Owns one weight file of the cache: where it grows, and its final name once it is right.
+
+Never gives a file its final name before its hash is checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+
+from commonplace.core.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from commonplace.inference.encoder.profiles import WeightFile
+
+Progress: TypeAlias = "Callable[[str, int, int], None]"
+"""Called with a file's name, the bytes here, and the bytes in all (0 while unknown)."""
+
+
+class CachedFile(Struct, frozen=True, kw_only=True):
+    """Where one file ends up, and where it grows until it is whole."""
+
+    file: WeightFile
+    folder: Path
+    revision: str
+
+    @property
+    def final(self) -> Path:
+        """Where it lies once it is whole and right."""
+        return self.folder / self.file.paths[0]
+
+    @property
+    def part(self) -> Path:
+        """Where it grows."""
+        # Bears the revision: what was begun for another one is not gone on with.
+        return self.final.with_name(f".{self.final.name}.{self.revision[:8]}.part")
+
+    def is_right(self) -> bool:
+        """Whether the final file is there with the published hash; without one, there at all."""
+        if not self.final.is_file():
+            return False
+        return self.file.sha256 in (None, _sha256(self.final))
+
+    def keep(self) -> None:
+        """Give the whole file its final name, durably. Raises Invalid if it is the wrong one."""
+        if self.file.sha256 not in (None, _sha256(self.part)):
+            self.part.unlink()
+            raise Invalid(
+                f"What came as {self.file.paths[0]} is not the published file: its sha256 differs.",
+                hint="Run it again; if it stays so, the source is not to be trusted.",
+            )
+        with self.part.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(self.part, self.final)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

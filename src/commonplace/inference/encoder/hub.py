@@ -1,0 +1,139 @@
+"""Owns downloads from the hub, file by file, at the pinned revision; goes on where one broke off.
+
+Sends no token and no text, and never gives up while each attempt brings more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import ssl
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Invalid, NotFound, Unavailable
+from commonplace.core.files import make_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.inference.encoder.cached_file import CachedFile, Progress
+    from commonplace.inference.encoder.profiles import Profile
+
+HUB = "https://huggingface.co"
+
+_BLOCK = 1 << 20
+_TIMEOUT_S = 30.0
+_OFFLINE = (
+    "Go online and run it again, what was fetched is kept; or copy the files with "
+    "`commonplace model fetch --from FOLDER`, or name their folder in the settings."
+)
+
+
+def download(profile: Profile, place: CachedFile, endpoint: str, progress: Progress) -> None:
+    """Bring one file to its final name; goes on after a break as long as each try brings more.
+
+    Raises:
+        Unavailable: the hub does not answer, or not to the end.
+        NotFound: it does not have the file.
+        Invalid: what came is not the published file.
+    """
+    make_folder(place.final.parent)
+    for path in place.file.paths:
+        url = f"{endpoint.rstrip('/')}/{profile.repository}/resolve/{profile.revision}/{path}"
+        resumed = place.part.exists()
+        try:
+            while not _stream(url, place, progress):
+                pass
+            place.keep()
+        except NotFound:
+            continue
+        except Invalid:
+            # What lay there from an earlier attempt may be the wrong half: once more from nothing.
+            if not resumed:
+                raise
+            while not _stream(url, place, progress):
+                pass
+            place.keep()
+        return
+    raise NotFound(
+        f"The hub has no {place.file.paths[0]} of {profile.repository} at its pinned revision.",
+        hint="Check the hub's address (HF_ENDPOINT).",
+    )
+
+
+def _stream(url: str, place: CachedFile, progress: Progress) -> bool:
+    """One request: append what comes to the part; whether the file is whole now.
+
+    Raises NotFound, or Unavailable when no more came than was there before.
+    """
+    before = here = place.part.stat().st_size if place.part.exists() else 0
+    asked = {"User-Agent": "commonplace", "Accept-Encoding": "identity"}
+    if here:
+        asked["Range"] = f"bytes={here}-"
+    request = urllib.request.Request(url, headers=asked)  # noqa: S310  the address is the user's own
+    name = place.file.paths[0]
+    with _answered(request, name) as answer:
+        if answer.status == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            if answer.headers.get("Content-Range") == f"bytes */{before}":
+                return True
+            place.part.unlink()
+            return False
+        if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
+            here = 0
+        total = here + int(answer.headers.get("Content-Length") or 0)
+        with place.part.open("ab" if here else "wb") as file:
+            while block := _read(answer):
+                file.write(block)
+                here += len(block)
+                progress(name, here, max(total, here))
+    if block is not None and here >= total:
+        return True
+    if here <= before:
+        raise Unavailable(f"The connection broke off at byte {here:,} of {name}.", hint=_OFFLINE)
+    return False
+
+
+@contextmanager
+def _answered(request: urllib.request.Request, name: str) -> Iterator[http.client.HTTPResponse]:
+    """The hub's answer: 200, or to a range also 206 and 416. Raises for any other."""
+    try:
+        try:
+            answer = urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=_tls())  # noqa: S310  the address is the user's own
+        except urllib.error.HTTPError as exc:
+            answer = exc
+    except (urllib.error.URLError, TimeoutError, http.client.HTTPException, ConnectionError) as exc:
+        said = getattr(exc, "reason", exc)
+        raise Unavailable(f"The hub cannot be reached for {name} ({said}).", hint=_OFFLINE) from exc
+    with answer:
+        if answer.status == http.HTTPStatus.NOT_FOUND:
+            raise NotFound(f"The hub has no {name}.")
+        good = [http.HTTPStatus.OK]
+        if request.has_header("Range"):
+            good += [
+                http.HTTPStatus.PARTIAL_CONTENT,
+                http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+            ]
+        if answer.status not in good:
+            message = f"The hub answered {answer.status} when asked for {name}."
+            raise Unavailable(message, hint=_OFFLINE)
+        yield answer
+
+
+def _read(answer: http.client.HTTPResponse) -> bytes | None:
+    """The next block; empty at the end, None where the connection broke."""
+    try:
+        return answer.read(_BLOCK)
+    except (http.client.IncompleteRead, OSError):
+        return None
+
+
+def _tls() -> ssl.SSLContext:
+    # The system's own certificates, which a Python from python.org on a Mac does not look at.
+    with contextlib.suppress(ImportError):
+        import truststore
+
+        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return ssl.create_default_context()
