@@ -31,7 +31,7 @@ VERSION := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py 
 # Where it is set, each program that a test starts compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-memory test explore test-core test-version downloads extras chromium test-npm test-browser test-long proof check bench bench-retrieval docs examples picture docs-pictures lock clean
+.PHONY: demo demo-memory test explore test-core test-version downloads extras chromium test-npm test-browser test-long proof check bench bench-retrieval docs examples picture docs-pictures model-wheel lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -P -m commonplace.doors.demos.journals
@@ -86,6 +86,10 @@ picture: $(READY) $(WEIGHTS)
 
 docs-pictures: $(READY) $(WEIGHTS) $(BROWSER)
 	$(BIN)/python scripts/make_page_pictures.py
+
+# The weights as a package that asks for nothing, which the extra `[model]` names.
+model-wheel: $(READY) $(WEIGHTS)
+	$(BIN)/python scripts/make_model_wheel.py
 
 # `unfit` where a finished `.venv` works no longer: its Python is gone, or the folder was moved.
 UNFIT := $(if $(wildcard $(READY)),$(shell $(BIN)/python -P -c 'import commonplace' >/dev/null 2>&1 || echo unfit))
