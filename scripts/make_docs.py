@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
     from commonplace.tools.toolset import Tool
 
-CLONE_ADDRESS = "ADDRESS-OF-THIS-REPOSITORY"
-"""Where the repository can be cloned from, in every page: a placeholder until it has an address."""
-
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 LINKING = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
@@ -81,7 +78,6 @@ def render(kind: str, words: list[str]) -> str:
     makers: dict[str, Callable[[], str]] = {
         "client": lambda: client_text(words[0]),
         "clients": clients_table,
-        "clone": lambda: f"```sh\ngit clone {CLONE_ADDRESS} commonplace && cd commonplace\n```\n",
         "help": lambda: help_text(words),
         "hooks": hooks_table,
         "journals": journals_table,
