@@ -74,6 +74,17 @@ def test_what_is_private_reaches_no_file(opened, tmp_path, subtests):  # noqa: F
             assert "left out." in answer.text
 
 
+def test_of_a_key_only_a_hash_is_kept(opened, tmp_path, subtests):  # noqa: F811
+    """Whatever a client puts into an `idempotency_key`, no file holds it."""
+    app = opened()
+    for write, (toolset, name, arguments) in WRITES.items():
+        tool = app.toolset(toolset).tool(name)
+        if "idempotency_key" in tool.schema["properties"]:
+            with subtests.test(write=write):
+                tool.call({**arguments, "idempotency_key": f"{write} for quokka-19"})
+                assert holders(tmp_path, "quokka-19") == []
+
+
 def test_a_write_with_a_secret_can_be_refused(opened, tmp_path, subtests):  # noqa: F811
     """Then nothing of it is written."""
     app = opened(secrets_at_write="refuse")
@@ -148,7 +159,9 @@ def test_doctor_finds_what_was_written_before(opened, tmp_path):  # noqa: F811
     ref = written_ref(app.toolset("chronicle").tool("add_entry").call({"message": TEXT}))
     notebook = {"path": "a/b", "entry": TEXT, "overview": "It flies."}
     app.toolset("notebook").tool("journal_write").call(notebook)
+    before = {path: path.read_bytes() for path in holders(tmp_path)}
     report = find_secrets(app)
+    assert {path: path.read_bytes() for path in holders(tmp_path)} == before
     said = [f"{part}: {problem.what} {problem.hint}" for part, problem in report.problems]
     assert f"chronicle: {ref} holds GitHub token. --repair replaces it." in " ".join(said)
     assert "1 commits of the history hold secrets (GitHub token)" in " ".join(said)
@@ -285,15 +298,27 @@ def test_repair_leaves_a_notebook_to_its_people(opened):  # noqa: F811
     assert not any(problem.repairable for _, problem in find_secrets(app).problems)
 
 
-def test_repair_goes_on_where_one_entry_cannot_be_changed(opened, tmp_path):  # noqa: F811
-    """It is named with the reason, and the others are done."""
+def test_repair_goes_on_where_one_entry_cannot_be_changed(
+    opened,  # noqa: F811
+    tmp_path,
+    plain_permissions,
+):
+    """It is named with the reason, and the others are done; once it can be, the next run does it."""
     app = opened(secrets_at_write="keep")
     for toolset, name, arguments in (WRITES["private"], WRITES["chronicle"]):
         app.toolset(toolset).tool(name).call(arguments)
     (path,) = app.private.journal.roots[0].path.rglob("*.md")
-    path.write_bytes(path.read_bytes() + b"\n" + b"word " * (7 << 20))
-    repairs = repair_secrets(app)
+    path.parent.chmod(0o500)
+    with plain_permissions():
+        repairs = repair_secrets(app)
+    path.parent.chmod(0o700)
     assert [part for part, _ in repairs.done] == ["chronicle"]
+    ((part, problem),) = repairs.failed
+    assert part == "private"
+    assert f"/{path.stem}: " in problem.what
+    assert [part for part, _ in repair_secrets(app).done] == ["private"]
+    app.close()
+    assert holders(tmp_path) == []
 
 
 def test_doctor_names_a_text_of_an_editor_that_holds_a_secret(opened):  # noqa: F811

@@ -151,9 +151,9 @@ def test_what_was_edited_again_since_is_not_taken_back(app, journal):
 
 
 @pytest.mark.parametrize("journal", EDITED)
-@pytest.mark.parametrize("act", ["delete", "forget", "edit without undo"])
+@pytest.mark.parametrize("act", ["delete", "forget", "expire", "edit without undo"])
 def test_what_is_gone_leaves_its_former_texts_at_once(world, app, journal, act):
-    """By deletion, by forgetting, and by an edit that keeps nothing: no byte of them is left."""
+    """By deletion, forgetting, its end, and an edit that keeps nothing: no byte of them is left."""
     ref = write(app, journal, "the ochre quokka counts eleven velvet umbrellas at night")
     amend = app.amend.service()
     amend.edit(ref, "the wombat digs")
@@ -163,6 +163,11 @@ def test_what_is_gone_leaves_its_former_texts_at_once(world, app, journal, act):
     elif act == "forget":
         forgetting = app.forgetting()
         assert forgetting.carry_out(forgetting.plan([ref])).is_clean
+    elif act == "expire":
+        app.expiring.expire(ref, world.clock() + timedelta(days=1))
+        world.clock.advance(2 * 86_400)
+        app.present.vouch()
+        app.sweep_expired()
     else:
         with editing(keeps=False):
             amend.edit(ref, "the numbat naps")

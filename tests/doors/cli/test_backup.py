@@ -120,12 +120,15 @@ def test_tokens_stay_where_they_are_unless_asked_for(written):
 
 
 def test_what_can_be_made_again_is_left_out(written):
-    """Neither index nor ledgers go along; the key of the marks of secrets does."""
+    """Neither index, ledgers nor brief go along; the key of the marks of secrets does."""
     ok("recall", "tides")
+    ok("brief")
     ok("log", "password=" + "hunter2hunter2")
     ok("backup", written / "a.zip")
     names = zipfile.ZipFile(written / "a.zip").namelist()
-    assert not [name for name in names if "/index/" in name or "/ledgers/" in name]
+    made = {part for path in (written / "home").rglob("users/me/*/*") for part in path.parts}
+    assert made >= {"index", "ledgers", "brief"}
+    assert not [x for x in names if {"index", "ledgers", "brief"} & {*x.split("/")}]
     assert "home/secret-marks.key" in names
 
 

@@ -342,6 +342,9 @@ def test_what_is_kept_of_an_earlier_call_is_said(written):
         "The notebook's former history is kept for 3 days; one of an earlier"
     )
     assert "goes too" in facts(*asked, "0")["stays"][0]
+    facts("forget", first, *AT_ONCE)
+    assert git("for-each-ref", BACKUPS) == ""
+    assert "bakery" not in all_objects()
 
 
 def test_who_finishes_a_killed_one_is_told_of_the_remote(written, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import signal
@@ -34,6 +35,9 @@ HEAVY = (
     "subprocess",
 )
 """What costs a hook's process more than all of its work."""
+
+ACTS = ("open", "os.exec", "os.fork", "os.posix_spawn", "os.system", "subprocess.Popen")
+"""What a file is opened with, or a process begun, as Python's audit events name it."""
 
 
 def log_lines():
@@ -163,6 +167,35 @@ def test_it_imports_next_to_nothing():
         check=True,
     )
     assert done.stdout == "[]\n"
+    assert len(kept_ids("s-1")) == 4
+
+
+def test_it_opens_what_it_reads_and_starts_nothing():
+    """Each event: of the client's files its transcript alone, to read; no index, no process."""
+    sent = {"cwd": str(Path.cwd()), "transcript_path": str(write_transcript("s-1", 4))}
+    facts("log", "painted the harbour light")
+    facts("recall", "harbour")
+    client = Path(sent["transcript_path"]).parents[2]
+    (client / "settings.json").write_text("{}")
+    script = (
+        "import sys, os\n"
+        "from commonplace.doors.hooks import hook\n"
+        f"sent = {json.dumps(sent).encode()!r}\n"
+        "seen = []\n"
+        f"sys.addaudithook(lambda event, args: seen.append((event, args)) if event in {ACTS} else 0)\n"
+        "for event in hook.EVENTS: hook.answer(event, 'claude-code', sent, os.environ)\n"
+        "print([[event, *map(str, args)] for event, args in seen])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True
+    )
+    seen = ast.literal_eval(done.stdout)
+    opened = [(path, mode, int(flags)) for event, path, mode, flags in seen if event == "open"]
+    assert len(opened) > 5
+    assert [act for act in seen if act[0] != "open"] == []
+    assert [path for path, *_ in opened if "/index/" in path] == []
+    of_client = {(path, flags & 3) for path, _, flags in opened if path.startswith(str(client))}
+    assert of_client == {(sent["transcript_path"], os.O_RDONLY)}
     assert len(kept_ids("s-1")) == 4
 
 

@@ -7,6 +7,7 @@ from tests.doors.web.web_world import ADDRESS, WebWorld, csrf_of, words_of
 
 from commonplace.doors.web.table import PAGES
 
+POST_PAGES = [row.path for row in PAGES if row.writes]
 GET_PAGES = [row.path for row in PAGES if not row.writes and "{" not in row.path]
 
 
@@ -175,4 +176,7 @@ def test_a_page_that_only_reads(words_only):
     world = WebWorld(may_write=False)
     browser = world.browser()
     assert "Nothing can be changed from here." in browser.get("/").text
+    form = {"ref": "chronicle:x", "csrf": csrf_of(browser)}
+    for path in POST_PAGES:
+        assert browser.post(path, data=form).status_code == 403, path
     world.close()

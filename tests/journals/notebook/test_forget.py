@@ -76,6 +76,24 @@ def test_what_waits_to_be_settled_goes_first(teams):
     assert team.head(1) == head
 
 
+def test_a_merge_is_ended_first(team):
+    """What it is about to commit may hold the text: nothing is rewritten, and it goes on."""
+    team.write(0, "garden", "It is dry.", "# Garden\n")
+    team.git(0, "branch", "side")
+    entry = team.write(0, "door", SECRET)
+    team.git(0, "switch", "-q", "side")
+    team.hand(0, "Side", garden="# Garden\n\nWet.\n")
+    team.git(0, "switch", "-q", "main")
+    team.git(0, "merge", "-q", "--no-commit", "--no-ff", "side")
+    head = team.head(0)
+    with pytest.raises(Conflict, match="in the middle of a merge"):
+        forget(team, 0, entry)
+    assert team.head(0) == head
+    team.git(0, "commit", "-qm", "Both")
+    forget(team, 0, entry)
+    assert not holds(team, 0, "bakery")
+
+
 def test_a_tag_is_named_and_stays(team):
     """What a person has put there is theirs."""
     entry = team.write(0, "door", SECRET)
