@@ -28,7 +28,7 @@ PROTECTED = re.compile(r"^\| who \| what holds \|\n\|-.*\n((?:\|.*\n)+)", re.MUL
 OTHER_TABLE = re.compile(r"\| proved in \|\n\|-")
 # A paragraph, an item of a list, a heading or a row of a table ends where the next begins.
 BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*#|]|\d+\.))")
-ASIDE = re.compile(r" \(\[[^\]]*\]\([^)]*\)\)")
+ASIDE = re.compile(r"\s\(\[[^\]]*\]\([^)]*\)\)")
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 MARKUP = re.compile(r"[*`]|^\s*(?:[-#]+|\d+\.) |^\s*\|")
 
