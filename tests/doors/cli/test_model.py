@@ -109,6 +109,20 @@ def _published(names):
     return {"model.safetensors", "tokenizer.json"} & set(names)
 
 
+def test_the_first_answer_of_a_new_home_is_by_meaning(tmp_path, home):
+    """Fetched, set up, written twice, asked: the sixth command finds what shares no word with it."""
+    folder = minilm_weights(tmp_path / "elsewhere").model.parent
+    for words in (
+        ["model", "fetch", "--from", folder],
+        ["setup", "claude-code"],
+        ["private", "write", "Green build again: it was the cache, which kept old wheels."],
+        ["log", "yesterday 9am: deployed v2.1.0", "-t", "release"],
+    ):
+        assert run(*words).exit_code == 0
+    first = facts("recall", "why did continuous integration fail")["items"][0]
+    assert first["journal"] == "private"
+
+
 def test_use(tmp_path, published):
     """The user's settings name it from now on; what follows is said."""
     done = run("model", "use", "e5-small-v2")

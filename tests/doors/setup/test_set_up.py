@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from tests.doors.terminal import on_screen, on_terminal
 from tests.patience import PATIENCE_S
 
 from commonplace.doors.cli import main
@@ -74,6 +75,20 @@ def hook_lines(name, machine):
             for hook in item.get("hooks", [item]):
                 lines[event] = hook.get("command") or hook["bash"]
     return lines
+
+
+def test_each_step_is_said_before_it_is_done(home):
+    """In a line of a terminal; not beside JSON, and not where stderr is no terminal."""
+    lines = on_screen("setup", "cursor").splitlines()
+    written = [f"Writing {file} ..." for file in setup("cursor")["files"]]
+    steps = [lines.index(line) for line in written]
+    asking = next(n for n, line in enumerate(lines) if line.startswith("Asking the server once"))
+    answer = next(n for n, line in enumerate(lines) if line.startswith("Commonplace is set up for"))
+    assert [*steps, asking, answer] == sorted([*steps, asking, answer])
+    setup("cursor", "--remove")
+    assert on_terminal("setup", "cursor", "--json")[2] == ""
+    setup("cursor", "--remove")
+    assert CliRunner().invoke(main, ["setup", "cursor"]).stderr == ""
 
 
 @pytest.mark.parametrize("name", WITH_HOOKS)

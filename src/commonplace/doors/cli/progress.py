@@ -1,4 +1,4 @@
-"""Bars on stderr for what takes long: entries that are encoded, files that are fetched.
+"""Bars and lines on stderr for what takes long: entries encoded, files fetched, clients set up.
 
 Never prints anything where stderr is no terminal.
 """
@@ -7,12 +7,22 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
+
+from commonplace.doors.cli.frame import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.progress import TaskID
+
+
+def show_steps(*, as_json: bool) -> Callable[[str], None]:
+    """Says each step in a line of its own, before it is done; nothing beside JSON."""
+    if as_json or not sys.stderr.isatty():
+        return lambda _sentence: None
+    return partial(say, err=True)
 
 
 @contextmanager

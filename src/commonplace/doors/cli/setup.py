@@ -9,6 +9,7 @@ import click
 from commonplace.core.errors import Unavailable
 from commonplace.doors import entry_point
 from commonplace.doors.cli.frame import home_folder, json_option, show
+from commonplace.doors.cli.progress import show_steps
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -63,5 +64,9 @@ def setup(
     if remove:
         show(entry_point("remove_from_client")(client, name=name, home=home), as_json)
         return
-    run = entry_point("show_client_blocks" if only_print else "set_up_client")
-    show(run(client, toolsets=toolsets, name=name, home=home), as_json)
+    asked = {"toolsets": toolsets, "name": name, "home": home}
+    if only_print:
+        show(entry_point("show_client_blocks")(client, **asked), as_json)
+        return
+    done = entry_point("set_up_client")(client, **asked, on_step=show_steps(as_json=as_json))
+    show(done, as_json)

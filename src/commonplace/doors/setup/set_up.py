@@ -23,15 +23,18 @@ from commonplace.doors.setup.files import ListedServer, SetupPart, list_files
 from commonplace.doors.setup.json_text import read_json_object
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.doors.setup.changes import Change
     from commonplace.doors.setup.files import ClientFile
 
 _KINDS = {"server": "server", "hook": "hooks", "skill": "skills", "module": "module"}
+_PREPARING = "Asking the server once for its tools, so that the first session begins at once ..."
 
 
-def set_up_client(client: str, *, toolsets: str | None, name: str, home: Path) -> Answer:
+def set_up_client(
+    client: str, *, toolsets: str | None, name: str, home: Path, on_step: Callable[[str], None]
+) -> Answer:
     """Put our server, hooks and skills into a client's files, with backups beside them.
 
     The options of an entry that is there already are kept. Where our plugin is installed in the
@@ -42,6 +45,7 @@ def set_up_client(client: str, *, toolsets: str | None, name: str, home: Path) -
         toolsets: As the setting is written; None for those of the entry, else the default.
         name: What the client calls our server; empty for the name that it has, else the usual one.
         home: The user's home folder, below which clients keep their files.
+        on_step: Called with a sentence before each thing that is done.
 
     Raises:
         Invalid: A file cannot be edited safely, or the toolsets are unknown.
@@ -50,12 +54,13 @@ def set_up_client(client: str, *, toolsets: str | None, name: str, home: Path) -
     """
     chosen, machine = CLIENTS[client], _machine(home)
     if _has_plugin(client, machine):
-        return _prepare_plugin(client, home, machine)
+        return _prepare_plugin(client, home, machine, on_step)
     options = _options(_kept_options(client, machine, name), toolsets)
     files = _files(client, options, machine, name)
     changes = plan_setup(files)
-    backups = _write(changes)
+    backups = _write(changes, on_step)
     facts = _facts(client, options, files, changes, backups)
+    on_step(_PREPARING)
     facts["primed"] = _keep_snapshot(options, home)
     places = _places(files)
     if not changes:
@@ -64,9 +69,12 @@ def set_up_client(client: str, *, toolsets: str | None, name: str, home: Path) -
     return Answer(text="\n".join([text, *_kept_lines(backups), chosen.afterwards]), facts=facts)
 
 
-def _prepare_plugin(client: str, home: Path, machine: Machine) -> Answer:
+def _prepare_plugin(
+    client: str, home: Path, machine: Machine, on_step: Callable[[str], None]
+) -> Answer:
     """Keep the snapshot of the server that our plugin starts."""
     row = _state(client, machine)
+    on_step(_PREPARING)
     primed = _keep_snapshot([], home)
     facts = {"client": client, "plugin": True, "changed": False, "primed": primed}
     text = f"{row['title']} has Commonplace as a plugin, which brings the same: no file is changed."
@@ -206,9 +214,14 @@ def _command(options: Sequence[str]) -> list[str]:
     return [*own_command(sys.argv[0], sys.executable), "mcp", *options]
 
 
-def _write(changes: Sequence[Change]) -> list[Path]:
+def _write(
+    changes: Sequence[Change], on_step: Callable[[str], None] = lambda _sentence: None
+) -> list[Path]:
     now = datetime.now(UTC)
-    backups = [write_change(change, now=now) for change in changes]
+    backups = []
+    for change in changes:
+        on_step(f"Writing {change.file} ...")
+        backups.append(write_change(change, now=now))
     return [backup for backup in backups if backup is not None]
 
 
