@@ -69,7 +69,10 @@ def test_what_is_deleted_leaves_every_file(world, own_server):
 
 
 def test_an_earlier_wording_leaves_every_file(world, own_server):
-    """An edit, and preferences that were altered, once the worker has tidied up."""
+    """An edit, and preferences that were altered, once the worker has tidied up.
+
+    What `undo` needs is beside the records alone, until that is over as well.
+    """
     mine = world.open("ann")
     todo = mine.save_todo("buy tamarindose soap")
     thanks = mine.save_gratitude("a marzipanical cake")
@@ -85,12 +88,16 @@ def test_an_earlier_wording_leaves_every_file(world, own_server):
     mine.save_preferences(flags={"pet": "cat"})
     mine.search("soap")
     world.worker.run_once()
+    held = where_each(world, own_server, words)
+    assert {table for tables in held.values() for table in tables} == {"wb_former"}
+    mine.service.former.drop([each.ref for each in mine.service.former.find()])
+    world.worker.run_once()
     assert where_each(world, own_server, words) == {word: [] for word in words}
     assert len(mine.search("soap").hits) == 1
 
 
 def test_a_journal_made_a_draft_again_leaves_the_index(world, own_server):
-    """Its text is in its own table alone."""
+    """Its text is in its own table alone, and in what the edit replaced."""
     mine = world.open("ann")
     journal = mine.save_journal("Evening", "a zebrawoodish light")
     mine.search("light")
@@ -98,7 +105,7 @@ def test_a_journal_made_a_draft_again_leaves_the_index(world, own_server):
     assert {"wb_docs", "wb_words_pkey"} <= {*where(world, own_server, "zebrawoodish")}
     mine.edit_journal(journal, is_draft=True)
     world.worker.run_once()
-    assert where(world, own_server, "zebrawoodish") == ["wb_journal"]
+    assert {*where(world, own_server, "zebrawoodish")} == {"wb_journal", "wb_former"}
     assert world.database.rows("SELECT 1 FROM wb_embeddings") == []
 
 

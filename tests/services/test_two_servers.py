@@ -11,10 +11,13 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from tests.services.test_amend import opened, superseding, write
 from tests.tools.recall_world import ALL, RecallWorld, ask, refs
 
 from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.former_texts import FormerText, editing
+from commonplace.core.ids import new_id
 from commonplace.journals.memory.records import RecordDraft
 from commonplace.memory import Memory
 from commonplace.services.forgetting.selection import EntrySelection
@@ -219,6 +222,92 @@ def test_a_user_of_the_library_sees_it_too(world, app, database, tmp_path):
         assert memory.todos() == []
     finally:
         memory.close()
+
+
+def test_an_edit_is_taken_back_by_another_server(world, app, other, admin):
+    """The last first, whichever server made it; neither keeps a text on its own disk."""
+    ref = write(app, "memory", SAID)
+    app.amend.service().edit(ref, "The wombat digs.")
+    other.amend.service().edit(ref, "The numbat naps.")
+    assert other.amend.service().undo(ref).text == "The wombat digs."
+    assert other.amend.service().undo(ref).text == SAID
+    with pytest.raises(NotFound, match="no former text"):
+        app.amend.service().undo(ref)
+    assert admin.execute("SELECT count(*) FROM wb_former").fetchone() == (0,)
+    assert not [*world.home.rglob("former"), *other.folder.rglob("former")]
+
+
+@pytest.mark.parametrize("act", ["delete", "forget", "no undo", "own SQL", "another quotes it"])
+def test_a_former_text_is_erased_by_another_server(app, other, admin, database, act):
+    """With its record, by whatever deletes that; the proof of forgetting searches for it."""
+    ref = write(app, "memory", SAID)
+    app.amend.service().edit(ref, "The wombat digs.")
+    log = write(other, "chronicle", f"Heard: {SAID}")
+    held = "SELECT count(*) FROM wb_former WHERE content LIKE '%four seven one one%'"
+    assert admin.execute(held).fetchone() == (1,)
+    if act == "delete":
+        other.amend.service().delete(ref)
+    elif act == "no undo":
+        with editing(keeps=False):
+            other.amend.service().edit(ref, "The numbat naps.")
+    elif act == "own SQL":
+        with psycopg.connect(database.app_url) as conn:
+            conn.execute(f"SET LOCAL app.user_id = '{app.settings.owner}'")
+            conn.execute("DELETE FROM wb_todo")
+    else:
+        forgetting = other.forgetting()
+        plan = forgetting.plan([log if act == "another quotes it" else ref])
+        assert [x.what for x in plan.copies if x.path is None] == ["a former text in the database"]
+        found = forgetting.carry_out(plan).found
+        assert [x.place for x in found if "former" in x.place] == []
+    assert admin.execute(held).fetchone() == (0,)
+
+
+def test_the_proof_finds_a_former_text_that_is_left(app, other):
+    """One that was written while it was forgotten, say."""
+    log = write(app, "chronicle", SAID)
+    ref = write(app, "memory", "The wombat digs.")
+    forgetting = app.forgetting()
+    plan = forgetting.plan([log])
+    forgetting.delete(plan)
+    version = app.amend.service().read_text(ref).version
+    other.former.write(
+        FormerText(id="0" * 36, ref=ref, at=1.0, text=SAID, version=version, made=version)
+    )
+    proof = forgetting.carry_out(plan)
+    assert [x.place for x in proof.left] == ["former texts in the database of memories"]
+
+
+def test_an_edit_that_fails_leaves_the_former_text_as_it_was(app, other, admin):
+    """The edit and what it replaced are one transaction."""
+    ref = write(app, "memory", SAID)
+    admin.execute(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql"
+        " AS $$BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '53100'; END$$"
+    )
+    admin.execute("CREATE TRIGGER refuse BEFORE UPDATE ON wb_todo EXECUTE FUNCTION refuse()")
+    with pytest.raises(CommonplaceError):
+        app.amend.service().edit(ref, "The wombat digs.")
+    assert admin.execute("SELECT count(*) FROM wb_former").fetchone() == (0,)
+    admin.execute("DROP TRIGGER refuse ON wb_todo")
+    assert opened(other, ref).facts["text"].strip().endswith(SAID)
+
+
+def test_the_former_texts_of_a_home_move_into_the_database(app, other, admin):
+    """Those that an earlier version kept there; of a record that is gone they are erased."""
+    ref, gone = write(app, "memory", SAID), write(app, "memory", "The wombat digs.")
+    for each in (ref, gone):
+        app.amend.service().edit(each, "The numbat naps.")
+    one, two = app.former.find()
+    elsewhere = replace(one, id=new_id(app.clock(), bytes(10)), ref="memory:todo/of-a-file")
+    admin.execute("DELETE FROM wb_former")
+    for each in (one, two, elsewhere):
+        app.former.files.write(each)
+    other.amend.service().delete(gone)
+    app.former_of(app.settings.owner).sweep()
+    assert [each.ref for each in other.former.find()] == [ref]
+    assert [each.ref for each in app.former.files.find()] == ["memory:todo/of-a-file"]
+    assert other.amend.service().undo(ref).text == SAID
 
 
 @pytest.mark.parametrize("draft", [False, True], ids=["found", "draft"])

@@ -6,8 +6,9 @@ import os
 import stat
 from datetime import timedelta
 
+import psycopg
 import pytest
-from tests.services.test_amend import EDITED, EVERY, opened, write
+from tests.services.test_amend import EDITED, EDITED_STORES, EVERY_STORE, opened, write
 from tests.tools.recall_world import ask, refs
 
 from commonplace.core.errors import Conflict, NotFound
@@ -18,8 +19,20 @@ OVERVIEW = "notebook:zoo"
 
 
 def former(app):
-    """The files of former texts."""
-    return sorted(app.former.folder.glob("*"))
+    """The former texts that are kept, wherever they lie."""
+    return app.former.find()
+
+
+@pytest.fixture
+def held(app, environ):
+    """What a database holds of former texts, as its owner sees it; of files nothing."""
+    url = environ.get("COMMONPLACE_DATABASE_URL")
+    if url is None:
+        yield lambda: ""
+        return
+    with psycopg.connect(url, autocommit=True) as conn:
+        conn.execute("SELECT set_config('app.user_id', %s, false)", (app.settings.owner,))
+        yield lambda: str(conn.execute("SELECT content FROM wb_former").fetchall())
 
 
 def holders(world, text):
@@ -28,7 +41,7 @@ def holders(world, text):
     return [each for each in files if text.encode() in each.read_bytes()]
 
 
-@pytest.mark.parametrize("journal", EDITED)
+@pytest.mark.parametrize("journal", EDITED_STORES)
 def test_edits_are_taken_back_the_last_first(app, journal):
     """Each gives the entry the text, and is taken back once; no search finds a former text."""
     ref = write(app, journal)
@@ -84,7 +97,7 @@ def test_what_else_an_edit_changed_is_taken_back_with_it(app):
     assert memory.find("preference", "preferences").flags == {"tone": "dry"}
 
 
-@pytest.mark.parametrize("journal", EVERY)
+@pytest.mark.parametrize("journal", EVERY_STORE)
 def test_what_superseded_another_is_taken_back(app, journal):
     """The former holds again."""
     ref = write(app, journal)
@@ -133,31 +146,31 @@ def test_an_entry_goes_with_the_overview_that_it_brought(app):
     assert (after - before, refs(ask(app, "recall", query="quokka wombat"))) == (2, [])
 
 
-@pytest.mark.parametrize("journal", EDITED)
+@pytest.mark.parametrize("journal", EDITED_STORES)
 def test_what_was_edited_again_since_is_not_taken_back(app, journal):
     """By an edit whose former text is not kept, as by another program: the error names the entry."""
     ref = write(app, journal)
     amend = app.amend.service()
     amend.edit(ref, "the wombat digs")
     (kept,) = former(app)
-    content = kept.read_bytes()
     with editing(keeps=False):
         amend.edit(ref, "the numbat naps")
-    kept.write_bytes(content)
+    app.former.write(kept)
     with pytest.raises(Conflict, match="was changed again") as raised:
         amend.undo(ref)
     assert ref in raised.value.message
     assert "the numbat naps" in opened(app, ref).facts["text"]
 
 
-@pytest.mark.parametrize("journal", EDITED)
+@pytest.mark.parametrize("journal", EDITED_STORES)
 @pytest.mark.parametrize("act", ["delete", "forget", "expire", "edit without undo"])
-def test_what_is_gone_leaves_its_former_texts_at_once(world, app, journal, act):
+def test_what_is_gone_leaves_its_former_texts_at_once(world, app, held, journal, act):
     """By deletion, forgetting, its end, and an edit that keeps nothing: no byte of them is left."""
     ref = write(app, journal, "the ochre quokka counts eleven velvet umbrellas at night")
     amend = app.amend.service()
     amend.edit(ref, "the wombat digs")
-    assert [path.parent.name for path in holders(world, "velvet umbrellas")].count("former") == 1
+    lie_in = [path.parent.name for path in holders(world, "velvet umbrellas")]
+    assert lie_in.count("former") + ("velvet umbrellas" in held()) == 1
     if act == "delete":
         amend.delete(ref)
     elif act == "forget":
@@ -172,6 +185,7 @@ def test_what_is_gone_leaves_its_former_texts_at_once(world, app, journal, act):
         with editing(keeps=False):
             amend.edit(ref, "the numbat naps")
     assert former(app) == []
+    assert "velvet" not in held()
     if act != "edit without undo":
         assert holders(world, "velvet umbrellas") == []
 
@@ -190,7 +204,8 @@ def test_a_former_text_that_quotes_what_is_forgotten_goes_with_it(app):
     assert former(app) == []
 
 
-def test_a_former_text_goes_in_time(world, app):
+@pytest.mark.parametrize("memory", ["files", pytest.param("server", marks=pytest.mark.on_postgres)])
+def test_a_former_text_goes_in_time(world, app, environ, memory):
     """After `undo.keep_days`, if more than the clock says so, or at once where that is 0."""
     refs_ = [write(app, journal) for journal in EDITED]
     amend = app.amend.service()
@@ -206,8 +221,9 @@ def test_a_former_text_goes_in_time(world, app):
     app.present.vouch()
     app.sweep_expired()
     assert len(former(app)) == 1
-    none = world.open(COMMONPLACE_UNDO_KEEP_DAYS="0")
+    none = world.open(COMMONPLACE_UNDO_KEEP_DAYS="0", **environ)
     none.amend.service().edit(refs_[1], "the numbat naps")
+    none.sweep_expired()
     assert former(app) == []
 
 
@@ -228,12 +244,12 @@ def test_a_text_with_a_secret_is_not_kept(app):
 def test_only_the_user_may_read_them(app):
     """As every file of the home."""
     app.amend.service().edit(write(app, "chronicle"), "the wombat digs")
-    (kept,) = former(app)
+    (kept,) = app.former.files.folder.glob("*")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("journal", EDITED)
+@pytest.mark.parametrize("journal", EDITED_STORES)
 def test_an_edit_that_was_killed_loses_no_text_and_is_not_taken_back(app, journal):
     """Killed before the edit, nothing is taken back; after it, the former text is there."""
     ref = write(app, journal)
@@ -251,10 +267,10 @@ def test_an_edit_that_was_killed_loses_no_text_and_is_not_taken_back(app, journa
         amend.undo(ref)  # killed before it edited
 
 
-def test_an_edit_that_is_refused_keeps_nothing(app):
+@pytest.mark.parametrize("journal", EVERY_STORE)
+def test_an_edit_that_is_refused_keeps_nothing(app, journal):
     """Neither does one of another version."""
-    for journal in EVERY:
-        ref = write(app, journal)
-        with pytest.raises(Conflict):
-            app.amend.service().edit(ref, "too late", expected="0" * 16)
+    ref = write(app, journal)
+    with pytest.raises(Conflict):
+        app.amend.service().edit(ref, "too late", expected="0" * 16)
     assert former(app) == []

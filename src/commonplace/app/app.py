@@ -14,7 +14,7 @@ from commonplace.app.backends import Backend
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.context import OwnerContext, found_sources
 from commonplace.app.process import ENCODER_LOAD_S, ProcessContext
-from commonplace.app.wiring.memory.wiring import times_of
+from commonplace.app.wiring.memory.wiring import former_on_servers, times_of
 from commonplace.app.wiring.recall import AmendWiring, RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.timeline import TimelineWiring
     from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.config.table import Settings
+    from commonplace.core.former_texts import TakesOverFormerTexts
     from commonplace.core.ports import EncoderSlot, KeepsTimes, Source
     from commonplace.core.present import Present
     from commonplace.core.project_folders import ProjectFolders
@@ -393,7 +394,7 @@ class App(OwnerContext):
         """
         notes = self.finish_forgetting(within=within)
         with suppress(CommonplaceError):  # a folder that is closed holds up no answer
-            self.former.sweep()
+            self.former.sweep(within=within)
         if not is_revealed() and self.expiry_book.list_due_here(self.clock().timestamp()):
             notes = (*notes, *self.expiring.sweep())
         return notes
@@ -521,6 +522,9 @@ class App(OwnerContext):
 
     def _times(self, column: TimeColumn) -> KeepsTimes | None:
         return times_of(self.shared, self.settings.owner, column)
+
+    def _former_on_servers(self, owner: str) -> Mapping[str, Callable[[], TakesOverFormerTexts]]:
+        return former_on_servers(self.shared, owner)
 
     def _lineage(self) -> Lineage:
         return self.timeline.lineage()

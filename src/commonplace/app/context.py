@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
     from commonplace.core.expiring import Hidden
-    from commonplace.core.former_texts import FormerTexts
+    from commonplace.core.former_texts import FormerTexts, TakesOverFormerTexts
     from commonplace.core.ports import (
         AmendsRefs,
         EncoderSlot,
@@ -245,11 +245,15 @@ class OwnerContext(ABC):
 
     def former_of(self, owner: str) -> FormerTexts:
         """The same of any owner."""
-        from commonplace.core.former_texts import FOLDER, FormerTexts
+        from commonplace.core.former_files import FOLDER, FormerFiles
+        from commonplace.core.former_texts import FormerTexts
 
         return FormerTexts(
-            self.shared.folder_of(owner) / FOLDER,
-            prepare=lambda: make_owner_folder(self.settings.home / "users", owner),
+            FormerFiles(
+                self.shared.folder_of(owner) / FOLDER,
+                prepare=lambda: make_owner_folder(self.settings.home / "users", owner),
+            ),
+            servers=self._former_on_servers(owner),
             keep_days=self.settings.undo.keep_days,
             clock=self.clock,
             is_borne_out=self._is_borne_out,
@@ -369,6 +373,10 @@ class OwnerContext(ABC):
     @abstractmethod
     def _times(self, column: TimeColumn) -> KeepsTimes | None:
         """What keeps such times of a journal where every server sees them; None without one."""
+
+    @abstractmethod
+    def _former_on_servers(self, owner: str) -> Mapping[str, Callable[[], TakesOverFormerTexts]]:
+        """What keeps former texts of a journal where every server sees them, by its name."""
 
     @abstractmethod
     def _lineage(self) -> Lineage:

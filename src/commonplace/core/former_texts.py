@@ -1,42 +1,34 @@
 """The texts that edits replaced, kept for some days so that an edit can be taken back.
 
-One file for each edit, in the owner's folder. Never in an index, never searched, and never a text
-that holds a secret.
+Never in an index, never searched, and never a text that holds a secret. Where they lie is a port.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from commonplace.core.errors import CommonplaceError, Conflict, NotFound, Unavailable
-from commonplace.core.files import (
-    make_folder,
-    remove_file,
-    remove_leftovers,
-    replace_file,
-    translated,
-)
+from commonplace.core.errors import CommonplaceError, Conflict, Unavailable
 from commonplace.core.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from commonplace.core.clock import Clock
+    from commonplace.core.time_book import TimesWithin
 
-FOLDER = "former"
-"""The name of the folder, in the owner's."""
-
-_SUFFIX = ".json"
 _TRIES = 5
+_SWEPT_EVERY = timedelta(hours=1)
+"""A server is asked at most so often what is over, unless an entry of it is edited or undone."""
 
 _Corrected = TypeVar("_Corrected")
 
@@ -95,12 +87,68 @@ class FormerText(Struct, frozen=True, kw_only=True):
     terminal: str | None = None
 
 
+def render_former(former: FormerText) -> bytes:
+    """A former text as every store keeps it: one line of JSON."""
+    return msgspec.json.encode(former)
+
+
+def parse_former(content: bytes | str) -> FormerText | None:
+    """The former text that was kept so; None for what is none of ours."""
+    with suppress(msgspec.MsgspecError):
+        return msgspec.json.decode(content, type=FormerText)
+    return None
+
+
+class KeepsFormerTexts(Protocol):
+    """Where former texts of one owner lie. Thread-safe; several processes may use one at once.
+
+    What is erased or replaced there is in none of its answers from then on.
+    """
+
+    def list_ids(self) -> Sequence[str]:
+        """The ids of all, the newest edit first. Raises: Unavailable."""
+        ...
+
+    def find(self, ref: str = "") -> Sequence[FormerText]:
+        """Those of an entry, or all; the newest edit first. Raises: Unavailable."""
+        ...
+
+    def write(self, former: FormerText) -> None:
+        """Keep one, in place of the one of the same edit. Raises: Unavailable, Denied.
+
+        A store that knows its entries keeps nothing of one that is gone.
+        """
+        ...
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Erase those that are there. Raises: Unavailable, Denied."""
+        ...
+
+    def drop(self, refs: Sequence[str]) -> None:
+        """Erase all of these entries, and what killed edits left. Raises: Unavailable, Denied."""
+        ...
+
+
+class TakesOverFormerTexts(KeepsFormerTexts, Protocol):
+    """Where the former texts of a journal on a server lie, so that every process has them."""
+
+    def take_over(self, former: FormerText) -> bool:
+        """Keep one that lay elsewhere, unless its entry is gone; whether the entry was ever here.
+
+        Raises: Unavailable.
+        """
+        ...
+
+
 class FormerTexts:
     """Keeps, finds and erases the former texts of one owner; safe among threads and processes.
 
+    They lie in files, but for a journal that keeps its own. What the files have of that journal, as
+    of a time before it did, moves there.
+
     Args:
-        folder: Of its own; made at the first edit.
-        prepare: Makes the owner's folder, in which it lies.
+        files: Those in files.
+        servers: Opens what keeps those of a journal on a server, by the journal's name.
         keep_days: For how many days; 0 keeps none.
         clock: The present.
         is_borne_out: Whether anything but the clock says so too; else nothing is erased by it.
@@ -109,24 +157,32 @@ class FormerTexts:
 
     def __init__(
         self,
-        folder: Path,
+        files: KeepsFormerTexts,
         *,
-        prepare: Callable[[], object],
+        servers: Mapping[str, Callable[[], TakesOverFormerTexts]],
         keep_days: float,
         clock: Clock,
         is_borne_out: Callable[[], bool],
         shown: Callable[[str], str],
     ) -> None:
-        self.folder = folder
+        self.files = files
         self.keep_days = keep_days
-        self._prepare = prepare
+        self._servers = {journal: cache(open_one) for journal, open_one in servers.items()}
+        self._moved: set[str] = set()
+        self._swept: dict[str, datetime] = {}
         self._clock = clock
         self._is_borne_out = is_borne_out
         self._shown = shown
 
     @contextmanager
     def edited(
-        self, ref: str, version: str, text: str, more: dict[str, Any] | None = None
+        self,
+        ref: str,
+        version: str,
+        text: str,
+        more: dict[str, Any] | None = None,
+        *,
+        at_once: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> Iterator[Callable[[str], None]]:
         """Keep what an entry says while it is edited inside; given the new version, from then on.
 
@@ -138,39 +194,41 @@ class FormerTexts:
             version: That is edited, and no other.
             text: What it says.
             more: What else may change.
+            at_once: Makes one transaction of it, where the entry and its former texts lie together.
 
         Raises:
             Unavailable: The text cannot be kept, and nothing was edited. What is raised inside.
         """
-        self.sweep()
-        who = _editor.get() or Editor()
-        kept = None
-        if who.keeps and self.keep_days and self._is_clean(text, more):
-            kept = self._keep(ref, version, text, more or {}, who)
-        else:
-            self.drop([ref])
+        self.sweep(ref)
+        with at_once():
+            who = _editor.get() or Editor()
+            kept = None
+            if who.keeps and self.keep_days and self._is_clean(text, more):
+                kept = self._keep(ref, version, text, more or {}, who)
+            else:
+                self.drop([ref])
 
-        def note(made: str) -> None:
-            if kept is None:
-                who.unkept.append(ref)
-                return
-            self.write(replace(kept, made=made))
-            who.edited.append(ref)
+            def note(made: str) -> None:
+                if kept is None:
+                    who.unkept.append(ref)
+                    return
+                self.write(replace(kept, made=made))
+                who.edited.append(ref)
 
-        try:
-            yield note
-        except CommonplaceError as exc:
-            # What was refused was not edited; of what failed that is not known, and undo finds out.
-            if kept is not None and not isinstance(exc, Unavailable):
-                self.remove(kept)
-            raise
+            try:
+                yield note
+            except CommonplaceError as exc:
+                # What was refused was not edited; of what failed that is not known: undo finds out.
+                if kept is not None and not isinstance(exc, Unavailable):
+                    self.remove(kept)
+                raise
 
     def _keep(
         self, ref: str, version: str, text: str, more: dict[str, Any], who: Editor
     ) -> FormerText:
         now = self._clock()
         kept = FormerText(
-            id=new_id(self._later(now), os.urandom(10)),
+            id=new_id(self._later(ref, now), os.urandom(10)),
             ref=ref,
             at=now.timestamp(),
             text=text,
@@ -181,67 +239,103 @@ class FormerTexts:
         self.write(kept)
         return kept
 
-    def _later(self, now: datetime) -> datetime:
+    def _later(self, ref: str, now: datetime) -> datetime:
         """The present, or a time after the newest id: ids have the order of the edits."""
-        newest = next(iter(self._names()), "0" * 13)
-        millis = int(newest[:8] + newest[9:13], 16)
+        newest = max((each for x in self._stores(ref) for each in x.list_ids()[:1]), default="")
+        millis = int(newest[:8] + newest[9:13], 16) if newest else 0
         return max(now, datetime.fromtimestamp((millis + 1) / 1000, UTC))
 
     def write(self, former: FormerText) -> None:
         """Keep a former text, in place of the one of the same edit. Raises: Unavailable, Denied."""
-        self._prepare()
-        make_folder(self.folder)
-        replace_file(self.path(former), msgspec.json.encode(former))
+        *others, store = self._stores(former.ref)
+        store.write(former)
+        for each in others:
+            each.remove([former.id])
 
-    def find(self, ref: str = "") -> list[FormerText]:
-        """The former texts of an entry, or of all; the newest edit first. Raises: Unavailable."""
-        texts = (self._read(name) for name in self._names())
-        return [each for each in texts if each is not None and ref in {"", each.ref}]
+    def find(self, ref: str = "", *, journal: str = "") -> list[FormerText]:
+        """The former texts of an entry, or of all, the newest edit first.
+
+        journal: Of which alone; no server is asked about others. Raises: Unavailable.
+        """
+        stores = self._stores(ref or f"{journal}:") if ref or journal else self._each()
+        texts = [each for store in stores for each in store.find(ref)]
+        within = [each for each in texts if journal in {"", _journal_of(each.ref)}]
+        return sorted(within, key=lambda each: each.id, reverse=True)
+
+    def find_on_servers(self) -> list[FormerText]:
+        """Those that lie in no file. Raises: Unavailable."""
+        return [each for open_one in self._servers.values() for each in open_one().find()]
 
     def remove(self, former: FormerText) -> None:
         """Erase a former text. Raises: Unavailable, Denied."""
-        remove_file(self.path(former))
+        for store in self._stores(former.ref):
+            store.remove([former.id])
 
     def drop(self, refs: Sequence[str]) -> None:
         """Erase all of these entries, and what a killed edit left. Raises: Unavailable, Denied."""
-        remove_leftovers(self.folder)
-        for each in self.find():
-            if each.ref in refs:
-                self.remove(each)
+        self.files.drop(refs)
+        for journal, open_one in self._servers.items():
+            if theirs := [ref for ref in refs if _journal_of(ref) == journal]:
+                open_one().drop(theirs)
 
-    def sweep(self) -> None:
+    def sweep(self, ref: str = "", *, within: TimesWithin = "all") -> None:
         """Erase what was kept long enough, if more than the clock says so.
+
+        Args:
+            ref: Of an entry that is edited or undone; of another journal no server is asked then.
+            within: "file" to ask no server.
 
         Raises: Unavailable, Denied.
         """
+        self._sweep(self.files)
+        now = self._clock()
+        for journal, open_one in self._servers.items():
+            swept = self._swept.get(journal)
+            is_due = within == "all" and (swept is None or abs(now - swept) >= _SWEPT_EVERY)
+            if _journal_of(ref) == journal if ref else is_due:
+                self._move(journal, open_one())
+                if self._sweep(open_one()):
+                    self._swept[journal] = now
+
+    def _sweep(self, store: KeepsFormerTexts) -> bool:
+        """Whether nothing that is over is left in a store."""
         oldest = new_id(self._clock() - timedelta(days=self.keep_days), bytes(10))
-        over = [name for name in self._names() if name < oldest or not self.keep_days]
+        over = [each for each in store.list_ids() if each < oldest or not self.keep_days]
         if over and self.keep_days and not self._is_borne_out():
+            return False
+        if over:
+            store.remove(over)
+        return True
+
+    def _move(self, journal: str, server: TakesOverFormerTexts) -> None:
+        """Move what the files have of a journal's entries: an earlier version kept it there.
+
+        What is of no entry there, as of a memory in files, stays.
+        """
+        if journal in self._moved:
             return
-        for name in over:
-            remove_file(self.folder / name)
+        for each in self.files.find():
+            if _journal_of(each.ref) == journal and server.take_over(each):
+                self.files.remove([each.id])
+        self._moved.add(journal)
+
+    def _stores(self, ref: str) -> list[KeepsFormerTexts]:
+        """Where those of an entry may lie; a new one is kept in the last."""
+        server = self._servers.get(_journal_of(ref))
+        return [self.files] if server is None else [self.files, server()]
+
+    def _each(self) -> Iterator[KeepsFormerTexts]:
+        yield self.files
+        for open_one in self._servers.values():
+            yield open_one()
 
     def _is_clean(self, text: str, more: dict[str, Any] | None) -> bool:
         held = text + "\n" + msgspec.json.encode(more or {}).decode()
         return self._shown(text) == text and self._shown(held) == held
 
-    def path(self, former: FormerText) -> Path:
-        """The file of a former text."""
-        return self.folder / f"{former.id}{_SUFFIX}"
 
-    def _names(self) -> list[str]:
-        try:
-            with translated(self.folder):
-                names = os.listdir(self.folder)
-        except NotFound:
-            return []
-        return sorted((x for x in names if x.endswith(_SUFFIX)), reverse=True)
-
-    def _read(self, name: str) -> FormerText | None:
-        """The former text in a file; None where the file is gone, or is none of ours."""
-        with suppress(OSError, msgspec.MsgspecError):
-            return msgspec.json.decode((self.folder / name).read_bytes(), type=FormerText)
-        return None
+def _journal_of(ref: str) -> str:
+    return ref.partition(":")[0]
 
 
 def correct_latest(expected: str, correct: Callable[[], _Corrected]) -> _Corrected:

@@ -75,7 +75,7 @@ class Undoing(Struct, frozen=True, kw_only=True):
     def find(self, amender: AmendsRefs, ref: str) -> Undo:
         """What `undo` would take back; see `AmendService.find_undo`."""
         entry = amender.read_text(ref)
-        self.former.sweep()
+        self.former.sweep(entry.ref)
         for kept in self.former.find(entry.ref):
             if not kept.made and kept.version == entry.version:
                 self.former.remove(kept)  # of a process that was killed before it edited

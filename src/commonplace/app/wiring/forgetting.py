@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import PENDING
+from commonplace.core.former_texts import render_former
 from commonplace.core.ports import FindsTexts
 from commonplace.core.values import NOTHING_KNOWN, Since
 from commonplace.journals.notebook.forget import NotebookHistory
@@ -55,6 +56,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             amend=self.amend,
             sources=self._sources,
             elsewhere=lambda: self.memory.whole_source() if self._has_database else None,
+            former=self._former,
             known=self._known,
             folders=self._folders,
             places=lambda: list(self._places()),
@@ -96,6 +98,9 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             return {ref: x for ref, x in stamps(prefix).items() if ref not in holding}
 
         return Since(mark=None, stamps=without)
+
+    def _former(self) -> Iterator[str]:
+        return (render_former(each).decode() for each in self.context.former.find_on_servers())
 
     def _take_out(self, refs: Sequence[str]) -> None:
         # Overviews that quoted the text are filed first, since only dropped docs are erased.

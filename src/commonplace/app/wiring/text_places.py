@@ -18,6 +18,9 @@ from commonplace.app.wiring.private import NOTES
 from commonplace.core import drafts
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file
+from commonplace.core.former_files import FOLDER as FORMER
+from commonplace.core.former_files import FormerFiles
+from commonplace.core.former_texts import render_former
 from commonplace.core.staging import FOLDER, Stages, find_stages, remove_stage
 from commonplace.services.brief import kept
 from commonplace.services.forgetting.byte_scan import ByteScan
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.chronicle import ChronicleWiring
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
+    from commonplace.core.former_texts import FormerText
     from commonplace.journals.chronicle.journal import Event
     from commonplace.services.backup.copies import Copies
     from commonplace.services.forgetting.pieces import Piece
@@ -175,12 +179,26 @@ def _events_of(owner: TextOwner, text: ForgottenText) -> Iterator[Event]:
 
 
 def _former_texts_of(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
-    former = owner.context.former
-    found = _files_with(owner, text, former.folder)
-    for each in former.find():
-        path = former.path(each)
-        if each.ref in text.refs or path in found:
+    files = owner.context.former.files
+    assert isinstance(files, FormerFiles)
+    for each in files.find():
+        if _says(each, text):
+            path = files.path(each.id)
             yield TextCopy(what="a former text", path=path, erase=partial(remove_file, path))
+
+
+def _former_texts_on_servers(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
+    former = owner.context.former
+    with suppress(CommonplaceError):  # the plan and the proof name a database that does not answer
+        for each in former.find_on_servers():
+            if _says(each, text):
+                erase = partial(former.remove, each)
+                yield TextCopy(what="a former text in the database", path=None, erase=erase)
+
+
+def _says(former: FormerText, text: ForgottenText) -> bool:
+    content = render_former(former)
+    return former.ref in text.refs or any(piece.is_in_bytes(content) for piece in text.pieces)
 
 
 def _lines_in_logs(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
@@ -392,10 +410,20 @@ PLACES: tuple[TextPlace, ...] = (
         name="former texts",
         where="`users/me/former`",
         holds="what edits replaced, for `undo.keep_days`, so that they can be taken back",
-        paths=lambda owner: (owner.context.former.folder,),
+        paths=lambda owner: (owner.context.folder / FORMER,),
         erased="deleting or forgetting the entry, `edit --no-undo`, `undo`, and time",
         find=_former_texts_of,
-        writers=("core.former_texts",),
+        writers=("core.former_files",),
+    ),
+    TextPlace(
+        name="former texts on Postgres",
+        where="the database that `database.url` names",
+        holds="what edits of memory replaced, likewise, for every server",
+        paths=lambda _owner: (),
+        journal="memory",
+        erased="as in files; whoever deletes the record",
+        find=_former_texts_on_servers,
+        writers=(),
     ),
     TextPlace(
         name="copies being made",

@@ -109,11 +109,15 @@ class _SharedTransaction(NamedTuple):
 
 
 class _Joint(threading.local):
-    """What a thread shares. owner: whose; nobody's outside. is_used: a question is being asked."""
+    """What a thread shares. owner: whose; nobody's outside. is_used: a question is being asked.
+
+    whole: the owner and the connection of `one_transaction`.
+    """
 
     owner = ""
     shared: _SharedTransaction | None = None
     is_used = False
+    whole: tuple[str, Connection] | None = None
 
 
 class Postgres:
@@ -165,10 +169,31 @@ class Postgres:
             Lost: The connection broke, and it is not known whether the commit was done.
             Unavailable, Denied, Conflict: The server cannot do it now, or refuses it.
         """
+        if (whole := self._joint.whole) is not None and whole[0] == owner:
+            yield whole[1]
+            return
         # A thread that waited for a second connection with one in its hand could wait for ever.
         self._part()
         with self._transaction(parse_owner(owner), commit, deadline_s) as conn:
             yield conn
+
+    @contextmanager
+    def one_transaction(self, owner: str) -> Iterator[None]:
+        """Have all that this thread reads and writes of an owner be one transaction.
+
+        Nothing of it is done before the end, and nothing where that is not reached. What is inside
+        asks one thing after another, and catches no failure of a statement. Raises: as
+        `owner_transaction`.
+        """
+        if self._joint.whole is not None:
+            yield
+            return
+        with self.owner_transaction(owner) as conn:
+            self._joint.whole = owner, conn
+            try:
+                yield
+            finally:
+                self._joint.whole = None
 
     @contextmanager
     def together(self, owner: str) -> Iterator[None]:
@@ -202,7 +227,7 @@ class Postgres:
 
         Raises: as `owner_transaction`.
         """
-        if self._joint.owner != owner or self._joint.is_used:
+        if self._joint.owner != owner or self._joint.is_used or self._joint.whole is not None:
             with self.owner_transaction(owner, commit="soon") as conn:
                 yield conn
             return

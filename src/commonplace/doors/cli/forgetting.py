@@ -244,14 +244,14 @@ def _plan_lines(plan: ForgettingPlan, done: str, *, but: Sequence[Doc] = ()) -> 
         lines.insert(0, f"{done} {len(plan.entries) - len(entries)} of these.")
     if len(entries) > _SHOWN:
         lines.append(f"{done} {len(entries) - _SHOWN} more.")
-    lines += [f"{done} {each.what} {each.path}." for each in plan.copies if not each.left]
+    lines += [f"{done} {each.named}." for each in plan.copies if not each.left]
     lines += _heir_lines(plan, "Would take" if done == "Would forget" else "Took")
     if plan.remade:
         lines.append(f"Made again without it: {_named(plan.remade)}.")
     if plan.same_words:
         lines.append(f"Says the same words, and stays: {_named(plan.same_words)}.")
     lines += plan.stays
-    left = [f"{each.what} {each.path}: {each.left}" for each in plan.copies if each.left]
+    left = [f"{each.named}: {each.left}" for each in plan.copies if each.left]
     return [*lines, *(f"Not reached: {each}" for each in (*left, *plan.unreached))]
 
 
@@ -302,9 +302,9 @@ def _plan_facts(plan: ForgettingPlan) -> dict[str, Any]:
             {"ref": each.ref, "journal": each.ref.partition(":")[0], "because": each.because}
             for each in plan.entries
         ],
-        "drafts": [str(each.path) for each in plan.copies if each.what == DRAFT],
+        "drafts": [each.place for each in plan.copies if each.what == DRAFT],
         "copies": [
-            {"what": each.what, "path": str(each.path), "left": each.left} for each in plan.copies
+            {"what": each.what, "path": each.place, "left": each.left} for each in plan.copies
         ],
         "inherited": [
             {

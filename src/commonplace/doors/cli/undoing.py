@@ -81,11 +81,7 @@ def _newest(app: App, journal: str) -> Act | FormerText | None:
     """What was written here last."""
     who = this_terminal()
     acts = [x for x in read(app.settings) if x.who == who and journal in {"", x.journal}]
-    edits = [
-        each
-        for each in app.former.find()
-        if each.terminal == who and each.ref.startswith(f"{journal}:" if journal else "")
-    ]
+    edits = [each for each in app.former.find(journal=journal) if each.terminal == who]
     found: list[Act | FormerText] = [*acts[-1:], *edits[:1]]
     return max(found, key=lambda each: each.at, default=None)
 

@@ -120,6 +120,13 @@ class SharesTransactions(Protocol):
         """Have what this thread asks inside it share transactions; nothing long is waited for."""
         ...
 
+    def one_transaction(self, kind: Kind, ref_id: str) -> AbstractContextManager[None]:
+        """Have all that this thread does inside it be done as a whole, or not at all.
+
+        Nobody else changes this record meanwhile. Raises: Lost where it is not known which.
+        """
+        ...
+
 
 @runtime_checkable
 class Erases(Protocol):

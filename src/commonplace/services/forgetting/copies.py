@@ -23,16 +23,26 @@ class TextCopy(Struct, frozen=True, kw_only=True):
 
     Attributes:
         what: What it is, such as `the draft`.
-        path: The file.
+        path: The file; None where it lies in a database.
         erase: Takes the text out of it, or removes it. None for a file that is not touched, or
             that deleting the entry takes it out of.
         left: Why it is not touched, and the next step; empty where it is erased.
     """
 
     what: str
-    path: Path
+    path: Path | None
     erase: Callable[[], object] | None = None
     left: str = ""
+
+    @property
+    def place(self) -> str:
+        """The path of its file; empty where it lies in a database."""
+        return "" if self.path is None else str(self.path)
+
+    @property
+    def named(self) -> str:
+        """What it is, and where."""
+        return f"{self.what} {self.place}".rstrip()
 
 
 class TextLeftover(Struct, frozen=True, kw_only=True):

@@ -48,6 +48,7 @@ _TRANSCRIPTS = "transcripts"
 _DAY = timedelta(days=1)
 _NOTEBOOK = "notebook:"
 _DATABASE = "the database of memories"
+_FORMER = "former texts in the database of memories"
 
 _Noted: TypeAlias = "tuple[str, str, int | None, Sequence[Inherited]]"
 """What is noted of an entry that is being forgotten: its ref, its version, and how to."""
@@ -182,6 +183,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         amend: Deletes by ref.
         sources: Everything that this owner wrote, to find entries that say the same.
         elsewhere: What this owner has in a database, which may not answer; None without one.
+        former: The texts that edits replaced, of those that lie in a database.
         known: The docs that need not be read for some words: the index holds them without these.
         folders: For each journal whose scopes are folders, the folder that a scope stands for.
         places: The folders and files that hold anything of it, each with the journal whose entries
@@ -204,6 +206,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     amend: AmendService
     sources: Callable[[], Sequence[Source]]
     elsewhere: Callable[[], Source | None]
+    former: Callable[[], Iterable[str]]
     known: Callable[[Sequence[str]], Since]
     folders: Callable[[], Mapping[str, Callable[[str], str]]]
     places: Callable[[], Sequence[tuple[Path, str]]]
@@ -438,7 +441,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 except CommonplaceError as exc:
                     left = f"{exc.located} {exc.located_hint}".rstrip()
             if left:
-                notes.append(f"{each.what[:1].upper()}{each.what[1:]} {each.path} stays: {left}")
+                notes.append(f"{each.named[:1].upper()}{each.named[1:]} stays: {left}")
         return notes
 
     def _rewrite(self, wanted: Sequence[tuple[str, int | None]], bare: Sequence[str]) -> list[str]:
@@ -506,6 +509,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             if (source := self.elsewhere()) is not None:
                 docs = _puts(source, NOTHING_KNOWN)
                 scan.read_texts(_DATABASE, (doc.text for doc in docs), pieces)
+                scan.read_texts(_FORMER, self.former(), pieces)
         except CommonplaceError as exc:
             scan.unread.append(f"{_DATABASE}: {exc.message}")
 

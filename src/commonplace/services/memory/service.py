@@ -6,13 +6,15 @@ Says nothing in words: it keeps records, files what was kept, and finds; others 
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.clock import find_zone
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid, already_superseded
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Lost, already_superseded
 from commonplace.core.former_texts import correct_latest
 from commonplace.core.ports import Tallying
 from commonplace.core.redact import Screen
@@ -28,17 +30,21 @@ from commonplace.journals.memory.entry import (
     searchable_text,
     version_of,
 )
-from commonplace.journals.memory.ports import (
-    Erases,
-    TalliesKinds,
+from commonplace.journals.memory.ports import Erases, SharesTransactions, TalliesKinds
+from commonplace.journals.memory.records import (
+    JOURNAL,
+    PREFERENCES_ID,
+    Preferences,
+    Saved,
+    ref_of,
 )
-from commonplace.journals.memory.records import JOURNAL, PREFERENCES_ID, Preferences, ref_of
 from commonplace.search.filing.port import Deferred
 from commonplace.services.amend import look_up_former
 from commonplace.services.memory.finding import MemorySearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
@@ -51,7 +57,6 @@ if TYPE_CHECKING:
         Record,
         RecordDraft,
         Records,
-        Saved,
     )
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
@@ -182,7 +187,21 @@ class MemoryService:
         return MemorySaved(saved=saved, notes=self._file(saved))
 
     def _altered(self, draft: RecordDraft) -> Saved:
-        """Keep what a draft makes, and what a record was that it alters."""
+        """Keep what a draft makes, and what a record was that it alters.
+
+        What is not known to be done is done once more, unless the record is as it was to be.
+        """
+        made: list[Record] = []
+        try:
+            return self._alter(draft, made)
+        except Lost:
+            now = self.store.find(draft.kind, made[0].id) if made else None
+            if now is not None and version_of(now) == version_of(made[0]):
+                return Saved(ref_id=now.id, record=now, is_new=False)
+            return self._alter(draft, [])
+
+    def _alter(self, draft: RecordDraft, seen: list[Record]) -> Saved:
+        """seen: takes what an altered record came to, before the end of its transaction."""
         ref_id = PREFERENCES_ID if draft.kind == "preference" else draft.ref_id
         old = self.store.find(draft.kind, parse_id(draft.kind, ref_id)) if ref_id else None
         if old is None:
@@ -192,13 +211,20 @@ class MemoryService:
             "fields": {name: getattr(old, name) for name in FIELDS[old.kind]},
             "at": old.at.isoformat(),
         }
-        with self.former.edited(old.ref, version, old.text, more) as note:
+        at_once = partial(self._one_transaction, old.kind, old.id)
+        with self.former.edited(old.ref, version, old.text, more, at_once=at_once) as note:
             saved = self.store.save(replace(draft, expected=draft.expected or version))
             # Read again: its times are then those that any other reader sees.
             made = self.store.find(old.kind, saved.ref_id)
             if made is not None:
+                seen.append(made)
                 note(version_of(made))
         return saved
+
+    def _one_transaction(self, kind: Kind, ref_id: str) -> AbstractContextManager[None]:
+        if isinstance(self.store, SharesTransactions):
+            return self.store.one_transaction(kind, ref_id)
+        return nullcontext()
 
     def _supersede(self, draft: RecordDraft, former: str) -> MemorySaved:
         if draft.ref_id:
@@ -242,10 +268,11 @@ class MemoryService:
             Invalid, NotFound, Unavailable.
         """
         ref_id = parse_id(kind, ref)
-        old = self.store.find(kind, ref_id)
-        if old is None or not expected or version_of(old) == expected:
-            self.former.drop([ref_of(kind, ref_id)])
-        deleted = self.store.delete(kind, ref_id, expected=expected)
+        with self._one_transaction(kind, ref_id):
+            old = self.store.find(kind, ref_id)
+            if old is None or not expected or version_of(old) == expected:
+                self.former.drop([ref_of(kind, ref_id)])
+            deleted = self.store.delete(kind, ref_id, expected=expected)
         notes = self.erase()
         if not deleted:
             raise not_found(kind, ref_id)

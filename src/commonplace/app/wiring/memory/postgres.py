@@ -19,6 +19,7 @@ from commonplace.db.postgres.database import Postgres
 from commonplace.index.postgres import index
 from commonplace.journals.memory.postgres import store as records
 from commonplace.journals.memory.postgres.backlog import MemoryBacklog
+from commonplace.journals.memory.postgres.former_texts import MemoryFormerTexts
 from commonplace.journals.memory.postgres.outbox_checks import check_unchanged
 from commonplace.journals.memory.postgres.times import MemoryTimes
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
@@ -65,6 +66,10 @@ class PostgresMemories:
     def times_of(self, owner: str, column: TimeColumn) -> MemoryTimes:
         """What keeps such times of a user's records, for every server of the database."""
         return MemoryTimes(self._database, owner=owner, column=column)
+
+    def former_of(self, owner: str) -> MemoryFormerTexts:
+        """What keeps former texts of a user's records, for every server of the database."""
+        return MemoryFormerTexts(self._database, owner=owner)
 
     def of_owner(self, context: OwnerContext) -> SearchStack[WordFiling]:
         """What files and finds this owner's: alone, as anybody's."""

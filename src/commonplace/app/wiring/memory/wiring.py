@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from commonplace.app.process import ProcessContext
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.clock import Clock
+    from commonplace.core.former_texts import TakesOverFormerTexts
     from commonplace.core.ports import AmendsRefs, KeepsTimes, OpensRefs, Portable, Source
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.time_book import TimeColumn
@@ -84,6 +85,10 @@ class SharedMemories(Memories, Protocol):
         """What keeps times of a user's records for every server."""
         ...
 
+    def former_of(self, owner: str) -> TakesOverFormerTexts:
+        """What keeps former texts of a user's records for every server."""
+        ...
+
 
 def memories_of(shared: ProcessContext) -> Memories:
     """Where the memories of all users of a process are kept.
@@ -98,6 +103,18 @@ def times_of(shared: ProcessContext, owner: str, column: TimeColumn) -> KeepsTim
     if shared.settings.database.url is None:
         return None
     return LateTimes(lambda: cast("SharedMemories", memories_of(shared)).times_of(owner, column))
+
+
+def former_on_servers(
+    shared: ProcessContext, owner: str
+) -> Mapping[str, Callable[[], TakesOverFormerTexts]]:
+    """What keeps former texts of a user's records in a database; nothing without one.
+
+    Raises, when it is opened: Unavailable without the extra that the database needs.
+    """
+    if shared.settings.database.url is None:
+        return {}
+    return {MemoryWiring.name: lambda: cast("SharedMemories", memories_of(shared)).former_of(owner)}
 
 
 class LateTimes:

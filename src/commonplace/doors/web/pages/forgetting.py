@@ -59,7 +59,9 @@ def _texts(visit: Visit, made: ForgettingPlan) -> dict[str, object]:
             for each in made.entries
         ],
         "remade": [link_to_summary(visit, each) for each in made.remade],
-        "copies": [f"{x.what} {_named(visit, str(x.path))}" for x in made.copies if not x.left],
+        "copies": [
+            f"{x.what} {_named(visit, x.place)}".rstrip() for x in made.copies if not x.left
+        ],
         "inherited": {
             name: [
                 (each.ref, [_named(visit, x) if name == "folder" else x for x in each.values[name]])
@@ -68,7 +70,7 @@ def _texts(visit: Visit, made: ForgettingPlan) -> dict[str, object]:
             ]
             for name in INHERITED
         },
-        "left": [f"{x.what} {_named(visit, str(x.path))}: {x.left}" for x in made.copies if x.left],
+        "left": [f"{x.what} {_named(visit, x.place)}: {x.left}" for x in made.copies if x.left],
     }
 
 

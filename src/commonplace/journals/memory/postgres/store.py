@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ from commonplace.journals.memory.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -65,6 +65,7 @@ TABLES = (
     "wb_tool_invocation_log",
     "wb_outbox",
     "wb_times",
+    "wb_former",
 )
 
 _log = logging.getLogger(__name__)
@@ -210,6 +211,16 @@ class MemoryPostgres:
     def together(self) -> AbstractContextManager[None]:
         """What is asked inside it, of the index as well, shares transactions; see the port."""
         return self._database.together(self._owner)
+
+    @contextmanager
+    def one_transaction(self, kind: Kind, ref_id: str) -> Iterator[None]:
+        """What is done inside it, to former texts as well, is done as a whole; see the port."""
+        with self._database.one_transaction(self._owner):
+            if may_be_id(ref_id):
+                # First: all that change a record lock it, then its line, then its former texts.
+                with self._database.owner_transaction(self._owner) as conn:
+                    self._find(conn, kind, ref_id, lock=" FOR UPDATE")
+            yield
 
     def calls(self, limit: int = 100) -> list[Call]:
         """The calls that are logged, newest first. Raises: Unavailable."""

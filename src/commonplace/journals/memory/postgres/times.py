@@ -58,8 +58,8 @@ class MemoryTimes:
             if refs is None:
                 rows = self._ask(conn, "times")
             else:
-                named = [each for ref in refs if (each := _named(ref))]
-                rows = self._ask(conn, "times_of", **_columns(named)) if named else []
+                named = [each for ref in refs if (each := name_of(ref))]
+                rows = self._ask(conn, "times_of", **columns_of_refs(named)) if named else []
         return {ref_of(kind, ref_id): at for kind, ref_id, at in rows}
 
     def list_due(self, now: float) -> Sequence[str]:
@@ -75,19 +75,19 @@ class MemoryTimes:
 
     def take_over(self, times: Mapping[str, float]) -> Sequence[str]:
         """Set times that a file kept, unless a later one is here; see the port."""
-        named = {each: ref for ref in times if (each := _named(ref))}
+        named = {each: ref for ref in times if (each := name_of(ref))}
         if not named:
             return ()
         with self._database.owner_transaction(self._owner) as conn:
-            rows = self._ask(conn, "known", **_columns(named))
+            rows = self._ask(conn, "known", **columns_of_refs(named))
             there = [named[kind, ref_id] for kind, ref_id, gone in rows if not gone]
             self._set(conn, "take_over", {ref: times[ref] for ref in there})
         return [named[kind, ref_id] for kind, ref_id, _ in rows]
 
     def drop_times(self, refs: Sequence[str]) -> None:
         """Remove the times of records; see the port."""
-        if named := [each for ref in refs if (each := _named(ref))]:
-            given = {"user_id": self._owner, **_columns(named)}
+        if named := [each for ref in refs if (each := name_of(ref))]:
+            given = {"user_id": self._owner, **columns_of_refs(named)}
             with self._database.owner_transaction(self._owner) as conn:
                 conn.execute(query("drop", self._column), given)
                 conn.execute(query("drop_empty", self._column), given)
@@ -99,19 +99,22 @@ class MemoryTimes:
 
     def _set(self, conn: Connection, name: str, times: Mapping[str, float]) -> None:
         named = {
-            each: at for ref, at in times.items() if (each := _named(ref)) and _FIRST <= at <= _LAST
+            each: at
+            for ref, at in times.items()
+            if (each := name_of(ref)) and _FIRST <= at <= _LAST
         }
         if named:
-            given = {"user_id": self._owner, "times": [*named.values()], **_columns(named)}
+            given = {"user_id": self._owner, "times": [*named.values()], **columns_of_refs(named)}
             conn.execute(query(name, self._column), given)
 
 
-def _named(ref: str) -> tuple[str, str] | None:
+def name_of(ref: str) -> tuple[str, str] | None:
     """The kind and id of a ref; None where no record can have it."""
     kind, _, ref_id = ref.removeprefix(f"{JOURNAL}:").partition("/")
     return (kind, ref_id) if kind in KINDS and may_be_id(ref_id) else None
 
 
-def _columns(named: Iterable[tuple[str, str]]) -> dict[str, Texts]:
+def columns_of_refs(named: Iterable[tuple[str, str]]) -> dict[str, Texts]:
+    """Kinds and ids as the queries take them that name several records."""
     pairs = [*named]
     return {"kinds": Texts([kind for kind, _ in pairs]), "ids": Texts([x for _, x in pairs])}
