@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import psycopg
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from tests.services.test_amend import opened, superseding, write
 from tests.tools.recall_world import ALL, RecallWorld, ask, refs
 
-from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.errors import CommonplaceError, Conflict, NotFound
 from commonplace.core.former_texts import FormerText, editing
 from commonplace.core.ids import new_id
 from commonplace.journals.memory.records import RecordDraft
@@ -261,6 +262,24 @@ def test_a_former_text_is_erased_by_another_server(app, other, admin, database, 
         found = forgetting.carry_out(plan).found
         assert [x.place for x in found if "former" in x.place] == []
     assert admin.execute(held).fetchone() == (0,)
+
+
+def test_servers_that_edit_and_erase_one_record_at_once_wait_for_each_other(app, other):
+    """No deadlock: each call is done, or says that another was faster."""
+    ref = write(app, "memory", SAID)
+
+    def edit(server, number):
+        with editing(keeps=number % 3 != 0), suppress(Conflict, NotFound):
+            server.amend.service().edit(ref, f"The wombat digs {number}.")
+        with suppress(Conflict, NotFound):
+            server.amend.service().undo(ref)
+        if number == 11:
+            server.amend.service().delete(ref)
+
+    with ThreadPoolExecutor(4) as pool:
+        done = [pool.submit(edit, (app, other)[n % 2], n) for n in range(16)]
+    assert [each.exception() for each in done] == [None] * 16
+    assert app.former.find() == []
 
 
 def test_the_proof_finds_a_former_text_that_is_left(app, other):
