@@ -44,6 +44,53 @@ def test_a_death_at_each_step_of_an_import(world, shared_commands, shared_faults
     assert world.problems() == []
 
 
+@pytest.mark.parametrize(
+    "case", [(killed, into) for killed in ("import", "undo") for into in ("private", "timeline")]
+)
+@pytest.mark.parametrize(
+    "stride",
+    [17, pytest.param(7, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
+)
+def test_a_death_at_each_step_of_an_import_or_its_undo(
+    world, shared_commands, shared_faults, case, stride
+):
+    """What it added goes whole when it is asked for again, and the same diary comes in whole."""
+    killed, into = case
+    diary = world.folder / "journal.txt"
+
+    def call(*words):
+        """A command over the same home."""
+        return shared_commands.run(world.folder, *words)
+
+    def imported():
+        """What an import says of itself."""
+        return call("import", "jrnl", diary, "--into", into, "--json")
+
+    def undo():
+        """Take back the newest until there is nothing left."""
+        while (ran := call("undo", "--yes")).code == 0:
+            pass
+        return ran
+
+    step, nth, dead = "none yet", 1 - stride, 0
+    while step:
+        nth += stride
+        diary.write_text(DIARY.replace("2024", str(1980 + nth % 200)))
+        if killed == "undo":
+            assert json.loads(imported().out)["new"] == 3
+        shared_faults.plan(nth, "kill")
+        imported() if killed == "import" else call("undo", "--yes")
+        step = shared_faults.lift()
+        dead += bool(step)
+        assert undo().code == 3, step
+        assert call("list", "--json").out.count('"ref"') == 0, step
+        again = json.loads(imported().out)
+        assert (again["new"], again["there"], again["deleted_here"]) == (3, 0, 0), step
+        assert undo().code == 3
+    assert dead
+    assert world.problems() == []
+
+
 @pytest.mark.parametrize("into", ["private", "timeline"])
 def test_two_imports_at_once_take_each_entry_once(world, tmp_path, into):
     """And count it once between them."""

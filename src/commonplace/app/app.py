@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from commonplace.services.export.service import ExportService
     from commonplace.services.forgetting.expiry import ExpiryService
     from commonplace.services.forgetting.service import ForgettingService
+    from commonplace.services.imports.brought import ImportRecords
     from commonplace.services.imports.service import ForeignImport
+    from commonplace.services.imports.taking_back import ImportTakingBack
     from commonplace.services.imports.tally import ImportTally
     from commonplace.services.projects import ProjectService
     from commonplace.services.recall.prompt import PromptReach, PromptService
@@ -421,6 +423,28 @@ class App(OwnerContext):
             zone=self.settings.timezone,
             home=str(self.user_home or ""),
             environ=environ,
+        )
+
+    def import_records(self) -> ImportRecords:
+        """What each import from another program added."""
+        from commonplace.services.imports.brought import ImportRecords
+
+        return ImportRecords(self.folder, self.clock)
+
+    def import_taking_back(self, record_id: str) -> ImportTakingBack:
+        """What takes back an import. Raises: NotFound where it is no longer known."""
+        from commonplace.services.imports.taking_back import (
+            FromPrivate,
+            FromTimeline,
+            ImportTakingBack,
+        )
+
+        return ImportTakingBack(
+            self.import_records().open(record_id),
+            {
+                "private": lambda: FromPrivate(self.private.service()),
+                "timeline": lambda: FromTimeline(self.timeline.service()),
+            },
         )
 
     def timeline_keeping(self) -> TimelineKeeping:

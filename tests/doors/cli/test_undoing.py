@@ -191,3 +191,91 @@ def test_the_alias_of_the_log_takes_back_nothing_else():
     assert facts("chronicle", "undo", "--yes")["text"] == "left the harbour"
     assert run("chronicle", "undo", "--yes").exit_code == 3
     assert facts("undo", "--yes")["act"] == "deleted"
+
+
+DIARY = "[2024-05-03 09:30:00 AM] Walked to the harbour.\nHerring.\n\n[2024-05-04 10:00:00 PM] Bread\nTwice.\n"
+
+
+@pytest.fixture
+def diary(tmp_path):
+    """A diary of jrnl's with two entries."""
+    path = tmp_path / "journal.txt"
+    path.write_text(DIARY)
+    return path
+
+
+@pytest.mark.parametrize("into", ["private", "timeline"])
+def test_an_import_is_taken_back_and_comes_again(no_weights, diary, into):
+    """How much goes is shown; neither a search nor the timeline finds it, and nothing else goes."""
+    log = facts("log", "left the harbour")["ref"]
+    run("import", "jrnl", str(diary), "--into", into)
+    asked = run("undo")
+    assert (asked.exit_code, "Pass --yes" in asked.stderr) == (2, True)
+    undone = facts("undo", "--yes")
+    assert (undone["removed"], undone["into"], undone["edited"]) == (2, into, 0)
+    assert [each["ref"] for each in facts("recall", "herring harbour")["items"]] == [log]
+    again = facts("import", "jrnl", str(diary), "--into", into)
+    assert (again["new"], again["there"], again["deleted_here"]) == (2, 0, 0)
+    assert len(facts("list")["items"]) == 3
+    assert [facts("undo", "--yes")["removed"] for _ in range(2)] == [2, 1]
+    assert run("undo", "--yes").exit_code == 3
+
+
+@pytest.mark.parametrize("into", ["private", "timeline"])
+def test_only_what_an_import_added_and_nobody_changed_goes(no_weights, diary, into):
+    """What was there, edited, replaced or deleted by hand since is left as it is, and is named."""
+    run("import", "jrnl", str(diary), "--into", into)
+    bread = facts("recall", "Bread")["items"][0]["ref"]
+    diary.write_text(DIARY.replace("Twice", "Thrice"))
+    assert facts("import", "jrnl", str(diary), "--into", into)["updated"] == 1
+    more = "\n[2024-06-01 10:00] Eel\n\n[2024-06-02 10:00] Tide\n\n[2024-06-03 10:00] Gone\n"
+    diary.write_text(diary.read_text() + more + "\n[2024-06-04 10:00] Buoy\n")
+    assert facts("import", "jrnl", str(diary), "--into", into)["new"] == 4
+    eel, tide, gone = (
+        facts("recall", words)["items"][0]["ref"] for words in ("Eel", "Tide", "Gone")
+    )
+    service = opened_app().amend.service()
+    service.edit(eel, service.read_text(eel).text.replace("Eel", "Conger"))
+    service.supersede(tide, "ebb")
+    service.delete(gone)
+    undone = run("undo", "--yes", "--json")
+    said = json.loads(undone.stdout)
+    assert (said["removed"], said["edited"]) == (1, 2)
+    assert eel in undone.stderr
+    assert tide in undone.stderr
+    assert "Thrice" in text_of(bread)
+    again = facts("import", "jrnl", str(diary), "--into", into)
+    assert (again["new"], again["deleted_here"]) == (1, 1)
+
+
+def test_an_import_that_is_not_known_entry_by_entry_is_named(no_weights, tmp_path):
+    """As of sessions, which are copied again; what was before it goes when asked once more."""
+    log = facts("log", "left the harbour")["ref"]
+    lines = [
+        {
+            "type": kind,
+            "uuid": kind,
+            "sessionId": "s",
+            "timestamp": "2026-11-20T10:00:00Z",
+            "message": {"role": kind, "content": "moored"},
+        }
+        for kind in ("user", "assistant")
+    ]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = run("import", "claude-code", str(tmp_path / "s.jsonl"), "--json")
+    assert json.loads(done.stdout)["messages"]
+    refused = run("undo", "--yes")
+    assert (refused.exit_code, "into transcripts is not taken back" in refused.stderr) == (4, True)
+    assert facts("undo", "--yes")["ref"] == log
+
+
+def test_an_import_of_which_nothing_is_known_any_more_is_named(no_weights, diary):
+    """Only so many are kept; what was before it goes when asked once more."""
+    log = facts("log", "left the harbour")["ref"]
+    run("import", "jrnl", str(diary))
+    (record,) = opened_app().folder.glob("brought/*")
+    record.unlink()
+    refused = run("undo", "--yes")
+    assert (refused.exit_code, "no longer known" in refused.stderr) == (3, True)
+    assert facts("undo", "--yes")["ref"] == log
+    assert len(facts("list")["items"]) == 2

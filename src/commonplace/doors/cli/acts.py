@@ -41,7 +41,8 @@ class Act(Struct, frozen=True, kw_only=True):
         refs: The version of each entry that was written, by its ref; empty for an import, and the
             version for an edit of which nothing was kept.
         journal: Whose entries they are.
-        is_import: Whether it was an import of chronicle's, which knows its entries itself.
+        is_import: Whether it was an import, whose entries its journal or its record knows.
+        record: Of an import from another program; empty for none.
         is_done: False until the command had written.
     """
 
@@ -50,6 +51,7 @@ class Act(Struct, frozen=True, kw_only=True):
     refs: dict[str, str] = field(default_factory=dict)
     journal: str = ""
     is_import: bool = False
+    record: str = ""
     is_done: bool = True
 
 
@@ -60,7 +62,7 @@ def this_terminal() -> str:
 
 @contextmanager
 def noting(
-    app: App, journal: str, *, is_import: bool = False
+    app: App, journal: str, *, is_import: bool = False, record: str = ""
 ) -> Iterator[Callable[[Mapping[str, str] | None], None]]:
     """Note what is written inside, once it is given; None where it added nothing.
 
@@ -70,12 +72,14 @@ def noting(
         app: Of this call.
         journal: That is written in.
         is_import: As `Act` has it.
+        record: Likewise.
     """
     begun = Act(
         at=app.clock().timestamp(),
         who=this_terminal(),
         journal=journal,
         is_import=is_import,
+        record=record,
         is_done=False,
     )
     with suppress(CommonplaceError):
@@ -92,7 +96,8 @@ def noting(
     try:
         yield note
     except (CommonplaceError, SystemExit):
-        note(None)  # refused: nothing was written
+        if not record:  # which says itself how much was written
+            note(None)  # refused: nothing was
         raise
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from commonplace.doors.cli.acts import noting
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.exporting import import_export
 from commonplace.doors.cli.frame import common_options, home_folder, say, show
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.app import App
+    from commonplace.services.imports.brought import ImportRecord
+    from commonplace.services.imports.service import ProgramImport
     from commonplace.services.transcripts.importing import Original, TranscriptImport
 
 _INTO = ("private", "timeline")
@@ -104,15 +107,23 @@ def _import_entries(
 
     importing, dry_run = app.foreign_import(os.environ), given["dry_run"]
     paths = importing.find(program, given["path"] or "")
-    with show_counting("Reading entries" if dry_run else "Importing entries") as progress:
-        done = importing.go_through(
-            program,
-            paths,
-            into=given["into"] or "",
-            since=since,
-            writes=not dry_run,
-            progress=progress,
-        )
+    into = given["into"] or PROGRAMS[program].into
+
+    def run(record: ImportRecord | None) -> ProgramImport:
+        with show_counting("Reading entries" if dry_run else "Importing entries") as progress:
+            return importing.go_through(
+                program, paths, into=into, since=since, record=record, progress=progress
+            )
+
+    if dry_run:
+        done = run(None)
+    else:
+        record = app.import_records().new()
+        with noting(app, into, is_import=True, record=record.id) as note:
+            done = run(record)
+            if not done.new:
+                record.remove()
+            note({} if done.new else None)
     if done.taken and not dry_run:
         with show_counting("Filing words"):
             app.filing.sweep()
@@ -140,8 +151,9 @@ def _import_sessions(
         return
     if plan.facts["messages"] and not as_json:  # else the answer says the same
         say(plan.text, err=True)
-    with show_fetching() as progress:
+    with show_fetching() as progress, noting(app, "transcripts", is_import=True) as note:
         done = importing.run(originals, since=since, progress=progress)
+        note({} if any(each.messages for each in done) else None)
     with show_counting("Filing words"):
         app.filing.sweep()
     show(import_answer(done, zone), as_json, items="clients")

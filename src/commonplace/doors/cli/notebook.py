@@ -14,6 +14,7 @@ import click
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.values import Answer, Filter
+from commonplace.doors.cli.acts import noting
 from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
@@ -342,9 +343,13 @@ def import_json(source: str, as_json: bool) -> None:
     text = file_text(source)
     with opened() as app:
         app.encoder.start()
-        with show_counting("Importing entries") as on_progress:
+        with (
+            show_counting("Importing entries") as on_progress,
+            noting(app, "notebook", is_import=True) as note,
+        ):
             imported = keeping(app).import_json(
                 text=text, name="stdin" if source == "-" else source, on_progress=on_progress
             )
+            note({} if imported.added else None)
         file_everything(app)
         show(imported_answer(imported), as_json)

@@ -16,6 +16,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter, Page
 from commonplace.doors import entry_point
+from commonplace.doors.cli.acts import noting
 from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
@@ -311,10 +312,14 @@ def import_memories(source: str, thread: str, as_json: bool) -> None:
     text = file_text(source)
     name = "stdin" if source == "-" else source
     with opened() as app:
-        with show_counting("Importing memories") as progress:
+        with (
+            show_counting("Importing memories") as progress,
+            noting(app, "timeline", is_import=True) as note,
+        ):
             done = app.timeline_keeping().import_memories(
                 text=text, thread=thread, progress=progress
             )
+            note({} if done.added else None)
         file_everything(app)
         show(imported_answer(done, name), as_json)
 

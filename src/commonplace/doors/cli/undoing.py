@@ -14,6 +14,7 @@ from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.acts import Act, forget, read, this_terminal
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import common_options, confirm, say, show, yes_option
+from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.tools.amend import changed_lines, first_line
 from commonplace.tools.answers import add_notes, entries
@@ -36,10 +37,9 @@ _NEXT = "The next undo takes back what was before it."
 def undo(ref: str | None, yes: bool, as_json: bool) -> None:
     """Take back what was written last in this terminal, and show it.
 
-    That is the newest entry, import into chronicle, edit or superseding; called again, the one
-    before it. With REF, the last edit of that entry, wherever it was made: a ref, its beginning, a
-    number in the last list, or -1 for the newest. A deletion is not taken back, nor what was edited
-    again since.
+    That is the newest entry, import, edit or superseding; called again, the one before it. With
+    REF, the last edit of that entry, wherever it was made: a ref, its beginning, a number in the
+    last list, or -1 for the newest. A deletion is not taken back, nor what was edited again since.
     """
     with opened() as app:
         show(taken_back(app, ref, yes=yes), as_json)
@@ -120,7 +120,18 @@ def _act_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
             f"A command that wrote into {act.journal} ended before it could note what it wrote.",
             hint="Look for it: `commonplace list`. The next undo takes back what was before it.",
         )
-    answer = _import_undone(app, yes=yes) if act.is_import else _entries_undone(app, act, yes=yes)
+    if act.record:
+        answer = _program_undone(app, act, yes=yes)
+    elif act.is_import and act.journal == "chronicle":
+        answer = _import_undone(app, yes=yes)
+    elif act.is_import:
+        forget(app.settings, act)
+        raise Conflict(
+            f"An import into {act.journal} is not taken back as one.",
+            hint=f"Delete what is to go: `commonplace delete REF`. {_NEXT}",
+        )
+    else:
+        answer = _entries_undone(app, act, yes=yes)
     forget(app.settings, act)
     return answer
 
@@ -168,6 +179,31 @@ def _import_undone(app: App, *, yes: bool) -> Answer | None:
         return None
     confirm(f"Delete an import of {entries(len(brought.events))} for good?", yes=yes)
     return ChronicleKeeping(service=app.chronicle.service).undo_import(brought)
+
+
+def _program_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
+    """Take back an import from another program; None where nothing of it is there."""
+    from commonplace.tools.imports.answers import edited_note, taken_back_answer
+
+    try:
+        taking = app.import_taking_back(act.record)
+    except NotFound as exc:
+        forget(app.settings, act)
+        raise exc.extended("", hint=_NEXT) from exc
+    left = taking.look()
+    if left.edited_count:
+        say(edited_note(left), err=True)
+    if not left.entries and left.edited_count and not left.is_going:
+        forget(app.settings, act)
+        raise Conflict(f"Nothing of the import of {left.program} is as it was.", hint=_NEXT)
+    if left.entries:
+        names = f"{entries(left.entries)} in {left.into} that were imported from {left.program}"
+        confirm(f"Delete {names} for good?", yes=yes)
+    with show_counting("Taking back entries") as progress:
+        done = taking.take_back(progress, most=left.entries)
+    with show_counting("Filing words"):
+        app.filing.sweep()  # the summaries that are made again
+    return taken_back_answer(done) if done.entries or left.is_going else None
 
 
 def _confirm_gone(there: Sequence[EditableText], *, yes: bool) -> None:

@@ -268,6 +268,14 @@ class PrivateJournal:
                 os.utime(place.path, ns=(at_ns, at_ns))
         return is_new
 
+    def find_planned(self, key: str) -> str:
+        """The ref of what a key wrote, there or not; else empty. Raises: Denied, Unavailable."""
+        return self._writer.find_planned(key, unfinished=True)
+
+    def release(self, keys: Sequence[str]) -> None:
+        """Let the keys of entries that are gone write them again. Raises: Denied, Unavailable."""
+        self._writer.release(keys)
+
     def find_copy(self, key: str) -> PrivateEntry | Literal["never", "deleted here"]:
         """The entry that `write_copy` wrote with a key. Raises: Invalid, Denied, Unavailable."""
         ref = self._writer.find_planned(key)
@@ -277,6 +285,15 @@ class PrivateJournal:
             return self.open_written(ref)
         except NotFound:
             return "deleted here"
+
+    def find_written_copy(self, key: str) -> PrivateEntry | None:
+        """The same, also where its process was killed right after it; None where it is gone."""
+        found = self.find_copy(key)
+        if found == "never" and (ref := self.find_planned(key)):
+            with contextlib.suppress(NotFound):
+                entry = self.open_written(ref)
+                return entry if key_of_copy(entry.raw) == key else None
+        return None if isinstance(found, str) else found
 
     def update_copy(self, there: PrivateEntry, copy: Copy) -> PrivateEntry:
         """Put what another program says now in the place of what it said.

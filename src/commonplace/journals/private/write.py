@@ -236,10 +236,20 @@ class ThoughtWriter:
             plan = Plan(refs=(ref,), millis=to_millis(at), done=True)
             save_plan(key_path(self._keys, key), plan)
 
-    def find_planned(self, key: str) -> str:
-        """The ref of what a key wrote; empty where it has written nothing whole."""
+    def find_planned(self, key: str, *, unfinished: bool = False) -> str:
+        """The ref of what a key wrote; empty where it has written nothing whole.
+
+        unfinished: also of what it was about to write when its process was killed.
+        """
         plan = find_plan(key_path(self._keys, key))
-        return plan.refs[0] if plan is not None and plan.done else ""
+        return plan.refs[0] if plan is not None and (plan.done or unfinished) else ""
+
+    def release(self, keys: Sequence[str]) -> None:
+        """Let keys write again. Raises: Denied, Unavailable."""
+        make_folder(self._keys)
+        with locked(self._keys):
+            for key in keys:
+                remove_file(key_path(self._keys, key))
 
     def write_file(self, place: EntryPlace, content: bytes) -> bool:
         """Write the file of an exported entry under its own name; False where that is taken.

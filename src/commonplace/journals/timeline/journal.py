@@ -40,6 +40,7 @@ from commonplace.journals.timeline.entry import (
     ref_of,
     refuse_other_version,
     unpack_id,
+    version_of,
 )
 from commonplace.journals.timeline.original import adopt, is_original
 from commonplace.journals.timeline.queries import entry_of, sql
@@ -392,6 +393,41 @@ class TimelineJournal:
         erase(self.database)
         refs = [entry_id, *(unpack_id(name) for _, name in above if name)]
         return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
+
+    def delete_many(self, versions: Mapping[str, str]) -> Deleted:
+        """Delete the entries, by ids, that have these versions, all of them or none.
+
+        Their bytes leave the file with `erase_deleted`. Raises: Unavailable.
+        """
+        from commonplace.journals.timeline.privacy_delete import remove
+
+        gone: list[str] = []
+        above: dict[int, str | bytes] = {}
+        blanked: set[int] = set()
+        now = self.clock()
+        with self.database.writing() as conn:
+            for entry_id, version in versions.items():
+                with suppress(NotFound):
+                    entry = self._read_written(conn, entry_id)
+                    if version_of(entry) != version:
+                        continue
+                    self._close_chain(conn, entry)
+                    due = self.due_periods
+                    above |= dict(remove(conn, due, entry_id, entry, now=now, blanked=blanked))
+                    gone.append(entry_id)
+        names = [*gone, *(unpack_id(name) for name in above.values() if name)]
+        return Deleted(refs=tuple(map(ref_of, names)), rollups=len(above))
+
+    def erase_deleted(self) -> None:
+        """Leave no byte of what was deleted in the file. Raises: Unavailable."""
+        from commonplace.journals.timeline.privacy_delete import erase
+
+        erase(self.database)
+
+    def release(self, entry_ids: Sequence[str]) -> None:
+        """Let the keys of entries that were deleted write them again. Raises: Unavailable."""
+        with self.database.writing() as conn:
+            conn.executemany(sql()["release"], [{"id": pack_id(each)} for each in entry_ids])
 
     def _close_chain(self, conn: sqlite3.Connection, gone: TimelineEntry) -> None:
         """Link the entry that replaced one that goes to the entry that this one had replaced."""

@@ -33,10 +33,17 @@ def remove(
     entry: TimelineEntry | int,
     *,
     now: datetime,
+    blanked: set[int] | None = None,
 ) -> list[Rollup]:
     """Take an entry, and what was made of it, out of every table.
 
-    entry: what its row holds; its number alone where retention has deleted it already.
+    Args:
+        conn: In a transaction.
+        due_periods: What is to be made again.
+        entry_id: Of the entry.
+        entry: What its row holds; its number alone where retention has deleted it already.
+        now: The present.
+        blanked: The rollups that this transaction has blanked already; more are put in.
 
     Returns:
         The rollups it went into, near and far: all are blank now, and due.
@@ -53,8 +60,10 @@ def remove(
         due_periods.mark(conn, parse_time(found[0]), change=note_change(conn, 0), now=now)
     conn.execute(sql()["note_erasing"], {"erasing": True})
     conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
-    for rollup, _ in above:
+    known = set() if blanked is None else blanked
+    for rollup in {rollup for rollup, _ in above} - known:
         blank(conn, due_periods, rollup, now)
+        known.add(rollup)
     conn.execute(sql()["unlink"], {"source": seq})
     return above
 

@@ -94,6 +94,10 @@ DELETE FROM journal_entries WHERE seq = :seq;
 -- What is gone stays distinct from what never existed.
 INSERT OR REPLACE INTO tombstones (seq, id, expired) VALUES (:seq, :id, :expired);
 
+-- name: release
+-- What was deleted may be written again by its key.
+DELETE FROM tombstones WHERE id = :id AND NOT expired;
+
 -- name: find_tombstone
 -- Whether an id that is gone expired, or was deleted.
 SELECT seq, expired FROM tombstones WHERE id = :id;

@@ -62,10 +62,18 @@ class TakesImports(Protocol):
     def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
         """What would become of an entry; writes nothing. Raises: Denied, Unavailable."""
 
-    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Outcome | Refused]:
+    def put(
+        self, program: str, entries: Sequence[ForeignEntry], versions: dict[str, str]
+    ) -> list[Outcome | Refused]:
         """Write what is new, alter what was changed there alone; what became of each.
 
-        Raises: Denied, Unavailable; what was written before stays.
+        Args:
+            program: Its name.
+            entries: Of the program.
+            versions: The version of each that is new is put in, by its import key.
+
+        Raises:
+            Denied, Unavailable; what was written before stays.
         """
 
 
@@ -126,7 +134,9 @@ class IntoTimeline:
             return "deleted here"
         return "new"
 
-    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Outcome | Refused]:
+    def put(
+        self, program: str, entries: Sequence[ForeignEntry], versions: dict[str, str]
+    ) -> list[Outcome | Refused]:
         """See `TakesImports.put`."""
         drafts = [self._draft(program, entry) for entry in entries]
         fits = [draft for draft in drafts if isinstance(draft, TimelineDraft)]
@@ -138,6 +148,8 @@ class IntoTimeline:
                 continue
             one = next(added)
             fate: Outcome = "new" if one.is_new else _fate(one.entry, draft)
+            if one.is_new:
+                versions[draft.key] = version_of(one.entry)
             if fate == "updated":
                 self._journal.update(
                     one.entry.id,
@@ -212,13 +224,17 @@ class IntoPrivate:
 
     def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
         """See `TakesImports.look`."""
-        return self._done(program, entry, writes=False)
+        return self._done(program, entry, None)
 
-    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Outcome | Refused]:
+    def put(
+        self, program: str, entries: Sequence[ForeignEntry], versions: dict[str, str]
+    ) -> list[Outcome | Refused]:
         """See `TakesImports.put`."""
-        return [self._done(program, entry, writes=True) for entry in entries]
+        return [self._done(program, entry, versions) for entry in entries]
 
-    def _done(self, program: str, given: ForeignEntry, *, writes: bool) -> Outcome | Refused:
+    def _done(
+        self, program: str, given: ForeignEntry, versions: dict[str, str] | None
+    ) -> Outcome | Refused:
         entry = screened(given, self._screen)
         if isinstance(entry, Refused):
             return entry
@@ -235,9 +251,14 @@ class IntoPrivate:
         key = import_key(program, given.id)
         there = self._journal.find_copy(key)
         if there == "never":
-            # Another import may have written it since.
-            is_there = writes and self._journal.write_copy(copy, key).repeated
-            return "there" if is_there else "new"
+            if versions is None:
+                return "new"
+            written = self._journal.write_copy(copy, key)
+            if written.repeated:  # another import has written it since
+                return "there"
+            versions[key] = self._journal.open_written(written.refs[0]).version
+            return "new"
+        writes = versions is not None
         return there if there == "deleted here" else self._compared(there, copy, writes=writes)
 
     def _compared(self, there: PrivateEntry, copy: Copy, *, writes: bool) -> Outcome:

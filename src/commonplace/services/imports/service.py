@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.ids import import_key
 from commonplace.services.imports.entry import ForeignEntry, NotTaken
 from commonplace.services.imports.journals import Refused
 from commonplace.services.imports.programs import PROGRAMS
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
+    from commonplace.services.imports.brought import ImportRecord
     from commonplace.services.imports.entry import Read
     from commonplace.services.imports.journals import TakesImports
     from commonplace.services.imports.tally import ImportTally
@@ -176,7 +178,7 @@ class ForeignImport:
         *,
         into: str = "",
         since: datetime | None = None,
-        writes: bool = True,
+        record: ImportRecord | None,
         progress: Progress | None = None,
     ) -> ProgramImport:
         """Import what is new or changed; what was imported before it is stopped stays.
@@ -186,7 +188,7 @@ class ForeignImport:
             paths: As `find` gives them.
             into: A journal; empty for the one that fits.
             since: Leaves out what is older.
-            writes: False for a look at what would be done.
+            record: Takes what is added; None for a look at what would be done.
             progress: Called as the work goes on.
 
         Raises:
@@ -202,11 +204,16 @@ class ForeignImport:
             )
         journal = self._journals[name]()
         done = ProgramImport(program=program, into=name, paths=list(paths))
+        if record is not None:
+            record.begin(program, name)
         read = 0
         for group in _groups(self._entries(done, since)):
-            if writes:
-                fates = journal.put(program, group)
-                self._tally.add(program, name, sum(fate == "new" for fate in fates))
+            if record is not None:
+                versions: dict[str, str] = {}
+                record.put_keys([import_key(program, entry.id) for entry in group])
+                fates = journal.put(program, group, versions)
+                record.put_versions(versions, updated=sum(fate == "updated" for fate in fates))
+                self._tally.add(program, name, len(versions))
             else:
                 fates = [journal.look(program, entry) for entry in group]
             for entry, fate in zip(group, fates, strict=True):

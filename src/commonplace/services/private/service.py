@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError, Denied, Invalid
+from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
 from commonplace.core.former_texts import correct_latest
 from commonplace.core.values import Filter, Interval, Put
 from commonplace.services.amend import look_up_former
@@ -245,6 +245,19 @@ class PrivateService(Struct, frozen=True, kw_only=True):
             self.former.drop([ref])
         self.journal.delete(ref, expected=expected)
         return ref, self.filing.forget([ref])
+
+    def delete_many(self, versions: Mapping[str, str]) -> list[str]:
+        """Delete the entries, by refs, that have these versions; the refs of those.
+
+        The index is the caller's. Raises: Denied, Unavailable; those before are gone.
+        """
+        self.former.drop([*versions])
+        gone: list[str] = []
+        for ref, version in versions.items():
+            with suppress(Conflict, NotFound):  # changed or deleted at this moment
+                self.journal.delete(ref, expected=version)
+                gone.append(ref)
+        return gone
 
     def forget_gone(self) -> tuple[list[str], Filed | Pending | None]:
         """Remove every trace of this project's notes that are gone; answers their refs.

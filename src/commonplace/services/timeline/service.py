@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.former_texts import correct_latest
 from commonplace.core.text import nearest, opening
 from commonplace.journals.timeline.due_periods import span_at
@@ -265,6 +265,30 @@ class TimelineService:
         # What is not made again by then is empty until it is: nothing of the text is shown.
         self.rollups.catch_up(within_s=_AFTER_DELETING_S)
         return deleted, (*notes, *self.filing().refresh(1.0))
+
+    def delete_many(self, versions: Mapping[str, str]) -> list[str]:
+        """Delete the entries, by refs, that have these versions; the refs of those.
+
+        The index is the caller's, and then `finish_deleting`. Raises: Unavailable.
+        """
+        by_id = {ref.partition(":")[2]: version for ref, version in versions.items()}
+        self.former.drop([*versions])
+        deleted = self.journal.delete_many(by_id)
+        self.filing().forget([ref for ref in deleted.refs if ref not in versions])  # rollups
+        return [ref for ref in deleted.refs if ref in versions]
+
+    def finish_deleting(self) -> tuple[str, ...]:
+        """Erase what was deleted from the file, and make its rollups again; notes on what is left.
+
+        Never raises: what is not done is done at the next start.
+        """
+        notes: tuple[str, ...] = ()
+        try:
+            self.journal.erase_deleted()
+        except Unavailable as exc:
+            notes = (exc.summary,)
+        self.rollups.catch_up(within_s=_AFTER_DELETING_S)
+        return notes
 
     def find(
         self,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.services.imports.service import ProgramImport
+    from commonplace.services.imports.taking_back import ImportLeft
 
 _MOST_REASONS = 20
 _PLACES = 2
@@ -95,6 +96,34 @@ def _facts(done: ProgramImport, *, dry_run: bool) -> dict[str, object]:
         ],
         "failed": [error.facts for _path, error in done.failed],
     }
+
+
+def taken_back_answer(done: ImportLeft) -> Answer:
+    """What was taken back of an import, and what stays."""
+    title = PROGRAMS[done.program].title
+    notes = [edited_note(done)] if done.edited_count else []
+    if done.updated:
+        notes.append(f"It had updated {entries(done.updated)}: as they are, they stay.")
+    facts = {
+        "act": "deleted",
+        "program": done.program,
+        "into": done.into,
+        "removed": done.entries,
+        "edited": done.edited_count,
+        "updated": done.updated,
+    }
+    line = f"{title}: removed {entries(done.entries)} from {done.into}; another import brings them."
+    return answer_of([line], facts, [*notes, *done.notes])
+
+
+def edited_note(left: ImportLeft) -> str:
+    """Which entries of an import stay, as they were edited here."""
+    more = ", …" if left.edited_count > len(left.edited) else ""
+    named = ", ".join(left.edited)
+    return (
+        f"Edited or replaced here since, so left: {entries(left.edited_count)} ({named}{more})."
+        " `commonplace delete REF` removes one."
+    )
 
 
 def programs_answer(found: Mapping[str, Sequence[str]], clients: Mapping[str, str]) -> Answer:
