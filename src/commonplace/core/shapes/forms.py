@@ -67,13 +67,13 @@ _BETWEEN = r"[^A-Za-z0-9]+"
 _PIECES = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+"
 _SIGNS = r"[!@#$%^&*+?~|]"
 
-LONGEST_PIECE, LONGEST_OF_LONG = 3.3, 3.8
+_LONGEST_PIECE, _LONGEST_OF_LONG = 3.3, 3.8
 """Letters or digits that stand together in a random string, on average; in a name 4 and more."""
 
-FEWEST_OF_LONG, FEWEST_WITHOUT_DIGIT, FEWEST_OF_HEX = 24, 20, 24
-FEWEST_OF_RANDOM, FEWEST_TOGETHER = 16, 10
-FEWEST_OF_SIGNED, FEWEST_SIGNS = 20, 3
-FEWEST_OF_CHOSEN, FEWEST_OF_STRICT = 6, 8
+_FEWEST_OF_LONG, _FEWEST_WITHOUT_DIGIT, _FEWEST_OF_HEX = 24, 20, 24
+_FEWEST_OF_RANDOM, _FEWEST_TOGETHER = 16, 10
+_FEWEST_OF_SIGNED, _FEWEST_SIGNS = 20, 3
+_FEWEST_OF_CHOSEN, _FEWEST_OF_STRICT = 6, 8
 
 
 regex = cache(re.compile)
@@ -85,13 +85,13 @@ def is_random(text: str) -> bool:
     text = text.removeprefix("0x")
     if regex(_BASE32).fullmatch(text):
         return True
-    if len(text) < FEWEST_OF_RANDOM or " " in text or regex(_UUID).search(text):
+    if len(text) < _FEWEST_OF_RANDOM or " " in text or regex(_UUID).search(text):
         return False
     longest = max(regex(_BETWEEN).split(text), key=len)
-    if len(longest) < FEWEST_TOGETHER or regex(_HEX).fullmatch(longest):
+    if len(longest) < _FEWEST_TOGETHER or regex(_HEX).fullmatch(longest):
         return False
     if not regex(_DIGIT).search(longest) and (
-        len(longest) < FEWEST_WITHOUT_DIGIT or longest.islower() or longest.isupper()
+        len(longest) < _FEWEST_WITHOUT_DIGIT or longest.islower() or longest.isupper()
     ):
         return False
     return _is_dense(longest, len(regex(_PIECES).findall(longest)))
@@ -101,8 +101,8 @@ def is_signed(text: str) -> bool:
     """Whether it is a long random string with many signs, as Django makes its keys."""
     signs = regex(_SIGNS).findall(text)
     return (
-        len(text) >= FEWEST_OF_SIGNED
-        and len(set(signs)) >= FEWEST_SIGNS
+        len(text) >= _FEWEST_OF_SIGNED
+        and len(set(signs)) >= _FEWEST_SIGNS
         and bool(regex(_DIGIT).search(text))
         and _is_dense(text, len(regex(_PIECES).findall(text)) + len(signs))
     )
@@ -110,7 +110,7 @@ def is_signed(text: str) -> bool:
 
 def is_long_hex(text: str) -> bool:
     """Whether it is a hash, or a key that looks like one."""
-    return len(text) >= FEWEST_OF_HEX and bool(regex(_HEX).fullmatch(text))
+    return len(text) >= _FEWEST_OF_HEX and bool(regex(_HEX).fullmatch(text))
 
 
 def is_phrase(text: str) -> bool:
@@ -182,7 +182,7 @@ def is_chosen(text: str, *, strict: bool = False) -> bool:
         text: The value.
         strict: Nothing but a blank stands before it, so that any word with a figure may.
     """
-    if len(text) < (FEWEST_OF_STRICT if strict else FEWEST_OF_CHOSEN) or not is_mixed(text):
+    if len(text) < (_FEWEST_OF_STRICT if strict else _FEWEST_OF_CHOSEN) or not is_mixed(text):
         return not strict and is_phrase(text)
     if is_program(text) or is_term(text) or "(" in text:
         return False
@@ -200,5 +200,5 @@ def is_chosen(text: str, *, strict: bool = False) -> bool:
 
 
 def _is_dense(text: str, pieces: int) -> bool:
-    longest = LONGEST_PIECE if len(text) < FEWEST_OF_LONG else LONGEST_OF_LONG
+    longest = _LONGEST_PIECE if len(text) < _FEWEST_OF_LONG else _LONGEST_OF_LONG
     return len(text) <= pieces * longest

@@ -24,7 +24,11 @@ from commonplace.core.shapes.forms import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
     from commonplace.core.shapes.shape import Value
+
+    _How: TypeAlias = Literal["set", "listed", "element", "said", "to", "beside", "option"]
 
 _LONGEST_NAME, _LONGEST_COMMAND, _NEAR = 60, 300, 2000
 _FEWEST_OF_TOKEN, _FEWEST_IN_QUOTES, _FEWEST_OF_PASSWORD = 8, 12, 4
@@ -218,7 +222,7 @@ def is_in_address(value: Value) -> bool:
     return not regex(_VARIABLE).match(text)
 
 
-def _how(value: Value) -> str:
+def _how(value: Value) -> _How:
     """What stands between the name and the value.
 
     Returns:
@@ -252,7 +256,7 @@ def _is_called(value: Value) -> bool:
     return is_closed and bool(regex(_CALLED).search(_before(value)))
 
 
-def _is_short(value: Value, how: str) -> bool:
+def _is_short(value: Value, how: _How) -> bool:
     """What follows `pass`, `pw` or `psk`, which are words and figures too."""
     text, name = value.text, value.name.lower()
     before = _before(value)[-1:]
@@ -294,7 +298,7 @@ def _qualifier(value: Value) -> tuple[str, bool]:
     return word.lower(), found["between"] == " "
 
 
-def _is_of_longer_name(value: Value, how: str) -> bool:
+def _is_of_longer_name(value: Value, how: _How) -> bool:
     """`TOKEN_ACME=…`: what is random, unless the name says what of a secret it is."""
     end = value.match["more"].lower().replace("-", "_").rpartition("_")[2]
     if end in _PLAIN_ENDS or how not in ("set", "listed"):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.spelling import Logged
     from commonplace.journals.chronicle.trust import TrustedLogs, TrustRequest
 
-LOG_NAME = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].log"
+_LOGS = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].log"
 _DAY = timedelta(days=1)
 _BREAK = rb"\r?\n"
 """An editor, or a git that writes files for Windows, may have changed how lines end."""
@@ -72,7 +72,7 @@ class ProjectLogs(Struct, frozen=True, kw_only=True):
     def files(self) -> Iterator[Path]:
         """Every log that is there."""
         for _, folder in self._folders():
-            yield from sorted(folder.glob(LOG_NAME))
+            yield from sorted(folder.glob(_LOGS))
 
     def find(self, event: Logged) -> Iterator[ProjectLogLine]:
         """The lines of an entry, in every log that may have one."""

@@ -14,7 +14,7 @@ from commonplace.journals.git.repo import find_repository, is_repository
 if TYPE_CHECKING:
     from pathlib import Path
 
-_NO_SUCH = (0, 1, 128)
+_ANSWERS = (0, 1, 128)
 
 
 def is_tracked(path: Path) -> bool | None:
@@ -32,7 +32,7 @@ def is_tracked(path: Path) -> bool | None:
             git = find_repository(folder).git
             if git.run(["ls-files", "-z", "--", name]).out:
                 return True
-            return git.run(["cat-file", "-e", f"HEAD:{name}"], statuses=_NO_SUCH).status == 0
+            return git.run(["cat-file", "-e", f"HEAD:{name}"], statuses=_ANSWERS).status == 0
         except CommonplaceError:
             return None
     return False
