@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.journals.private.killing import KILL_BEFORE
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError
@@ -36,18 +37,8 @@ def journal(folder, clock):
 
 KILLED = (
     PRELUDE
+    + KILL_BEFORE
     + """
-def kill_before(step, steps):
-    count = itertools.count(1)
-    def killing(real):
-        def call(*args, **kwargs):
-            if next(count) == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*args, **kwargs)
-        return call
-    for name in steps:
-        setattr(os, name, killing(getattr(os, name)))
-
 def act(folder, verb, key, thoughts):
     opened = journal(folder, lambda: datetime(2026, 11, 21, 23, 19, 45, 15000, tzinfo=UTC))
     if verb == "write":

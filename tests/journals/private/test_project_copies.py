@@ -10,6 +10,7 @@ import sys
 from datetime import timedelta
 
 import pytest
+from tests.journals.private.killing import KILL_BEFORE
 
 from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.core.values import Since
@@ -371,8 +372,10 @@ def test_a_note_whose_copy_cannot_be_removed_stays_whole(world, journal):
         assert path.read_text().split()[-1] == "low"
 
 
-KILLED = """
-import itertools, json, os, signal, sys
+KILLED = (
+    KILL_BEFORE
+    + """
+import json, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.journals.private.journal import PrivateJournal
@@ -385,17 +388,6 @@ def opened(folder):
     roots = resolve_roots(home=folder / "home", project=folder / "project", temp=folder)
     return PrivateJournal(roots=roots, zone=UTC, clock=lambda: now, keys=folder / "keys",
                           copies=folder / "copies", random_micros=lambda: os.urandom(1)[0])
-
-def kill_before(step):
-    count = itertools.count(1)
-    def killing(real):
-        def call(*args, **kwargs):
-            if next(count) == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*args, **kwargs)
-        return call
-    for name in STEPS:
-        setattr(os, name, killing(getattr(os, name)))
 
 def act(journal, verb, ref):
     if verb == "write":
@@ -421,7 +413,7 @@ for step in itertools.count(1):
         os.system(f"rm -r {folder}/project/.private-journal")
     child = os.fork()
     if child == 0:
-        kill_before(step)
+        kill_before(step, STEPS)
         act(opened(folder), verb, refs[0])
         os._exit(0)
     status = os.waitpid(child, 0)[1]
@@ -429,6 +421,7 @@ for step in itertools.count(1):
         break
 print(step)
 """
+)
 
 
 @pytest.mark.parametrize("verb", ["write", "edit", "delete", "look", "recover"])

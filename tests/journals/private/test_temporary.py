@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, run
-from tests.journals.private.test_faults import KILLED, STEPS
+from tests.journals.private.killing import KILL_BEFORE
+from tests.journals.private.test_faults import PRELUDE, STEPS
 from tests.patience import PATIENCE_S
 
 from commonplace.journals.private.roots import Root, temporary_folder
 from commonplace.journals.private.temporary import move_entries
 
 MOVES = (
-    KILLED[: KILLED.index("def act(")]
+    PRELUDE
+    + KILL_BEFORE
     + """
 import shutil
 from commonplace.journals.private.roots import Root
