@@ -5,7 +5,12 @@ Imports next to nothing, since hooks lock files. Never fails where nothing can b
 
 from __future__ import annotations
 
+import os
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FOREVER_S = float("inf")
 _STEP_S = 0.005
@@ -39,3 +44,15 @@ def take_lock(descriptor: int, *, waits_s: float = 0.0, is_shared: bool = False)
             return None
         else:
             return True
+
+
+def is_at(path: Path, descriptor: int) -> bool:
+    """Whether an open file or folder has its name still: the lock on one that has none is no use.
+
+    Raises:
+        OSError: The file cannot be looked at.
+    """
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.file_lock import take_lock
+from commonplace.core.file_lock import is_at, take_lock
 from commonplace.core.files import make_folder, remove_file, translated, write_derived
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _make_stage(above: Path) -> tuple[Path, int | None]:
         with translated(stage):
             os.mkdir(stage, 0o700)
             descriptor = _opened(stage)
-        if descriptor is None or (take_lock(descriptor) is not False and _is_at(stage, descriptor)):
+        if descriptor is None or (take_lock(descriptor) is not False and is_at(stage, descriptor)):
             return stage, descriptor
         os.close(descriptor)  # another process took it for abandoned before it had its lock
 
@@ -217,13 +217,6 @@ def _opened(stage: Path) -> int | None:
     if os.name == "nt":
         return None
     return os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-
-
-def _is_at(stage: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(os.lstat(stage), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
 
 
 def _remove(path: Path) -> None:

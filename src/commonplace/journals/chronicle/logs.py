@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
-from commonplace.core.file_lock import take_lock
+from commonplace.core.file_lock import is_at, take_lock
 from commonplace.core.files import make_folder, translated
 from commonplace.journals.chronicle.log_config import NOT_WRITTEN, LogConfig
 from commonplace.journals.chronicle.spelling import (
@@ -113,18 +113,10 @@ def append_to_log(path: Path, content: bytes) -> bool:
         try:
             # It waits half a second at most: any program may hold such a lock, and for ever.
             take_lock(descriptor, waits_s=0.5, is_shared=True)
-            if _is_at(path, descriptor):
+            if is_at(path, descriptor):
                 return os.write(descriptor, content) == len(content)
         finally:
             os.close(descriptor)
-
-
-def _is_at(path: Path, descriptor: int) -> bool:
-    """Whether an open file has its name still."""
-    try:
-        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
 
 
 def _opened(path: Path) -> int:
