@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
-from commonplace.core.former_texts import correct_latest
 from commonplace.core.values import Filter, Interval, Put
 from commonplace.services.amend import look_up_former
 from commonplace.services.times import read_as_of, read_at, read_span
@@ -204,23 +203,16 @@ class PrivateService(Struct, frozen=True, kw_only=True):
             )
 
     def edit(
-        self, path_or_ref: str, text: str, *, expected: str | None
+        self, path_or_ref: str, text: str, *, expected: str
     ) -> tuple[PrivateEntry, Filed | Pending]:
         """Replace the text of one entry, and file it again.
 
         Raises: Invalid, Denied, NotFound, Unavailable; Conflict where it is not `expected`.
         """
-        self._refuse_path(path_or_ref)
-
-        def edited() -> PrivateEntry:
-            before = self.open_entry(path_or_ref)
-            version = expected or before.version
-            with self.former.edited(before.ref, before.version, before.raw) as note:
-                entry = self.journal.edit(before.ref, text, expected=version)
-                note(entry.version)
-            return entry
-
-        entry = correct_latest(expected or "", edited)
+        before = self.open_entry(path_or_ref)
+        with self.former.edited(before.ref, before.version, before.raw) as note:
+            entry = self.journal.edit(before.ref, text, expected=expected)
+            note(entry.version)
         return entry, self.filing.refile(self._docs([entry]))
 
     def supersede(self, path_or_ref: str, text: str) -> tuple[str, PrivateWritten]:
