@@ -153,8 +153,8 @@ def is_same_folder(folder: Path, known: KnownDay) -> bool:
     return (found.number, found.born_ns) == (known.number, known.born_ns)
 
 
-def keep_days(root: Root, record: CopyRecord, seen: Difference, undone: set[str]) -> None:
-    """Note which folders were looked at, each with its birth; of undone ones not when."""
+def keep_days(root: Root, record: CopyRecord, seen: Difference, failed: set[str]) -> None:
+    """Note which folders were looked at, each with its birth; of failed ones not when."""
     days: dict[str, KnownDay] = {}
     changed = {x.partition("/")[0] for x in (*seen.missing, *seen.fresh, *seen.back)}
     for day, here in seen.days.items():
@@ -162,7 +162,7 @@ def keep_days(root: Root, record: CopyRecord, seen: Difference, undone: set[str]
             number, born_ns = here.number, here.born_ns
             if born_ns < 0 or day in changed:
                 number, born_ns = identity_of(root.path / day)
-            days[day] = KnownDay(number, born_ns, 0 if day in undone else here.mtime_ns)
+            days[day] = KnownDay(number, born_ns, 0 if day in failed else here.mtime_ns)
     record.days = days
     note_place(record)
 

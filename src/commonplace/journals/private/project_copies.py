@@ -357,7 +357,7 @@ class ProjectCopies:
     ) -> LookedAt:
         """Have the copy follow the root. tracked: None where git could not be asked."""
         held = tracked or frozenset()
-        undone: dict[str, str] = {}
+        failed: dict[str, str] = {}
         with self._locked(root) as (copy, record):
             write_record(copy.path, record)
             remove_leftovers(copy.path)
@@ -370,7 +370,7 @@ class ProjectCopies:
             for name in (x for x in seen.fresh if x not in held):
                 is_known = tracked is not None or os.path.lexists(copy.path / name)
                 if why := self._copy_fresh(copy, root, name, others) if is_known else _NOT_SAID:
-                    undone[name] = why
+                    failed[name] = why
             ours = [x.relative for x in copied_places(copy)] if thorough else seen.fresh
             for name in {*ours, *seen.missing} & (held | in_history):
                 if name in held or name in seen.missing:
@@ -380,10 +380,10 @@ class ProjectCopies:
                 return LookedAt()
             if not record.restored:
                 self._note_missing(copy, root, record, missing, held)
-            keep_days(root, record, seen, {x.partition("/")[0] for x in undone})
+            keep_days(root, record, seen, {x.partition("/")[0] for x in failed})
             write_record(copy.path, record)
         there = sum(os.path.lexists(root.path / x) for x in held)
-        return LookedAt(tracked=there, trouble=next(iter(undone.values()), ""))
+        return LookedAt(tracked=there, trouble=next(iter(failed.values()), ""))
 
     def _copy_fresh(
         self, copy: Root, root: Root, name: str, others: Sequence[tuple[Root, Root]]

@@ -80,8 +80,8 @@ class ExportWriter:
         """Write a journal. Raises: as `Portable.export_items`; Denied, Unavailable."""
         name = portable.journal
         make_folder(self._stage / name)
-        heirs = {x.supersedes: x.ref for x in portable.export_items(since) if x.supersedes}
-        items = (self._completed(x, heirs) for x in portable.export_items(since))
+        successors = {x.supersedes: x.ref for x in portable.export_items(since) if x.supersedes}
+        items = (self._completed(x, successors) for x in portable.export_items(since))
         self._counts[name] = self._put(name, ENTRIES, items, "")
         if isinstance(portable, ExportsSummaries):
             summaries = portable.export_summaries(since)
@@ -108,11 +108,12 @@ class ExportWriter:
             sync_folder(folder)
         return made
 
-    def _completed(self, item: PortableItem, heirs: Mapping[str, str]) -> PortableItem:
+    def _completed(self, item: PortableItem, successors: Mapping[str, str]) -> PortableItem:
         """An item with the entry that took its place, and when it expires."""
-        heir, expires = heirs.get(item.ref, ""), self._expiring.get(item.ref, item.expires)
-        if heir or expires:
-            return replace(item, superseded_by=heir or item.superseded_by, expires=expires)
+        successor = successors.get(item.ref, "")
+        expires = self._expiring.get(item.ref, item.expires)
+        if successor or expires:
+            return replace(item, superseded_by=successor or item.superseded_by, expires=expires)
         return item
 
     def _put(self, journal: str, file: str, items: Iterator[PortableItem], prefix: str) -> int:
