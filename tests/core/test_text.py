@@ -8,6 +8,7 @@ from tests.cases import cases
 
 from commonplace.core.text import (
     Term,
+    entries,
     excerpt,
     first_words,
     fold_name,
@@ -169,3 +170,12 @@ def test_first_words_are_short_for_any_text(text):
     """Never more than what was asked for and the dots, never a line break."""
     assert len(first_words(text)) <= 83
     assert len(first_words(text).splitlines()) <= 1
+
+
+@cases(
+    ("count", "words"),
+    [(0, "0 entries"), (1, "1 entry"), (3, "3 entries"), (1200, "1,200 entries")],
+)
+def test_entries_are_counted_in_words(count, words):
+    """One is one entry; thousands have a comma."""
+    assert entries(count) == words

@@ -1,4 +1,4 @@
-"""The kit of answers: notes, counts, times, intervals, cursors and the errors for wrong names."""
+"""The kit of answers: notes, times, intervals, cursors and the errors for wrong names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from commonplace.tools.answers import (
     answer_of,
     cursor_lines,
     either,
-    entries,
     first_refs,
     interval_facts,
     one_line,
@@ -44,15 +43,6 @@ def test_later_notes_follow_the_earlier_ones():
     answer = add_notes(answer_of(["a"], {}, ["one"]), ["two"])
     assert answer.text == "a\n\nNote: one\nNote: two"
     assert answer.facts["notes"] == ["one", "two"]
-
-
-@cases(
-    ("count", "words"),
-    [(0, "0 entries"), (1, "1 entry"), (3, "3 entries"), (1200, "1,200 entries")],
-)
-def test_entries_are_counted_in_words(count, words):
-    """One is one entry; thousands have a comma."""
-    assert entries(count) == words
 
 
 @cases(

@@ -268,6 +268,16 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.DOT
 _HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 
 
+def counted(count: int, one: str, many: str) -> str:
+    """How many there are, in words: `1 place`, `1,200 places`."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def entries(count: int) -> str:
+    """How many entries there are, in words: `1 entry`, `3 entries`."""
+    return counted(count, "entry", "entries")
+
+
 def nearest(name: str, known: list[str]) -> str:
     """The known name most like this one, for a "did you mean"; empty when none is near."""
     import difflib

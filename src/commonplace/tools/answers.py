@@ -13,7 +13,7 @@ from commonplace.core.brief_item import OWN
 from commonplace.core.clock import local_date, render_date, render_interval, to_local
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced, visible, visible_line
-from commonplace.core.text import nearest, opening
+from commonplace.core.text import counted, nearest, opening
 from commonplace.core.tokens import tokens_in
 from commonplace.core.values import Answer
 
@@ -187,16 +187,6 @@ def explanation_facts(hit: Explained) -> dict[str, Any]:
         "similarity": rounded(hit.similarity),
         "legs": {name: round(part, 3) for name, part in hit.legs.items()},
     }
-
-
-def counted(count: int, one: str, many: str) -> str:
-    """How many there are, in words: `1 place`, `1,200 places`."""
-    return f"{count:,} {one if count == 1 else many}"
-
-
-def entries(count: int) -> str:
-    """How many entries there are, in words: `1 entry`, `3 entries`."""
-    return counted(count, "entry", "entries")
 
 
 def when_of(at: datetime, zone: tzinfo) -> str:

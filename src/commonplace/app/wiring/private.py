@@ -16,6 +16,7 @@ from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, may_exist, remove_leftovers
 from commonplace.core.staging import temp_folder
+from commonplace.core.text import counted, entries
 from commonplace.core.values import Problem
 
 if TYPE_CHECKING:
@@ -301,14 +302,12 @@ class PrivateWiring:
         for trouble in self.journal.recovery.troubles():
             yield Problem(what=trouble, hint="Check the disk of the home, then try again.")
         if count := sum(len(self.journal.list_from_repository(x)) for x in self.journal.roots):
-            from commonplace.tools.answers import counted
-
             yield (
                 f"{counted(count, 'note', 'notes')} in the private journals of this project came"
                 " with the repository and are not taken for yours: see `commonplace trust --notes`."
             )
         for folder, count in self._leftovers():
-            yield f"{folder} holds {_leftover(count)} of interrupted writes."
+            yield f"{folder} holds {counted(count, 'leftover', 'leftovers')} of interrupted writes."
         yield from self.journal.problems()
 
     def repair(self) -> Iterator[str]:
@@ -318,7 +317,8 @@ class PrivateWiring:
         for folder, _ in list(self._leftovers()):
             removed = remove_leftovers(folder)
             if removed:
-                yield f"Removed {_leftover(removed)} of killed writes from {folder}."
+                what = counted(removed, "leftover", "leftovers")
+                yield f"Removed {what} of killed writes from {folder}."
 
     def _left_behind(self) -> Iterator[Finding]:
         """The entries in temporary folders, which no list shows."""
@@ -328,8 +328,7 @@ class PrivateWiring:
             count = count_entries(folder)
             if not count:
                 continue
-            number = "1 entry" if count == 1 else f"{count} entries"
-            what = f"{folder} holds {number} written while the home could not be used"
+            what = f"{folder} holds {entries(count)} written while the home could not be used"
             if folder == self._roots.left:
                 hint = f"Repair moves it all into {self._roots.user}."
                 yield Problem(what=f"{what}.", hint=hint, repairable=True)
@@ -366,10 +365,6 @@ def recoveries_in(home: Path, clock: Clock) -> Iterator[tuple[Path, NotesRecover
             ignored=IgnoredDays(),
         )
         yield folder, recovery
-
-
-def _leftover(count: int) -> str:
-    return "1 leftover" if count == 1 else f"{count} leftovers"
 
 
 def _list_folder(folder: Path) -> list[Path]:

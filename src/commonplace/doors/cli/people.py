@@ -17,11 +17,11 @@ from msgspec import Struct
 from commonplace.core.brief_item import OWN
 from commonplace.core.clock import render_interval, to_local
 from commonplace.core.fence import visible
-from commonplace.core.text import asked_spans
+from commonplace.core.text import asked_spans, entries
 from commonplace.core.values import Interval
 from commonplace.doors.cli.terminal_width import cells, cut, terminal_size
 from commonplace.journals.table import JOURNALS
-from commonplace.tools.answers import entries, place_lines, when_of, word_lines
+from commonplace.tools.answers import place_lines, when_of, word_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.errors import Conflict, NotFound
+from commonplace.core.text import entries
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.acts import Act, forget, read, this_terminal
 from commonplace.doors.cli.calls import opened
@@ -17,7 +18,7 @@ from commonplace.doors.cli.frame import common_options, confirm, say, show, yes_
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.tools.amend import changed_lines, first_line
-from commonplace.tools.answers import add_notes, entries
+from commonplace.tools.answers import add_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

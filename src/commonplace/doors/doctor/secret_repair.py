@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.ports import Erasing
+from commonplace.core.text import entries
 from commonplace.core.values import HealthRepairs, Problem
 from commonplace.doors.doctor.secrets import holding_secrets
 
@@ -37,11 +38,11 @@ def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None)
     """
     repairs = HealthRepairs()
     found = [held for held in holding_secrets(app) if held.is_repairable]
-    entries = [(held.journal, held.ref) for held in found if not held.is_summary]
+    wanted = [(held.journal, held.ref) for held in found if not held.is_summary]
     counts: dict[str, int] = {}
-    for done, (part, ref) in enumerate(entries):
+    for done, (part, ref) in enumerate(wanted):
         if progress is not None:
-            progress(done, len(entries))
+            progress(done, len(wanted))
         try:
             _REPAIRS[part](app, ref)
         except CommonplaceError as exc:
@@ -50,8 +51,7 @@ def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None)
         else:
             counts[part] = counts.get(part, 0) + 1
     for part, count in counts.items():
-        said = "1 entry" if count == 1 else f"{count:,} entries"
-        repairs.done.append((part, f"Replaced the secrets in {said}."))
+        repairs.done.append((part, f"Replaced the secrets in {entries(count)}."))
     if found:
         _erase(app, repairs)
     return repairs

@@ -15,6 +15,7 @@ from msgspec import Struct
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.files import translated
 from commonplace.core.projects import find_project
+from commonplace.core.text import counted
 from commonplace.journals.private.roots import FOLDER
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class NotesRecovery(Struct, frozen=True, kw_only=True):
         for root in roots.values():
             found = self.copies.look(root, thorough=True)
             if found.tracked:
-                count = "1 note" if found.tracked == 1 else f"{found.tracked} notes"
+                count = counted(found.tracked, "note", "notes")
                 left_out.append(f"{root.path}: {count} that its git repository holds itself.")
             if found.trouble:
                 left_out.append(f"{root.path}: some notes could not be read. {found.trouble}")

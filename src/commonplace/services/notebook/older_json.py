@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
-from commonplace.core.text import opening
+from commonplace.core.text import entries, opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,10 +71,7 @@ def _sections(
         kept = [x for x in olds if x is not None]
         if len(kept) < len(olds):
             empty = len(olds) - len(kept)
-            notes.append(
-                f"Left out {empty:,} {'entry' if empty == 1 else 'entries'} of"
-                f" {opening(path, 80)!r}: there is no text."
-            )
+            notes.append(f"Left out {entries(empty)} of {opening(path, 80)!r}: there is no text.")
         if overview.strip():
             kept = _with_overview(path, overview, kept)
         yield from kept

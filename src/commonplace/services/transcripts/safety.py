@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.regular_files import open_regular
+from commonplace.core.text import counted
 from commonplace.journals.transcripts.clients import (
     LINE_CLIENTS,
     document_client,
@@ -56,7 +57,7 @@ class Safety(Struct, frozen=True, kw_only=True):
         """A sentence on it for people; empty where there is no session at all."""
         if not self.safe and not self.waiting:
             return ""
-        said = f"{_sessions(self.safe)} safe"
+        said = f"{counted(self.safe, 'session', 'sessions')} safe"
         if not self.waiting:
             return f"{said}."
         said += f", {self.waiting:,} not yet"
@@ -160,7 +161,3 @@ def _is_behind(store: TranscriptStore, client: str, path: str, size: int) -> boo
     if client in LINE_CLIENTS:
         return not is_whole(offset, fingerprint, size)
     return fingerprint != document_client(client).stamp(path)
-
-
-def _sessions(count: int) -> str:
-    return "1 session" if count == 1 else f"{count:,} sessions"

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from commonplace.core.clock import to_local
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.text import entries
 from commonplace.core.values import Answer
 from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
 from commonplace.tools.amend import changed_lines
-from commonplace.tools.answers import add_notes, answer_of, entries, one_line, when_of
+from commonplace.tools.answers import add_notes, answer_of, one_line, when_of
 from commonplace.tools.chronicle.story import event_facts, event_line
 
 if TYPE_CHECKING:

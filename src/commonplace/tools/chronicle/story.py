@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import day_of
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible
-from commonplace.core.text import opening
-from commonplace.tools.answers import ago, entries, one_line, time_of, when_of
+from commonplace.core.text import entries, opening
+from commonplace.tools.answers import ago, one_line, time_of, when_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import to_local
+from commonplace.core.text import counted, entries
 from commonplace.core.values import Answer
 from commonplace.services.imports.programs import PROGRAMS
-from commonplace.tools.answers import answer_of, counted, entries, one_line
+from commonplace.tools.answers import answer_of, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,8 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.fence import fenced
-from commonplace.tools.answers import answer_of, entries, when_of
+from commonplace.core.text import entries
+from commonplace.tools.answers import answer_of, when_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import visible
-from commonplace.core.text import excerpt, opening
+from commonplace.core.text import entries, excerpt, opening
 from commonplace.journals.notebook.format import JOURNAL
 from commonplace.services.replaced_since import replaced_since_lines
 from commonplace.tools.answers import (
     answer_of,
     chain_facts,
     chain_lines,
-    entries,
     one_line,
     replaced_since_facts,
     rounded,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import Invalid
+from commonplace.core.text import counted
 from commonplace.core.values import Answer
 from commonplace.services.amend import left_notes
 from commonplace.tools.answers import answer_of
@@ -26,16 +27,20 @@ def gone_sentence(gone: GoneNotes, zone: tzinfo) -> str:
     since = render_instant(gone.since, zone)
     has, them, copies = ("has", "it", "copy") if gone.count == 1 else ("have", "them", "copies")
     return (
-        f"{_counted(gone.count)} of this project {has} been gone since {since}; `commonplace"
-        f" recover` brings {them} back, `commonplace recover --forget` removes the {copies}."
+        f"{counted(gone.count, 'note', 'notes')} of this project {has} been gone since {since};"
+        f" `commonplace recover` brings {them} back, `commonplace recover --forget` removes the"
+        f" {copies}."
     )
 
 
 def recover_answer(recovery: NotesRecovery) -> Answer:
     """Bring back what is gone of this project's notes. Raises: Invalid, Denied, Unavailable."""
     refs = _present(recovery).bring_back()
-    folders = " and ".join(str(root.path) for root in recovery.roots if _has(refs, root.scope))
-    said = f"Brought back {_counted(len(refs))} into {folders}." if refs else _NOTHING
+    back = {ref.partition("/")[0] for ref in refs}
+    roots = (root for root in recovery.roots if f"private:{root.scope}" in back)
+    folders = " and ".join(str(root.path) for root in roots)
+    notes = counted(len(refs), "note", "notes")
+    said = f"Brought back {notes} into {folders}." if refs else _NOTHING
     return Answer(text=said, facts={"refs": refs, "forgotten": 0})
 
 
@@ -43,7 +48,7 @@ def forget_answer(service: PrivateService) -> Answer:
     """Remove what is kept of what is gone for good. Raises: Invalid, Denied, Unavailable."""
     _present(service.journal.recovery)
     refs, filed = service.forget_gone()
-    said = f"Removed the copies of {_counted(len(refs))}." if refs else _NOTHING
+    said = f"Removed the copies of {counted(len(refs), 'note', 'notes')}." if refs else _NOTHING
     return answer_of([said], {"refs": [], "forgotten": len(refs)}, left_notes(filed))
 
 
@@ -54,11 +59,3 @@ def _present(recovery: NotesRecovery) -> NotesRecovery:
     if not recovery.roots:
         raise Invalid("No project is known here.", hint="Go to its folder, or name it: --project.")
     return recovery
-
-
-def _has(refs: list[str], scope: str) -> bool:
-    return any(ref.startswith(f"private:{scope}/") for ref in refs)
-
-
-def _counted(count: int) -> str:
-    return "1 note" if count == 1 else f"{count} notes"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from commonplace.core.clock import render_instant
-from commonplace.core.text import opening
+from commonplace.core.text import counted, opening
 from commonplace.core.values import Answer
 from commonplace.journals.private.roots import Kind
 from commonplace.tools.answers import (
@@ -17,7 +17,6 @@ from commonplace.tools.answers import (
     as_of_lines,
     chain_facts,
     chain_lines,
-    counted,
     explanation_facts,
     explanation_of,
     interval_facts,

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.fence import visible_line
-from commonplace.core.text import first_words
+from commonplace.core.text import counted, first_words
 from commonplace.core.values import Answer
-from commonplace.tools.answers import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,8 +56,8 @@ def trust_notes(
             },
         )
     text = (
-        f"Taken for yours: {_counted(len(notes))}. One that changes is not, until you are asked "
-        "again; `commonplace trust --notes --revoke` ends it."
+        f"Taken for yours: {counted(len(notes), 'note', 'notes')}. One that changes is not, until"
+        " you are asked again; `commonplace trust --notes --revoke` ends it."
     )
     return Answer(text=text, facts={"refs": [note.ref for note in notes]})
 
@@ -72,13 +71,16 @@ def revoke_notes(journal: PrivateJournal, roots: Sequence[Root]) -> Answer:
             f"No notes of a repository in {folders} were trusted.",
             hint="See `commonplace trust --notes --list`.",
         )
-    return Answer(text=f"No longer taken for yours: {_counted(count)}.", facts={"count": count})
+    return Answer(
+        text=f"No longer taken for yours: {counted(count, 'note', 'notes')}.",
+        facts={"count": count},
+    )
 
 
 def list_trusted(journal: PrivateJournal) -> Answer:
     """How many notes of repositories the user trusts, by their folders."""
     rows = sorted(journal.words.trusted.each().items())
-    lines = [f"{visible_line(folder)}: {_counted(count)}" for folder, count in rows]
+    lines = [f"{visible_line(folder)}: {counted(count, 'note', 'notes')}" for folder, count in rows]
     return Answer(
         text="\n".join(lines or ["No notes of a repository are trusted."]),
         facts={"trusted": [{"folder": folder, "notes": count} for folder, count in rows]},
@@ -98,7 +100,3 @@ def roots_of(journal: PrivateJournal, folder: Path | None) -> Sequence[Root]:
             f"{folder} holds no private journal.", hint="Name the folder of a project that does."
         )
     return (found,)
-
-
-def _counted(count: int) -> str:
-    return counted(count, "note", "notes")

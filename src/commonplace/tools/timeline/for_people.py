@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from commonplace.core.clock import local_date, render_instant, render_interval
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.rollups import ranked
-from commonplace.core.text import opening
+from commonplace.core.text import counted, opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.entry import RAW, TYPES, label_of
 from commonplace.services.timeline.keeping import ShownPeriod
-from commonplace.tools.answers import CAUTION, answer_of, counted, interval_facts, time_lines
+from commonplace.tools.answers import CAUTION, answer_of, interval_facts, time_lines
 from commonplace.tools.renderer import Renderer
 from commonplace.tools.timeline.lines import state_of
 

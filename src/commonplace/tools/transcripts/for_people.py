@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.tools.answers import answer_of, counted
+from commonplace.core.text import counted
+from commonplace.tools.answers import answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

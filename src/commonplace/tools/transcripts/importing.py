@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import to_local
+from commonplace.core.text import counted
 from commonplace.core.values import Answer
 from commonplace.journals.transcripts.clients import CLIENTS
-from commonplace.tools.answers import answer_of, counted, one_line
+from commonplace.tools.answers import answer_of, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import fenced, visible, visible_line
-from commonplace.core.text import opening
+from commonplace.core.text import counted, opening
 from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer
 from commonplace.journals.transcripts.message import JOURNAL, KIND, instant_of, ref_of
 from commonplace.journals.transcripts.pages import SESSION
-from commonplace.tools.answers import CAUTION, answer_of, counted, interval_facts, time_lines
+from commonplace.tools.answers import CAUTION, answer_of, interval_facts, time_lines
 from commonplace.tools.toolset import Arg, Tool, Toolset
 
 if TYPE_CHECKING:
