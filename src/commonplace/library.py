@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from commonplace.core.clock import micros, utc_now
 from commonplace.core.errors import Invalid, NotFound, Unavailable
-from commonplace.core.expiring import expiry_book, revealed
+from commonplace.core.expiring import revealed
 from commonplace.core.owner_folders import parse_owner
-from commonplace.core.replaced import replaced_book
 from commonplace.core.values import Interval
 from commonplace.services.amend import (
     delete_entry,
@@ -336,19 +335,11 @@ class Library(ABC, Generic[_Service]):
 
     @cached_property
     def _expiring(self) -> TimeBook:
-        from commonplace.app.wiring.memory.wiring import times_of
-
-        shared = self._shared.app.shared
-        elsewhere = times_of(shared, self.owner, "expires_at")
-        return expiry_book(shared.folder_of(self.owner), elsewhere)
+        return self._shared.app.expiry_book_of(self.owner)
 
     @cached_property
     def _replaced(self) -> TimeBook:
-        from commonplace.app.wiring.memory.wiring import times_of
-
-        shared = self._shared.app.shared
-        elsewhere = times_of(shared, self.owner, "replaced_at")
-        return replaced_book(shared.folder_of(self.owner), elsewhere)
+        return self._shared.app.replaced_of(self.owner)
 
     def _sweep(self) -> None:
         """Delete the entries that have expired, before a write; see `App.sweep_expired`.

@@ -544,8 +544,8 @@ class App(OwnerContext):
         feeding = self.timeline.feeding
         return None if feeding is None else feeding.forget
 
-    def _times(self, column: TimeColumn) -> KeepsTimes | None:
-        return times_of(self.shared, self.settings.owner, column)
+    def _times(self, owner: str, column: TimeColumn) -> KeepsTimes | None:
+        return times_of(self.shared, owner, column)
 
     def _former_on_servers(self, owner: str) -> Mapping[str, Callable[[], TakesOverFormerTexts]]:
         return former_on_servers(self.shared, owner)

@@ -220,9 +220,13 @@ class OwnerContext(ABC):
     @locked_cached_property
     def expiry_book(self) -> TimeBook:
         """The times at which this owner's entries expire."""
+        return self.expiry_book_of(self.settings.owner)
+
+    def expiry_book_of(self, owner: str) -> TimeBook:
+        """The same of any owner."""
         from commonplace.core.expiring import expiry_book
 
-        return expiry_book(self.folder, self._times("expires_at"))
+        return expiry_book(self.shared.folder_of(owner), self._times(owner, "expires_at"))
 
     @locked_cached_property
     def hidden(self) -> Hidden:
@@ -234,9 +238,13 @@ class OwnerContext(ABC):
     @locked_cached_property
     def replaced(self) -> TimeBook:
         """The notes of entries that were replaced by one that has expired or been forgotten."""
+        return self.replaced_of(self.settings.owner)
+
+    def replaced_of(self, owner: str) -> TimeBook:
+        """The same of any owner."""
         from commonplace.core.replaced import replaced_book
 
-        return replaced_book(self.folder, self._times("replaced_at"))
+        return replaced_book(self.shared.folder_of(owner), self._times(owner, "replaced_at"))
 
     @locked_cached_property
     def former(self) -> FormerTexts:
@@ -371,8 +379,8 @@ class OwnerContext(ABC):
         """What tells which other refs quote those that are forgotten, where something does."""
 
     @abstractmethod
-    def _times(self, column: TimeColumn) -> KeepsTimes | None:
-        """What keeps such times of a journal where every server sees them; None without one."""
+    def _times(self, owner: str, column: TimeColumn) -> KeepsTimes | None:
+        """What keeps such times of an owner where every server sees them; None without one."""
 
     @abstractmethod
     def _former_on_servers(self, owner: str) -> Mapping[str, Callable[[], TakesOverFormerTexts]]:
