@@ -511,15 +511,20 @@ class App(OwnerContext):
             filing.wake()
 
     def settle(self, wait_s: float) -> None:
-        """Let vectors that are being made be finished, waiting at most so long; never raises.
+        """Let vectors that are being made and what is being erased be finished; never raises.
 
         Whatever the index says to it: what was written before stands, and its answer with it.
+
+        Args:
+            wait_s: How long it waits at most for each of the two.
         """
+        if not self.is_filing:
+            return
         encoder = self.encoder.get() if self.shared.uses_encoder else None
-        if encoder is not None and self.is_filing:
+        if encoder is not None:
             with suppress(CommonplaceError):  # the answer has said it
                 self.filing.settle(encoder.identity, wait_s)
-            self.filing.finish(wait_s)
+        self.filing.finish(wait_s)
 
     def close(self) -> None:
         """Stop the background work and close every file; may be called twice."""

@@ -231,6 +231,32 @@ def test_a_long_filing_is_not_waited_for(opened, index, clock):
     assert index.counts("").docs == 1000
 
 
+def test_what_is_being_erased_is_waited_for(opened, index):
+    """The thread that erases reads the index, in which nobody else can erase meanwhile."""
+    erasing, gate, erased = threading.Event(), threading.Event(), []
+
+    class SlowIndex:
+        def __getattr__(self, name):
+            return getattr(index, name)
+
+        def erase(self):
+            erasing.set()
+            assert gate.wait(PATIENCE_S)
+            erased.append("all")
+
+        def has_remains(self):
+            return not erased
+
+    filing = opened(OneSource(docs=[a_doc("n:1", "harbour")]), index=SlowIndex())
+    filing.sweep()
+    assert erasing.wait(PATIENCE_S)
+    filing.finish(0.0)
+    assert erased == []
+    threading.Timer(0.05, gate.set).start()
+    filing.finish(PATIENCE_S)
+    assert erased == ["all"]
+
+
 def test_a_search_has_vectors_made_that_nobody_makes(opened, index):
     """Of what was written before the model was there, by a program that never calls `start`."""
     slot, encoder = ReadySlot(reason="It is being loaded."), HashingEncoder()

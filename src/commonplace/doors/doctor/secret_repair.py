@@ -5,11 +5,9 @@ Never rewrites a notebook's history, another program's file, or more of an entry
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError, Unavailable
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import Erasing
 from commonplace.core.text import entries
 from commonplace.core.values import HealthRepairs, Problem
@@ -19,11 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.app import App
-    from commonplace.core.ports import OwnerIndex
 
 _SETTLES_S = 30.0
-_TRIES = 20
-_PAUSE_S = 0.1
 
 
 def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None) -> HealthRepairs:
@@ -127,20 +122,10 @@ def _erase(app: App, repairs: HealthRepairs) -> None:
             for _ in app.timeline.repair():
                 pass
         app.settle(_SETTLES_S)  # an index that is being read cannot be erased
-        _erase_index(app.index)
+        if isinstance(app.index, Erasing):
+            app.index.erase()
     except CommonplaceError as exc:
         repairs.failed.append(("index", Problem(what=exc.located, hint=exc.located_hint)))
-
-
-def _erase_index(index: OwnerIndex) -> None:
-    """Erase dropped docs; tries again for 2 s where another thread of ours reads meanwhile."""
-    if isinstance(index, Erasing):
-        for _ in range(_TRIES - 1):
-            with suppress(Unavailable):
-                index.erase()
-                return
-            time.sleep(_PAUSE_S)
-        index.erase()
 
 
 _REPAIRS = {

@@ -452,9 +452,9 @@ class Filing:
             self._log_failure("Bytes of deleted or altered text remain in the index", exc)
 
     def finish(self, wait_s: float) -> None:
-        """Let what was written be kept beside its entry, waiting at most so long."""
-        turn = self._keeper.turn
-        self._wait(lambda: self._keeper.is_over(turn), wait_s)
+        """Let vectors be kept beside their entries and remains be erased; waits at most so long."""
+        turns = [(step, step.turn) for step in (self._keeper, self._eraser)]
+        self._wait(lambda: all(step.is_over(turn) for step, turn in turns), wait_s)
 
     def close(self, wait_s: float = 1.0) -> None:
         """Stop the background threads after the batch in hand, waiting at most so long at each."""
@@ -611,7 +611,8 @@ class Filing:
 
     def _fill_places(self, encoder: Encoder, tried: set[str], progress: object) -> bool:
         """Fill some places that journals keep for vectors; whether any was not tried before."""
-        self.finish(_PLACES_S)  # what is just being kept is not to be encoded again
+        turn = self._keeper.turn  # what is just being kept is not to be encoded again
+        self._wait(lambda: self._keeper.is_over(turn), _PLACES_S)
         before = len(tried)
         for source in self._keeping(encoder):
             fresh = (place for place in source.wanting() if place[0] not in tried)
