@@ -53,7 +53,7 @@ def left_out_of_backups(app: App) -> list[str]:
 
 
 def left_out_of_exports(app: App) -> list[str]:
-    """What an export does not hold, a sentence each, with how to keep it."""
+    """What an export does not hold, a sentence each; called before it, as for backups."""
     left_out = app.private.journal.recovery.copy_all()
     users = app.settings.home / "users"
     others = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import os
 import zipfile
@@ -61,8 +62,9 @@ def test_a_backup_as_a_download(world, browser):
 
 
 def test_an_export_as_a_download(world, browser):
-    """A whole one, of which nothing stays behind, and which forgetting names."""
+    """A whole one, of which nothing stays behind, and which forgetting names; and what it lacks."""
     world.call("chronicle", "add_entry", message="deployed")
+    (world.app.settings.home / "users" / "ann").mkdir()
     answer = browser.post("/health/export", data={"csrf": csrf_of(browser)})
     named = 'attachment; filename="commonplace-export-2026-11-23.zip"'
     assert answer.headers["content-disposition"] == named
@@ -70,6 +72,9 @@ def test_an_export_as_a_download(world, browser):
         assert b"deployed" in held.read("chronicle/entries.jsonl")
     assert [*world.app.stages.folder.iterdir()] == []
     assert [made.kind for made in world.app.copies().each()] == ["export"]
+    assert "Not included: The journals of ann: export them with --owner." in html.unescape(
+        browser.get("/health").text
+    )
 
 
 def test_a_download_has_no_name_once_it_is_sent(world, browser):

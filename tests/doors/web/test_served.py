@@ -227,4 +227,5 @@ def test_an_export_holds_nothing_of_another(world):
         everything = b"".join(map(held.read, held.namelist()))
     assert b"the secret of ann" in everything
     assert b"the secret of bob" not in everything
+    assert "Not included" not in words_of(ann.get("/web/health"))
     assert ann.post("/web/health/backup", data={"csrf": csrf}).status_code == 403

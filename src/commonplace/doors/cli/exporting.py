@@ -43,6 +43,7 @@ def export(
     from commonplace.services.backup.copies import EXPORT
 
     with _opened_of(owner) as app:
+        left_out = left_out_of_exports(app)
         start = since and parse_since(since, now=app.clock(), zone=app.settings.timezone)
         wanted = [name.strip() for name in (journals or "").split(",") if name.strip()]
         with show_counting("Exporting entries") as progress:
@@ -50,7 +51,6 @@ def export(
                 target, journals=wanted, since=start or None, progress=progress
             )
         app.copies().note(EXPORT, str(target.absolute()))
-        left_out = left_out_of_exports(app)
     lines = [f"Exported to {target}: {_counted(made.journals)}."]
     lines += [f"Not included: {each}" for each in left_out]
     facts = {

@@ -5,6 +5,7 @@ Names refs and kinds, never a secret; changes nothing.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import chain
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
@@ -121,6 +122,8 @@ def holding_secrets(app: App, failed: list[tuple[str, Problem]] | None = None) -
         app: Of the owner.
         failed: Collects the journals that cannot be read; None to skip them.
     """
+    with suppress(CommonplaceError):  # of other projects an export reads only the copies
+        app.private.journal.recovery.copy_all()
     seen: set[str] = set()
     for held in chain(_in_items(app, failed), _in_docs(app, failed)):
         if held.ref not in seen:

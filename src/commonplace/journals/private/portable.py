@@ -92,8 +92,10 @@ class PortablePrivate:
         return next(self._places(), None) is None
 
     def export_items(self, since: datetime | None) -> Iterator[PortableThoughts]:
-        """See `Portable.export_items`."""
-        self._private.recovery.copy_all()  # the caller names what that leaves out
+        """See `Portable.export_items`; of projects what their copies held when it was called.
+
+        Who exports has the copies follow their projects first, once: see `NotesRecovery.copy_all`.
+        """
         projects = {copy.scope: (root, copy) for root, copy in self._private.copies.each()}
         places, hidden = [*self._places()], self._root.hidden()
         for _, copy in projects.values():

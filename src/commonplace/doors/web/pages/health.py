@@ -96,9 +96,13 @@ def back_up(visit: Visit) -> Download:
 
 def export(visit: Visit) -> Download:
     """An export of this owner's journals, as a download."""
+    from commonplace.app.backup import left_out_of_exports
     from commonplace.services.backup.copies import EXPORT
 
     def make(target: Path) -> None:
+        # Who is served reaches no project, and hears of no other owner.
+        left_out = left_out_of_exports(visit.app) if visit.shows_paths else []
+        visit.visitor.notes += [f"Not included: {each}" for each in left_out]
         visit.app.exporting().export(target)
         visit.app.copies().note(EXPORT)
 
