@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.app.backends import Backend
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.context import OwnerContext, found_sources
 from commonplace.app.process import ENCODER_LOAD_S, ProcessContext
+from commonplace.app.wiring.brief import BriefWiring
 from commonplace.app.wiring.memory.wiring import former_on_servers, times_of
 from commonplace.app.wiring.recall import AmendWiring, RecallWiring
 from commonplace.core.clock import Clock, utc_now
@@ -26,6 +26,7 @@ from commonplace.tools.selection import classic_toolset, default_toolset
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from commonplace.app.context import JournalWiring
     from commonplace.app.wiring.chronicle import ChronicleWiring
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import TakesOverFormerTexts
     from commonplace.core.ports import EncoderSlot, KeepsTimes, Source
     from commonplace.core.present import Present
-    from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.rollups import Lineage
     from commonplace.core.staging import Stages
     from commonplace.core.time_book import TimeColumn, TimesWithin
@@ -119,6 +119,7 @@ class App(OwnerContext):
             last_backup=lambda: self.copies().last_backup() if self.shows_paths else None,
             gone=made["private"].gone,
         )
+        self._briefs = BriefWiring(self, journals=self.journals, private=made["private"])
         # By name and type, for the doors of each.
         self.private: PrivateWiring = made["private"]
         self.chronicle: ChronicleWiring = made["chronicle"]
@@ -232,49 +233,8 @@ class App(OwnerContext):
         )
 
     def brief_of(self, owner: str) -> BriefKeeper:
-        """What keeps an owner's brief, empty for this one.
-
-        Of another owner, and of one who is served, nothing is kept: what is deleted is taken out of
-        what that owner's own commands have kept.
-        """
-        if owner in {"", self.settings.owner}:
-            return self._brief
-        return self._keeper(self.shared.folder_of(owner), ())
-
-    @locked_cached_property
-    def _brief(self) -> BriefKeeper:
-        is_kept = not self.shared.serves_owners and self.settings.brief.tokens > 0
-        return self._keeper(self.folder, self.journals if is_kept else ())
-
-    def _keeper(self, folder: Path, journals: Sequence[JournalWiring]) -> BriefKeeper:
-        from commonplace.services.brief.keeper import BriefKeeper, ReadsBrief
-        from commonplace.services.brief.kept import BriefFiles
-
-        return BriefKeeper(
-            BriefFiles(folder, prepare=lambda made: self.make_folder(Path(made))),
-            journals={each.name: each for each in journals if isinstance(each, ReadsBrief)},
-            project=self._brief_project,
-            project_at=self._brief_project_at,
-            screen=self.shared.screen.shown,
-            ends=self.expiry_book.find,
-            replaced=self.replaced.find,
-            notice=self.private.notice,
-            now=lambda: self.clock().timestamp(),
-            aside=not self.defers_filing,
-        )
-
-    def _brief_project(self) -> ProjectFolders | None:
-        folder = self.settings.work_folder
-        return None if folder is None else self._brief_project_at("", str(folder))
-
-    def _brief_project_at(self, journal: str, scope: str) -> ProjectFolders | None:
-        """The project of a folder, or of the part of a journal that lies in one."""
-        from commonplace.core.project_folders import find_folders
-
-        folder = self.private.pages().place_of(scope) if journal == self.private.name else scope
-        if not os.path.isabs(folder):
-            return None
-        return find_folders(folder, str(self.user_home or ""))
+        """What keeps an owner's brief, empty for this one; see `BriefWiring.keeper_of`."""
+        return self._briefs.keeper_of(owner)
 
     def exporting(self) -> ExportService:
         """The service that exports this owner's journals, and imports an export into them."""
@@ -528,8 +488,7 @@ class App(OwnerContext):
 
     def close(self) -> None:
         """Stop the background work and close every file; may be called twice."""
-        if "_brief" in self.__dict__:  # outside of the lock: what it waits for may make something
-            self._brief.close()
+        self._briefs.close()  # outside of the lock: what it waits for may make something
         with self.wiring:
             if self.is_filing:
                 self.filing.close()

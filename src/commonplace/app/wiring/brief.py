@@ -1,0 +1,82 @@
+"""The wiring of the brief: what keeps it behind an owner's journals, and of which project it is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.app.cached import locked_cached_property
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.app.context import JournalWiring, OwnerContext
+    from commonplace.app.wiring.private import PrivateWiring
+    from commonplace.core.project_folders import ProjectFolders
+    from commonplace.services.brief.keeper import BriefKeeper
+
+
+class BriefWiring:
+    """What keeps the briefs of one owner, and drops lines of the briefs of others."""
+
+    def __init__(
+        self, context: OwnerContext, *, journals: Sequence[JournalWiring], private: PrivateWiring
+    ) -> None:
+        self._context = context
+        self._journals = journals
+        self._private = private
+        self.wiring = context.wiring
+
+    def keeper_of(self, owner: str) -> BriefKeeper:
+        """What keeps an owner's brief, empty for this one.
+
+        Of another owner, and of one who is served, nothing is kept: what is deleted is taken out of
+        what that owner's own commands have kept.
+        """
+        if owner in {"", self._context.settings.owner}:
+            return self._own
+        return self._keeper(self._context.shared.folder_of(owner), ())
+
+    def close(self) -> None:
+        """Stop its background work; may be called twice."""
+        if "_own" in self.__dict__:
+            self._own.close()
+
+    @locked_cached_property
+    def _own(self) -> BriefKeeper:
+        context = self._context
+        is_kept = not context.shared.serves_owners and context.settings.brief.tokens > 0
+        return self._keeper(context.folder, self._journals if is_kept else ())
+
+    def _keeper(self, folder: Path, journals: Sequence[JournalWiring]) -> BriefKeeper:
+        from commonplace.services.brief.keeper import BriefKeeper, ReadsBrief
+        from commonplace.services.brief.kept import BriefFiles
+
+        context = self._context
+        return BriefKeeper(
+            BriefFiles(folder, prepare=lambda made: context.make_folder(Path(made))),
+            journals={each.name: each for each in journals if isinstance(each, ReadsBrief)},
+            project=self._project,
+            project_at=self._project_at,
+            screen=context.shared.screen.shown,
+            ends=context.expiry_book.find,
+            replaced=context.replaced.find,
+            notice=self._private.notice,
+            now=lambda: context.clock().timestamp(),
+            aside=not context.defers_filing,
+        )
+
+    def _project(self) -> ProjectFolders | None:
+        folder = self._context.settings.work_folder
+        return None if folder is None else self._project_at("", str(folder))
+
+    def _project_at(self, journal: str, scope: str) -> ProjectFolders | None:
+        """The project of a folder, or of the part of a journal that lies in one."""
+        from commonplace.core.project_folders import find_folders
+
+        private = self._private
+        folder = private.pages().place_of(scope) if journal == private.name else scope
+        if not os.path.isabs(folder):
+            return None
+        return find_folders(folder, str(self._context.user_home or ""))
