@@ -24,6 +24,7 @@ from tests.postgres import (  # noqa: F401  fixtures
     postgres_url,
 )
 from tests.proof import reliability
+from tests.proof.reliability import counted  # noqa: F401  a fixture
 
 # How long an example takes says how busy the machine is; what things may cost, the bench says.
 # The examples are the same at each run, so that none fails a change that has no part in it; new
@@ -169,7 +170,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--write-reliability",
         action="store_true",
-        help="Write what the tests of tests/proof went through into docs/reliability.md.",
+        help="Write what the tests that count went through into docs/reliability.md.",
     )
 
 
@@ -185,7 +186,7 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     for item in items:
         room = item.nodeid.split("/", 2)[1]
-        if room == "proof":
+        if room == "proof" or "counted" in item.fixturenames:
             item.add_marker(pytest.mark.proof)
         if room == "contracts":
             item.add_marker(pytest.mark.law)

@@ -91,7 +91,7 @@ half_sent = pytest.mark.parametrize("of_a_form", [False, True], ids=["half a hea
 
 @pytest.mark.parametrize("account", [OWN, pytest.param(NOBODY, marks=other_account)])
 @half_sent
-def test_half_sent_requests_shut_nobody_out_of_the_pages(words_only, account, of_a_form):
+def test_half_sent_requests_shut_nobody_out_of_the_pages(words_only, counted, account, of_a_form):
     """260 of them, and the owner's link still opens: of another account, or of the owner's own."""
     with web() as link:
         port = port_of(link)
@@ -100,10 +100,11 @@ def test_half_sent_requests_shut_nobody_out_of_the_pages(words_only, account, of
             first = browser.get(link, follow_redirects=True)
             assert first.status_code == 200
             assert "Calendar" in first.text
+    counted("half-sent requests that are held", 260)
 
 
 @half_sent
-def test_half_sent_requests_shut_nobody_out_of_the_server(words_only, of_a_form):
+def test_half_sent_requests_shut_nobody_out_of_the_server(words_only, counted, of_a_form):
     """More of them than it has places, and a client with a token is served."""
     account = NOBODY if os.geteuid() == 0 else OWN
     token = token_for("ann")
@@ -113,6 +114,7 @@ def test_half_sent_requests_shut_nobody_out_of_the_server(words_only, of_a_form)
             headers = {"authorization": f"Bearer {token}", "accept": "application/json"}
             answer = httpx2.post(server.url, json={}, headers=headers, timeout=PATIENCE_S)
             assert answer.status_code not in {401, 503}
+    counted("half-sent requests that are held", 1100)
 
 
 @other_account

@@ -68,7 +68,7 @@ for words in json.loads(sys.argv[1]):
 
 
 @pytest.mark.usefixtures("small_weights")
-def test_no_command_asks_another_machine(tmp_path):
+def test_no_command_asks_another_machine(tmp_path, counted):
     """Journals, searches, summaries, copies, a session: no name is looked up, none connected to."""
     said = "".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in ASKED)
     ran = subprocess.run(
@@ -80,3 +80,4 @@ def test_no_command_asks_another_machine(tmp_path):
     )
     assert "left the harbour" in ran.stdout.splitlines()[-1]
     assert (tmp_path / "notes").read_text() == "", ran.stderr
+    counted("commands that ask no other machine", len(USED))

@@ -36,6 +36,7 @@ from commonplace.journals.transcripts.message import Message
 
 TOOLSETS = ("recall", *(x for row in JOURNALS for x in row.toolsets))
 OWN = "Kestrel-Seven"
+LOOKED = "answers, pages and refusals in which forty planted secrets were looked for"
 OF_PATH = 6
 """Pages of one address that are visited."""
 NO_ANSWER = {
@@ -94,23 +95,25 @@ def calls_of(words, command, planted):
     yield [*words, planted.places["chronicle tag"], "--json"]
 
 
-def test_no_command_shows_a_secret(world):
+def test_no_command_shows_a_secret(world, counted):
     """In words and in JSON, on stdout and stderr, whether it answers or fails."""
-    planted, shown, seen = world.planted, {}, set()
+    planted, shown, seen, calls = world.planted, {}, set(), 0
     for words, command in [*commands()]:
         if " ".join(words) in NO_ANSWER:
             continue
         for call in calls_of(words, command, planted):
             ran = CliRunner().invoke(main, call, input="")
+            calls += 1
             if found := planted.shown_in(ran.stdout + ran.stderr):
                 shown[" ".join(call)] = found
             if "[secret: " in ran.stdout:
                 seen.add(words[0])
     assert shown == {}
     assert seen >= {"list", "brief", "private", "chronicle", "notebook", "timeline", "memory"}
+    counted(LOOKED, calls)
 
 
-def test_no_form_of_a_list_shows_a_secret(world):
+def test_no_form_of_a_list_shows_a_secret(world, counted):
     """A line an entry, whole, plain, as lines of JSON, and as a model has it."""
     for words in (
         ["list"],
@@ -122,9 +125,10 @@ def test_no_form_of_a_list_shows_a_secret(world):
             ran = CliRunner().invoke(main, [*words, form])
             assert ran.exit_code == 0, ran.stderr
             assert world.planted.shown_in(ran.stdout) == [], (words, form)
+            counted(LOOKED, 1)
 
 
-def test_no_page_shows_a_secret(world):
+def test_no_page_shows_a_secret(world, counted):
     """Neither do its links and fields, nor a page that a link leads to, nor one that fails."""
     browser, planted = world.browser(), world.planted
     ahead, seen, shown = ["/"], set(), {}
@@ -153,6 +157,7 @@ def test_no_page_shows_a_secret(world):
     assert shown == {}
     for name in ("entry", "entry/edit", "entry/delete", "entry/forget", "chronicle", "memory"):
         assert any(x.partition("?")[0] == f"/{name}" for x in seen), name
+    counted(LOOKED, len(seen))
 
 
 def test_no_refusal_of_a_page_shows_a_secret(world):
@@ -220,7 +225,7 @@ def test_an_edit_of_a_page_keeps_what_it_hides(world):
     assert kept == f"It is {secret}, not {forged}. Still."
 
 
-def test_no_tool_shows_a_secret(world):
+def test_no_tool_shows_a_secret(world, counted):
     """Of any toolset, over MCP, in text and JSON, whether it answers or fails."""
     planted, app = world.planted, world.app
     secret = planted.places["chronicle tag"]
@@ -245,10 +250,11 @@ def test_no_tool_shows_a_secret(world):
         for (name, arguments), given in zip(calls, ask(app, [toolset], *calls), strict=True):
             if found := planted.shown_in(given.whole):
                 shown[f"{name} {sorted(arguments)}"] = found, given.whole[:300]
+        counted(LOOKED, len(calls))
     assert shown == {}, shown
 
 
-def test_no_refusal_of_a_request_shows_a_secret(world):
+def test_no_refusal_of_a_request_shows_a_secret(world, counted):
     """A resource or a prompt that is not there is named in words and in the JSON of the error."""
     planted, app = world.planted, world.app
 
@@ -267,6 +273,7 @@ def test_no_refusal_of_a_request_shows_a_secret(world):
     assert all("[secret: " in each for each in said)
     assert planted.shown_in(" ".join(said)) == []
     assert OWN not in " ".join(said)
+    counted(LOOKED, len(said))
 
 
 def test_a_model_names_an_entry_by_what_it_was_shown(world):
@@ -285,13 +292,14 @@ def test_a_model_names_an_entry_by_what_it_was_shown(world):
     assert "The kestrel flew." in tagged.text
 
 
-def test_no_hook_says_a_secret(world):
+def test_no_hook_says_a_secret(world, counted):
     """At no event, to no client."""
     said = ""
     for event in EVENTS:
         for client in ("claude-code", "codex", "gemini", "cursor", "copilot"):
             sent = {"session_id": "s-2", "cwd": str(Path.cwd()), "prompt": "the kestrel"}
             said += answer(event, client, json.dumps(sent).encode(), os.environ)
+            counted(LOOKED, 1)
     assert "Commonplace keeps" in said
     assert world.planted.shown_in(said) == []
 

@@ -11,7 +11,6 @@ import pytest
 from tests.doors.raw_server import RawServer
 from tests.proof.commands import Commands
 from tests.proof.faults import Faults
-from tests.proof.reliability import counted  # noqa: F401  a fixture
 from tests.proof.verbs import Nursery
 
 from commonplace.app import App

@@ -1,6 +1,6 @@
-"""What the tests of this folder went through, counted, and the page that shows it.
+"""What the tests that try to break the product went through, and the page that shows it.
 
-`make proof` runs them all and writes the table of `docs/reliability.md`; nothing else writes it.
+A test that takes `counted` is one of them, in whatever folder: `make proof` runs it, and writes the table of `docs/reliability.md`; nothing else writes it.
 """
 
 from __future__ import annotations

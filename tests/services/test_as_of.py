@@ -118,7 +118,7 @@ def shown(answer):
 
 
 @pytest.mark.parametrize("seed", seeds(1, long=range(2, 6), whole=range(6, 16)))
-def test_an_answer_as_of_then_is_that_of_a_home_with_nothing_later(world, seed):
+def test_an_answer_as_of_then_is_that_of_a_home_with_nothing_later(world, counted, seed):
     """The same hits in the same order with the same words, also over an index built again."""
     app = world.open(COMMONPLACE_TOOLSETS=TOOLSETS)
     writer = Writer(world, seed)
@@ -155,6 +155,7 @@ def test_an_answer_as_of_then_is_that_of_a_home_with_nothing_later(world, seed):
     assert full == expected
     assert rebuilt == expected
     assert everything != expected
+    counted("random homes asked as of an earlier time", 1)
 
 
 @pytest.mark.parametrize("journal", EVERY_STORE)

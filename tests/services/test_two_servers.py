@@ -27,6 +27,11 @@ DAY = 86_400
 SAID = "The quokka gate opens with four seven one one, Ann said so to me."
 
 
+@pytest.fixture(autouse=True)
+def _each_is_counted(counted):
+    counted("what one of two servers of a database expired, replaced or forgot", 1)
+
+
 @pytest.fixture
 def environ(database):
     """Where all memories are."""

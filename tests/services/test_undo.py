@@ -42,7 +42,7 @@ def holders(world, text):
 
 
 @pytest.mark.parametrize("journal", EDITED_STORES)
-def test_edits_are_taken_back_the_last_first(app, journal):
+def test_edits_are_taken_back_the_last_first(app, counted, journal):
     """Each gives the entry the text, and is taken back once; no search finds a former text."""
     ref = write(app, journal)
     amend = app.amend.service()
@@ -61,6 +61,7 @@ def test_edits_are_taken_back_the_last_first(app, journal):
     assert former(app) == []
     with pytest.raises(NotFound, match="no former text of it is kept"):
         amend.undo(ref)
+    counted("edits and writes taken back", 2)
 
 
 def test_an_overview_is_taken_back(app):
@@ -98,7 +99,7 @@ def test_what_else_an_edit_changed_is_taken_back_with_it(app):
 
 
 @pytest.mark.parametrize("journal", EVERY_STORE)
-def test_what_superseded_another_is_taken_back(app, journal):
+def test_what_superseded_another_is_taken_back(app, counted, journal):
     """The former holds again."""
     ref = write(app, journal)
     amend = app.amend.service()
@@ -106,6 +107,7 @@ def test_what_superseded_another_is_taken_back(app, journal):
     done = amend.undo(made)
     assert (done.act, done.ref, done.notes[-1]) == ("deleted", made, f"{ref} holds again.")
     assert opened(app, ref).facts["superseded_by"] == ""
+    counted("edits and writes taken back", 1)
 
 
 def test_a_commit_is_taken_back_and_the_history_keeps_it(world, app):

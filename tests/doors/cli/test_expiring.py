@@ -293,6 +293,7 @@ def test_what_has_expired_in_the_notebook_can_be_brought_back(no_weights):
     assert [item["ref"] for item in facts("recall", "bakery")["items"]] == [ref]
 
 
+KILLS = "forgetting what has expired, killed at each step"
 EVERY = pytest.mark.parametrize(
     "step",
     [pytest.param(12, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
@@ -300,7 +301,7 @@ EVERY = pytest.mark.parametrize(
 
 
 @EVERY
-def test_a_kill_in_the_sweep_of_the_notebook_leaves_it_to_the_next(no_weights, step):
+def test_a_kill_in_the_sweep_of_the_notebook_leaves_it_to_the_next(no_weights, counted, step):
     """Whatever file it was about to touch: the next command shows nothing, and ends the work."""
     stage, outcomes = 1, set()
     while True:
@@ -316,6 +317,7 @@ def test_a_kill_in_the_sweep_of_the_notebook_leaves_it_to_the_next(no_weights, s
             break
         stage += step
     assert outcomes == {0, 9}
+    counted(KILLS, (stage - 1) // step)
 
 
 def test_two_processes_sweep_the_notebook_beside_each_other(no_weights):
@@ -391,7 +393,7 @@ def test_two_processes_sweep_beside_each_other(no_weights):
 
 
 @EVERY
-def test_a_kill_at_any_stage_leaves_all_or_nothing(no_weights, step):
+def test_a_kill_at_any_stage_leaves_all_or_nothing(no_weights, counted, step):
     """Whatever file it was about to touch: once a command has come after it, all is there or gone."""
     outcomes, stage = set(), 1
     while True:
@@ -416,6 +418,7 @@ def test_a_kill_at_any_stage_leaves_all_or_nothing(no_weights, step):
         assert holders() == []
         stage += step
     assert outcomes == {0, 3}
+    counted(KILLS, (stage - 1) // step)
 
 
 COUNTING = """

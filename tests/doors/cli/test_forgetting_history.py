@@ -256,8 +256,9 @@ MOMENTS = {
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_one_that_is_killed_is_finished(written, moment):
+def test_one_that_is_killed_is_finished(written, counted, moment):
     """Once the new commits are made, once the branches have moved, and once all is swept."""
+    counted("a rewriting of the notebook's history, killed", 1)
     first, ref, _ = written
     killed_before(*MOMENTS[moment], "forget", ref, *AT_ONCE)
     assert "An earlier forgetting of 1 entry was finished." in run("forget").stdout

@@ -21,6 +21,11 @@ pytestmark = [
 TEXT = "ochre zebrafinch counts eleven velvet umbrellas"
 
 
+@pytest.fixture(autouse=True)
+def _each_is_counted(counted):
+    counted("a backup, export, download, import or draft that was killed, found and cleared", 1)
+
+
 def ok(*words):
     done = run(*words)
     assert done.exit_code == 0, done.output

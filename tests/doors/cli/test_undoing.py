@@ -19,7 +19,7 @@ def text_of(ref):
     return facts("open", ref)["text"]
 
 
-def test_what_was_written_last_goes_first(no_weights):
+def test_what_was_written_last_goes_first(no_weights, counted):
     """Adds, edits and supersedings of every journal, each shown; then there is nothing left."""
     log = facts("log", "left the harbour")["ref"]
     run("edit", log, "left the port")
@@ -44,6 +44,7 @@ def test_what_was_written_last_goes_first(no_weights):
     assert (undone[6]["before"], undone[6]["text"]) == ("left the port", "left the harbour")
     nothing = run("undo", "--yes")
     assert (nothing.exit_code, "commonplace undo REF" in nothing.stderr) == (3, True)
+    counted("edits and writes taken back", len(undone))
 
 
 def test_a_private_entry_is_shown_by_its_words():

@@ -90,7 +90,7 @@ def refs(no_weights):
     return found
 
 
-def test_no_command_shows_what_has_expired_by_it_and_none_forgets_it(refs):
+def test_no_command_shows_what_has_expired_by_it_and_none_forgets_it(refs, counted):
     """Of any journal, whether the command reads or writes; by the right clock all is there."""
     for words in COMMANDS:
         assert "four seven" not in run_wrong(*words), words
@@ -100,6 +100,7 @@ def test_no_command_shows_what_has_expired_by_it_and_none_forgets_it(refs):
     assert {x["ref"] for x in facts("list")["items"]} >= set(refs)
     for journal in ("private", "chronicle", "memory", "timeline", "notebook"):
         assert "four seven" in run("recall", "bakery door", "--journal", journal).stdout, journal
+    counted("commands by a clock that is wrong", len(COMMANDS) + len(refs))
 
 
 def test_by_a_right_clock_it_goes_with_the_next_search_or_write(refs):

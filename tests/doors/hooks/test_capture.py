@@ -140,7 +140,7 @@ def catalogued():
 
 
 @pytest.mark.parametrize("is_so", [lambda: True, noted, catalogued, written])
-def test_a_hook_that_is_killed_loses_nothing_and_doubles_nothing(is_so):
+def test_a_hook_that_is_killed_loses_nothing_and_doubles_nothing(is_so, counted):
     """Wherever SIGKILL strikes it: at once, once it noted the session, while it copies."""
     count = 0
     for _ in range(6):
@@ -159,6 +159,7 @@ def test_a_hook_that_is_killed_loses_nothing_and_doubles_nothing(is_so):
     run_hook("stop", transcript_path=str(path))
     catch_up()
     assert kept_ids("s-1") == ids_of("s-1", count)
+    counted("a hook, killed as it copies a session", 6)
 
 
 def test_a_session_that_was_killed_before_it_paused_is_copied_by_who_comes_next():

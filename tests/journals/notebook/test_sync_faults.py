@@ -152,7 +152,7 @@ def test_a_sync_killed_anywhere_is_gone_on_with(tmp_path, step, overview):
     "stride",
     [pytest.param(12, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
 )
-def test_a_sync_killed_at_each_step_is_gone_on_with(tmp_path, stride):
+def test_a_sync_killed_at_each_step_is_gone_on_with(tmp_path, counted, stride):
     """Before each process that it starts and each file that gets its name or loses it."""
     nth, died = 1, True
     while died:
@@ -164,6 +164,7 @@ def test_a_sync_killed_at_each_step_is_gone_on_with(tmp_path, stride):
         team.close()
         nth += stride
     assert nth > 60
+    counted("a sync of the notebook, killed at each step", (nth - 1) // stride - 1)
 
 
 def test_a_folder_that_a_killed_sync_left_behind_is_no_edit(team):

@@ -425,7 +425,7 @@ print(step)
 
 
 @pytest.mark.parametrize("verb", ["write", "edit", "delete", "look", "recover"])
-def test_killed_at_any_step(tmp_path, verb):
+def test_killed_at_any_step(tmp_path, counted, verb):
     """The next look has the copy as the notes are, and finds gone just what is; none comes back."""
     script = subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path), verb], capture_output=True, text=True
@@ -435,6 +435,7 @@ def test_killed_at_any_step(tmp_path, verb):
     assert steps > 5
     for step in range(1, steps):
         _check_after_a_kill(tmp_path / str(step), verb)
+    counted("notes of a project and their copies, killed at each step", steps - 1)
 
 
 def _check_after_a_kill(folder, verb):

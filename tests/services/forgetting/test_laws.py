@@ -42,7 +42,9 @@ def place_of(number):
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(entries=ENTRIES, quoted=st.booleans())
-def test_what_is_forgotten_is_nowhere_and_all_else_is_as_it_was(no_weights, entries, quoted):
+def test_what_is_forgotten_is_nowhere_and_all_else_is_as_it_was(
+    no_weights, counted, entries, quoted
+):
     """No search, list, export or file has it; every other entry opens word for word as before."""
     for each in Path.home().iterdir():  # a home of its own for each example
         shutil.rmtree(each) if each.is_dir() else each.unlink()
@@ -74,3 +76,4 @@ def test_what_is_forgotten_is_nowhere_and_all_else_is_as_it_was(no_weights, entr
             assert ref in listed
             assert facts("open", ref)["text"] == before[ref]
             assert place_of(number) in found
+    counted("random memories from which entries are forgotten", 1)
