@@ -196,7 +196,7 @@ class AmendsRefs(Protocol):
 
 @runtime_checkable
 class KeepsExpired(Protocol):
-    """A journal that still holds the text of an entry that has expired, and shows it to no one."""
+    """A journal that still holds the text of an entry that no one is shown: expired, or gone."""
 
     def read_kept_text(self, ref: str) -> EditableText:
         """The text under a ref, to forget it; else as `AmendsRefs.read_text`."""

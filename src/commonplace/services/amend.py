@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,6 +40,15 @@ SHORT_VERSION = 12
 """So many characters of a version are shown to a model, and taken back from it."""
 
 
+@runtime_checkable
+class KeepsGone(KeepsExpired, Protocol):
+    """A journal with copies of entries that were lost, by which they can come back."""
+
+    def delete_kept(self, ref: str, *, expected: str = "") -> Amendment:
+        """Erase all of a lost entry; as `AmendsRefs.delete`."""
+        ...
+
+
 class AmendService(Struct, frozen=True, kw_only=True):
     """Corrects the entries of one owner's journals.
 
@@ -63,7 +72,7 @@ class AmendService(Struct, frozen=True, kw_only=True):
         return self._found(ref, lambda amender, each: amender.read_text(each))
 
     def read_kept_text(self, ref: str) -> EditableText:
-        """The same, also of an entry that has expired and whose journal still holds it."""
+        """The same, also of an entry that has expired or is gone, if its journal still holds it."""
 
         def read(amender: AmendsRefs, each: str) -> EditableText:
             if isinstance(amender, KeepsExpired):
@@ -125,6 +134,23 @@ class AmendService(Struct, frozen=True, kw_only=True):
         return self._found(
             ref, lambda amender, each: delete_entry(amender, each, expected=expected)
         )
+
+    def delete_kept(self, ref: str, *, expected: str = "") -> Amendment:
+        """Delete an entry for good, also one that is gone and of which a copy alone is kept.
+
+        Raises:
+            As `edit`.
+        """
+
+        def delete(amender: AmendsRefs, each: str) -> Amendment:
+            try:
+                return delete_entry(amender, each, expected=expected)
+            except NotFound:
+                if isinstance(amender, KeepsGone):
+                    return amender.delete_kept(each, expected=expected)
+                raise
+
+        return self._found(ref, delete)
 
     def supersede(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Write an entry that takes the place of another; see `AmendsRefs.supersede`.

@@ -16,6 +16,8 @@ from tests.tools.recall_world import ask
 from commonplace.app import App
 from commonplace.config.quick import read_quick
 from commonplace.config.settings import read_settings
+from commonplace.core.errors import Conflict, Unavailable
+from commonplace.journals.private.project_copies import ProjectCopies
 from commonplace.services.brief.service import BriefQuestion, make_brief
 
 pytestmark = pytest.mark.usefixtures("no_weights")
@@ -103,7 +105,7 @@ def test_they_are_let_go(cleaned, tmp_path, before):
     assert facts("recover")["refs"] == []
 
 
-@pytest.mark.parametrize("words", [("open",), ("edit",), ("delete", "--yes"), ("forget", "--yes")])
+@pytest.mark.parametrize("words", [("open",), ("edit",), ("delete", "--yes")])
 def test_one_that_is_gone_is_not_said_to_be_nowhere(cleaned, monkeypatch, words):
     """Also from another folder: its copy holds the text, and the error says what to do."""
     project = Path.cwd()
@@ -112,7 +114,7 @@ def test_one_that_is_gone_is_not_said_to_be_nowhere(cleaned, monkeypatch, words)
     done = run(verb, cleaned[0], *(["x"] if verb == "edit" else more))
     assert done.exit_code == 3
     assert f"{cleaned[0]} is gone from its project {project}" in done.stderr
-    assert "`commonplace recover --forget`" in done.stderr
+    assert f"`commonplace forget {cleaned[0]}` removes the copy" in done.stderr
     other = cleaned[0].replace(cleaned[0][-6:], "000000")
     assert "There is no entry" in run("delete", other, "--yes").stderr
 
@@ -127,8 +129,99 @@ def test_forget_names_a_note_that_is_gone(cleaned):
     assert copy["what"] == "the copy of a note"
     assert copy["path"].endswith(f"{note.partition('/')[2]}.md")
     assert "`commonplace recover` in that project" in copy["left"]
+    assert facts("forget", ref, "--dry-run")["same_words"] == [note]
     assert facts("recover", "--forget")["forgotten"] == 3
     assert facts("forget", ref, "--dry-run")["copies"] == []
+
+
+def holding(folder, text):
+    """The files of a folder that hold a text."""
+    files = [x for x in folder.rglob("*") if x.is_file()]
+    return [x for x in files if text.encode() in x.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("how", "before"),
+    [
+        ("ref", "edited"),
+        ("ref", "from another folder"),
+        ("--query", ""),
+        ("--query", "filed"),
+        ("--before", ""),
+        ("--project", "from another folder"),
+    ],
+)
+def test_forget_finds_a_note_that_is_gone(cleaned, tmp_path, monkeypatch, how, before):
+    """By its ref, its words, its time and its project; no byte is left, and the rest comes back."""
+    project, gone = str(Path.cwd()), cleaned[0]
+    if before in {"filed", "edited"}:
+        facts("recover")
+        if before == "edited":
+            facts("edit", gone, "## Project Notes\n\nlow at seven, they say")
+        assert "low at seven" in run("recall", "low at seven").stdout
+        shutil.rmtree(".private-journal")
+    if before == "from another folder":
+        monkeypatch.chdir(Path.home())
+    values = {"ref": gone, "--query": "seven low", "--before": "2030-01-01", "--project": project}
+    words = [values[how]] if how == "ref" else [how, values[how], "-j", "private"]
+    taken = [gone] if how in {"ref", "--query"} else cleaned
+    plan = facts("forget", *words, "--dry-run")
+    assert sorted(each["ref"] for each in plan["items"]) == sorted(taken)
+    copies = [each for each in plan["copies"] if each["what"] != "a former text"]
+    whats = {(each["what"], Path(each["path"]).stem, each["left"]) for each in copies}
+    assert {
+        ("the copy of a note that is gone", ref.rpartition("/")[2], "") for ref in taken
+    } == whats
+    assert "Nothing of the text is left." in run("forget", *words, "--yes").stdout
+    assert holding(tmp_path, "low at s") == []
+    assert run("forget", gone, "--yes").exit_code == 3
+    monkeypatch.chdir(project)
+    assert facts("recover")["refs"] == [ref for ref in cleaned if ref not in taken]
+
+
+def test_a_note_of_a_project_that_is_away_is_named(cleaned, tmp_path, monkeypatch):
+    """Its folder may come back with it: the copy goes, and where the note may be is said."""
+    facts("recover")
+    project = Path.cwd()
+    monkeypatch.chdir(Path.home())
+    project.rename(tmp_path / "unplugged")
+    found = facts("forget", "--query", "low seven", "--yes")
+    (left,) = [each for each in found["copies"] if each["left"]]
+    assert (left["what"], left["path"].startswith(str(project))) == ("the note", True)
+    assert "is not there" in left["left"]
+    (file,) = holding(tmp_path, "low at s")
+    assert file.is_relative_to(tmp_path / "unplugged")
+
+
+def test_one_that_is_killed_while_it_forgets_is_finished(cleaned, tmp_path, monkeypatch):
+    """The copy goes last, so what a process that is killed leaves can be read and is taken out."""
+    facts("recover")
+    assert "low at seven" in run("recall", "low at seven").stdout
+    shutil.rmtree(".private-journal")
+
+    def die(*_given):
+        raise Unavailable("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ProjectCopies, "forget", die)
+        assert run("forget", cleaned[0], "--yes").exit_code == 1
+    assert "was finished" in run("forget").stdout
+    assert holding(tmp_path, "low at s") == []
+
+
+def test_one_that_changed_since_the_plan_keeps_its_copy(cleaned):
+    """As any entry that is forgotten."""
+    app = opened_app()
+    try:
+        service = app.forgetting()
+        plan = service.plan([cleaned[0]])
+        (copy,) = [each.path for each in plan.copies]
+        copy.write_text("## Project Notes\n\nlow at six\n")
+        with pytest.raises(Conflict):
+            service.carry_out(plan)
+        assert copy.exists()
+    finally:
+        app.close()
 
 
 def test_one_that_expires_while_it_is_gone_leaves_the_copy(tmp_path):

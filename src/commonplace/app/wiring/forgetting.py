@@ -76,7 +76,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
 
     def _sources(self) -> Sequence[Source]:
         whole = None if self._has_database else self.memory.whole_source()
-        beside = [*self.private.other_sources(), *filter(None, [whole])]
+        beside = [*self.private.other_sources(), self.private.gone_source(), *filter(None, [whole])]
         return [*self.context.sources(), *beside]
 
     @property
@@ -110,7 +110,14 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
     def _folders(self) -> Mapping[str, Callable[[str], str]]:
         """For each journal whose scopes are folders, the folder that a scope stands for."""
         wirings = (self.private, self.chronicle, self.transcripts)
-        return {each.name: cache(each.pages().place_of) for each in wirings if each.is_there()}
+        found = {each.name: cache(each.pages().place_of) for each in wirings if each.is_there()}
+        return {**found, self.private.name: cache(self._place_of_notes)}
+
+    def _place_of_notes(self, scope: str) -> str:
+        """The folder of a private scope, also of a project that only the copies know."""
+        place = self.private.pages().place_of(scope)
+        root = self.private.journal.copies.root_of(scope) if place == scope else None
+        return place if root is None else str(root.path.parent)
 
     def _places(self) -> Iterator[tuple[Path, str]]:
         """Every place of the table, and whatever else lies in our home for this owner or for all.

@@ -284,6 +284,12 @@ class PrivateWiring:
             return other_sources_of(self.journal)
         return ()
 
+    def gone_source(self) -> Source:
+        """The notes that only their copies have: no index follows them."""
+        from commonplace.journals.private.gone_notes import GoneNotesSource
+
+        return GoneNotesSource(self.journal, self._context.hidden)
+
     def problems(self) -> Iterator[Finding]:
         """What is wrong with its files, where its roots lie, and what killed writes left."""
         for root in self.journal.roots:

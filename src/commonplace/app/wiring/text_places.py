@@ -217,19 +217,21 @@ def _rows_in_originals(owner: TextOwner, text: ForgottenText) -> Iterator[TextCo
 
 
 def _gone_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
-    """The copies of notes that their project lost: the user's to bring back or to remove."""
+    """The copies of notes that their project lost: those that go, and those with the same words."""
     found = _files_with(owner, text, owner.context.reach / NOTES)
-    for root, copy in owner.private.journal.copies.each() if found else ():
-        for path in (x for x in found if x.is_relative_to(copy.path)):
-            if not (root.path / path.relative_to(copy.path)).exists():
-                left = (
-                    f"the note is gone from {root.path}; `commonplace recover` in that project"
-                    " brings it back, so that it can be forgotten, `recover --forget` removes it"
-                    if root.path.parent.exists()
-                    else f"its project {root.path.parent} is not there; if it is gone for good,"
-                    f" remove {copy.path}"
-                )
-                yield TextCopy(what="the copy of a note", path=path, left=left)
+    for root, place in owner.private.journal.recovery.gone_places():
+        away = "" if root.path.parent.exists() else f"its project {root.path.parent} is not there"
+        if place.ref in text.refs:
+            yield TextCopy(what="the copy of a note that is gone", path=place.path)
+            if away:
+                left = f"{away}; if it comes back, forget the note again"
+                yield TextCopy(what="the note", path=root.path / place.relative, left=left)
+        elif place.path in found:
+            back = away or "`commonplace recover` in that project brings it back"
+            left = (
+                f"it is gone from {root.path}; {back}, `commonplace forget {place.ref}` removes it"
+            )
+            yield TextCopy(what="the copy of a note", path=place.path, left=left)
 
 
 PLACES: tuple[TextPlace, ...] = (
@@ -267,7 +269,7 @@ PLACES: tuple[TextPlace, ...] = (
         holds="a copy of each private entry about a project, less what its git repository holds",
         paths=lambda owner: (owner.context.reach / NOTES,),
         journal="private",
-        erased="deleting the entry; `recover --forget` where the project lost it",
+        erased="deleting the entry; `forget` or `recover --forget` where the project lost it",
         find=_gone_with,
         backup=True,
         export=True,

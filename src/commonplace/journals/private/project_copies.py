@@ -234,9 +234,8 @@ class ProjectCopies:
         try:
             yield
         except NotFound:
-            stem = ref.partition("/")[2]
-            root = next((x for x, _ in self.each() if ref == f"{SCHEME}{x.scope}/{stem}"), None)
-            if root is None:
+            root = self.root_of(ref.removeprefix(SCHEME).partition("/")[0])
+            if root is None or not ref.startswith(SCHEME):
                 raise
             self.look(root)
             if ref not in self.gone_refs(root):
@@ -244,7 +243,7 @@ class ProjectCopies:
             raise NotFound(
                 f"{ref} is gone from its project {{place}}, and its copy is kept.",
                 hint="`commonplace recover` in that project brings it back,"
-                " `commonplace recover --forget` removes the copy.",
+                f" `commonplace forget {ref}` removes the copy.",
                 place=root.path.parent,
             ) from None
 
@@ -313,6 +312,10 @@ class ProjectCopies:
                 root = project_root(path, scope=copy.scope, base=path.parent, hidden=nothing_hidden)
                 found.append((root, copy))
         return found
+
+    def root_of(self, scope: str) -> Root | None:
+        """The root of a scope that has a copy; None for any other."""
+        return next((root for root, _ in self.each() if root.scope == scope), None)
 
     def holds(self, place: EntryPlace) -> bool:
         """Whether there is a copy of a note, and the note is as it was copied."""

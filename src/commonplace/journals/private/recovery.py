@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError, Unavailable
+from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
 from commonplace.core.files import translated
 from commonplace.core.projects import find_project
 from commonplace.core.text import counted
+from commonplace.journals.private.copy_difference import copied_places
+from commonplace.journals.private.places import SCHEME
 from commonplace.journals.private.roots import FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from commonplace.journals.private.gitignore import IgnoredDays
+    from commonplace.journals.private.places import EntryPlace
     from commonplace.journals.private.project_copies import GoneNotes, ProjectCopies
     from commonplace.journals.private.project_roots import ProjectRoots
     from commonplace.journals.private.roots import Root
@@ -80,6 +83,28 @@ class NotesRecovery(Struct, frozen=True, kw_only=True):
         if not refs:
             self._refuse_unknown()
         return refs
+
+    def gone_places(self, scope: str = "") -> Iterator[tuple[Root, EntryPlace]]:
+        """Each note that only its copy has, of every project: its root, and its place in the copy.
+
+        Also where the whole project is not there. scope: of one root alone. Raises: Denied,
+        Unavailable where a copy cannot be read.
+        """
+        for root, copy in self.copies.each():
+            if scope not in {"", root.scope}:
+                continue
+            self.copies.look(root)  # what a hand deleted leaves the copy
+            with contextlib.suppress(NotFound):  # with its last note
+                for place in copied_places(copy):
+                    if not os.path.lexists(root.path / place.relative):
+                        yield root, place
+
+    def find_gone(self, ref: str) -> EntryPlace | None:
+        """Where the copy of a note lies that is gone; None for any other. Raises: as above."""
+        scope, slash, _ = ref.removeprefix(SCHEME).partition("/")
+        if not slash or not ref.startswith(SCHEME):
+            return None
+        return next((x for _, x in self.gone_places(scope) if x.ref == ref), None)
 
     def _refuse_unknown(self) -> None:
         """Refuse to say that nothing is gone where that cannot be noted. Raises: Unavailable."""

@@ -397,7 +397,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 try:
                     # The text has left an overview's file too, which so has another version.
                     expected = "" if rewritten else version
-                    notes += self.amend.delete(ref, expected=expected).notes
+                    notes += self.amend.delete_kept(ref, expected=expected).notes
                 except NotFound:
                     continue  # it is gone already
         except Unavailable:

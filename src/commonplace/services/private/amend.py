@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound
 from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
 from commonplace.services.amend import left_notes
@@ -29,14 +29,26 @@ class PrivateAmender(Struct, frozen=True):
 
     def read_text(self, ref: str) -> EditableText:
         """The whole file of an entry; see the port."""
-        entry = self.service.open_entry(ref)
-        return EditableText(
-            ref=entry.ref,
-            text=entry.raw,
-            version=entry.version,
-            supersedes=entry.supersedes,
-            written=entry.written or entry.at,
-            words=entry.text,
+        return _editable(self.service.open_entry(ref))
+
+    def read_kept_text(self, ref: str) -> EditableText:
+        """The same, also of a note that only its copy has; see `services.amend.KeepsGone`."""
+        try:
+            return self.read_text(ref)
+        except NotFound:
+            if (gone := self.service.find_gone(ref)) is None:
+                raise
+            return _editable(gone)
+
+    def delete_kept(self, ref: str, *, expected: str = "") -> Amendment:
+        """Remove every trace of a note that only its copy has; see `services.amend.KeepsGone`."""
+        gone = self.service.find_gone(ref)
+        if gone is None:
+            raise NotFound(f"There is no copy of {ref}.")
+        if expected not in {"", gone.version}:
+            raise Conflict(f"{ref} has changed since it was read.", hint="Read it again.")
+        return Amendment(
+            act="deleted", ref=ref, notes=left_notes(self.service.forget_copies([gone.ref]))
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
@@ -108,6 +120,17 @@ class PrivateAmender(Struct, frozen=True):
                 if later.supersedes == entry.ref:
                     return later.ref
         return ""
+
+
+def _editable(entry: PrivateEntry) -> EditableText:
+    return EditableText(
+        ref=entry.ref,
+        text=entry.raw,
+        version=entry.version,
+        supersedes=entry.supersedes,
+        written=entry.written or entry.at,
+        words=entry.text,
+    )
 
 
 def _own_headings(entry: PrivateEntry) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
 from commonplace.core.values import Filter, Interval, Put
+from commonplace.journals.private.places import read_entry
 from commonplace.services.amend import look_up_former
 from commonplace.services.times import read_as_of, read_at, read_span
 
@@ -251,20 +252,31 @@ class PrivateService(Struct, frozen=True, kw_only=True):
                 gone.append(ref)
         return gone
 
+    def find_gone(self, ref: str) -> PrivateEntry | None:
+        """The entry of a note that only its copy has, of any project; None for any other.
+
+        Raises: Denied, Unavailable.
+        """
+        place = self.journal.recovery.find_gone(ref)
+        return None if place is None else read_entry(place, self.zone)
+
     def forget_gone(self) -> tuple[list[str], Filed | Pending | None]:
         """Remove every trace of this project's notes that are gone; answers their refs.
 
-        The copies go last: what a process that is killed leaves of them, the next call removes.
         Raises: Denied, Unavailable.
         """
-        recovery = self.journal.recovery
-        refs = recovery.gone_refs()
-        if not refs:
-            return [], None
+        refs = self.journal.recovery.gone_refs()
+        return refs, self.forget_copies(refs) if refs else None
+
+    def forget_copies(self, refs: Sequence[str]) -> Filed | Pending:
+        """Remove every trace of notes that only their copies have. Raises: Denied, Unavailable.
+
+        The copies go last: what a process that is killed leaves of them, the next call finds.
+        """
         self.former.drop(refs)
         filed = self.filing.forget(refs)
-        recovery.copies.forget(refs)
-        return refs, filed
+        self.journal.copies.forget(refs)
+        return filed
 
     def place_of(self, ref: str) -> str:
         """By what the caller asks for an entry: its path, or else its ref."""

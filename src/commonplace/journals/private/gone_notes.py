@@ -1,0 +1,54 @@
+"""Owns how notes that only their copies have are read to be forgotten; no index follows them.
+
+Never brings one back, and never logs its text.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.values import Put
+from commonplace.journals.private.places import read_entry
+from commonplace.journals.private.source import JOURNAL, doc_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.core.expiring import Hidden
+    from commonplace.core.values import Change, Since
+    from commonplace.journals.private.journal import PrivateJournal
+
+_log = logging.getLogger(__name__)
+
+
+class GoneNotesSource:
+    """The notes of all projects that are gone from them, each under its ref; a `Source`.
+
+    Args:
+        journal: Of the owner who has the copies.
+        hidden: Gives the refs of what has expired.
+    """
+
+    name = f"{JOURNAL}:gone"
+    cheap_mark = False
+    exact_mark = False
+
+    def __init__(self, journal: PrivateJournal, hidden: Hidden) -> None:
+        self._journal = journal
+        self._hidden = hidden
+
+    def mark(self) -> str:
+        """None: it is read whole."""
+        return ""
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts of all; the proof of forgetting names a copy that cannot be read."""
+        hidden = self._hidden()
+        try:
+            for _, place in self._journal.recovery.gone_places():
+                if place.ref not in hidden:
+                    yield Put(doc_of(read_entry(place, self._journal.zone), self._journal.zone))
+        except CommonplaceError as exc:
+            _log.warning("Copies of notes that are gone could not be read: %s", exc)
