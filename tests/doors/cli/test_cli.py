@@ -16,15 +16,8 @@ from tests.doors.terminal import on_terminal
 from commonplace.core import errors
 from commonplace.core.values import Answer
 from commonplace.doors.cli import COMMANDS, main
-from commonplace.doors.cli.frame import (
-    Frame,
-    Lazy,
-    common_options,
-    setting_option,
-    settings,
-    show,
-    text_input,
-)
+from commonplace.doors.cli.frame import Frame, Lazy, settings, show, text_input
+from commonplace.doors.cli.options import common_options, setting_option
 from commonplace.doors.logs import close_logging
 
 HEAVY = ["numpy", "onnxruntime", "tokenizers", "mcp", "pydantic", "psycopg", "starlette", "httpx2"]

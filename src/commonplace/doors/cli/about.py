@@ -8,7 +8,8 @@ from __future__ import annotations
 import click
 
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import json_option, show
+from commonplace.doors.cli.frame import show
+from commonplace.doors.cli.options import json_option
 
 
 @click.command(name="help", short_help="Show this help, or that of a command.")

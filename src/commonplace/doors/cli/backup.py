@@ -12,7 +12,8 @@ import click
 
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import home_folder, json_option, show
+from commonplace.doors.cli.frame import home_folder, show
+from commonplace.doors.cli.options import json_option
 
 
 @click.command()

@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import common_options, settings, show, working_folder
+from commonplace.doors.cli.frame import settings, show, working_folder
+from commonplace.doors.cli.options import common_options
 
 NOTHING = "Nothing is kept of this project yet: a session starts without a brief."
 SWITCHED_OFF = "The brief is switched off: brief.tokens is 0."

@@ -18,16 +18,8 @@ from commonplace.core.former_texts import editing
 from commonplace.core.redact import noting_secrets
 from commonplace.core.values import Filter
 from commonplace.doors.cli.acts import note_edit, noting, this_terminal
-from commonplace.doors.cli.frame import (
-    confirm,
-    expires_at,
-    home_folder,
-    keep_yes,
-    keeps_former,
-    say,
-    says_yes,
-    settings,
-)
+from commonplace.doors.cli.frame import confirm, home_folder, say, settings
+from commonplace.doors.cli.options import expires_at, keep_yes, keeps_former, says_yes
 from commonplace.doors.cli.short_refs import find_entry, is_older_than_list
 
 if TYPE_CHECKING:

@@ -25,18 +25,20 @@ from commonplace.doors.cli.calls import (
     tool_option,
 )
 from commonplace.doors.cli.frame import (
-    common_options,
     confirm,
-    expires_option,
-    explain_option,
     file_text,
-    list_form,
-    list_options,
-    no_undo_option,
     show,
     show_list,
     show_written,
     text_input,
+)
+from commonplace.doors.cli.options import (
+    common_options,
+    expires_option,
+    explain_option,
+    list_form,
+    list_options,
+    no_undo_option,
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting

@@ -9,7 +9,8 @@ import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import json_option, show
+from commonplace.doors.cli.frame import show
+from commonplace.doors.cli.options import json_option
 
 
 @click.command()

@@ -23,14 +23,8 @@ from commonplace.config.table import SETTINGS, Setting
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Answer
 from commonplace.doors.cli.editor import text_from_editor
-from commonplace.doors.cli.frame import (
-    common_options,
-    home_folder,
-    json_option,
-    settings,
-    show,
-    working_folder,
-)
+from commonplace.doors.cli.frame import home_folder, settings, show, working_folder
+from commonplace.doors.cli.options import common_options, json_option
 from commonplace.tools.answers import add_notes
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Answer, HealthRepairs
 from commonplace.doors import entry_point
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import FAILURE, common_options, confirm, show
+from commonplace.doors.cli.frame import FAILURE, confirm, show
+from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.terminal_width import wrapped
 from commonplace.doors.last_examination import keep_examination

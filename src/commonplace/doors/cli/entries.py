@@ -14,17 +14,13 @@ from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.doors.cli.acts import note_edit
 from commonplace.doors.cli.calls import check_age, opened, tool_option
-from commonplace.doors.cli.frame import (
+from commonplace.doors.cli.frame import confirm, show, show_list, show_page, text_input
+from commonplace.doors.cli.options import (
     NumberBetween,
     common_options,
-    confirm,
     list_form,
     list_options,
     no_undo_option,
-    show,
-    show_list,
-    show_page,
-    text_input,
     yes_option,
 )
 from commonplace.doors.cli.short_refs import (

@@ -16,7 +16,8 @@ from commonplace.core.expiring import revealed
 from commonplace.core.text import first_words
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import common_options, confirm, show, yes_option
+from commonplace.doors.cli.frame import confirm, show
+from commonplace.doors.cli.options import common_options, yes_option
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.tools.answers import one_line
 

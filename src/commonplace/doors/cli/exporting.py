@@ -14,7 +14,8 @@ import click
 
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import common_options, home_folder, show
+from commonplace.doors.cli.frame import home_folder, show
+from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting
 
 if TYPE_CHECKING:

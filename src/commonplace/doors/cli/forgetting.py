@@ -13,16 +13,8 @@ from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.inherited import INHERITED
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import (
-    FAILURE,
-    NumberBetween,
-    confirm,
-    flag_of,
-    json_option,
-    say,
-    show,
-    yes_option,
-)
+from commonplace.doors.cli.frame import FAILURE, confirm, say, show
+from commonplace.doors.cli.options import NumberBetween, flag_of, json_option, yes_option
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, remember
 from commonplace.services.forgetting.copies import DRAFT
 

@@ -14,7 +14,8 @@ import click
 from commonplace.doors.cli.acts import noting
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.exporting import import_export
-from commonplace.doors.cli.frame import common_options, home_folder, say, show
+from commonplace.doors.cli.frame import home_folder, say, show
+from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting, show_fetching
 from commonplace.journals.transcripts.clients import CLIENTS
 from commonplace.services.imports.programs import PROGRAMS

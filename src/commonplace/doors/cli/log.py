@@ -16,14 +16,8 @@ from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.core.when.phrases import parse_since, parse_when
 from commonplace.doors.cli.chronicle import call, message_of, newest_events, writing_options
-from commonplace.doors.cli.frame import (
-    expires_at,
-    list_form,
-    list_options,
-    settings,
-    show,
-    show_list,
-)
+from commonplace.doors.cli.frame import settings, show, show_list
+from commonplace.doors.cli.options import expires_at, list_form, list_options
 from commonplace.tools.answers import add_notes, one_line, when_of
 
 if TYPE_CHECKING:

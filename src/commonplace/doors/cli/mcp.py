@@ -17,14 +17,8 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.doors import entry_point
-from commonplace.doors.cli.frame import (
-    complain,
-    given_flags,
-    home_folder,
-    project_option,
-    setting_option,
-    settings,
-)
+from commonplace.doors.cli.frame import complain, home_folder, settings
+from commonplace.doors.cli.options import given_flags, project_option, setting_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

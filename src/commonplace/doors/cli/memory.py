@@ -26,16 +26,18 @@ from commonplace.doors.cli.calls import (
 )
 from commonplace.doors.cli.frame import (
     confirm,
-    expires_at,
-    expires_option,
-    explain_option,
-    form_options,
-    json_option,
     say,
     settings,
     show,
     show_list,
     show_written,
+)
+from commonplace.doors.cli.options import (
+    expires_at,
+    expires_option,
+    explain_option,
+    form_options,
+    json_option,
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting

@@ -25,19 +25,21 @@ from commonplace.doors.cli.calls import (
 )
 from commonplace.doors.cli.editor import text_from_editor
 from commonplace.doors.cli.frame import (
-    common_options,
-    expires_option,
-    explain_option,
     file_text,
-    flag_of,
     home_folder,
-    list_options,
     settings,
     show,
     show_list,
     show_written,
     text_input,
     working_folder,
+)
+from commonplace.doors.cli.options import (
+    common_options,
+    expires_option,
+    explain_option,
+    flag_of,
+    list_options,
 )
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry

@@ -25,17 +25,19 @@ from commonplace.doors.cli.calls import (
 )
 from commonplace.doors.cli.editor import text_from_editor
 from commonplace.doors.cli.frame import (
-    common_options,
     confirm,
-    expires_option,
-    explain_option,
-    list_options,
-    no_undo_option,
     settings,
     show,
     show_list,
     show_written,
     text_input,
+)
+from commonplace.doors.cli.options import (
+    common_options,
+    expires_option,
+    explain_option,
+    list_options,
+    no_undo_option,
     yes_option,
 )
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry

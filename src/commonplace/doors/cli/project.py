@@ -8,7 +8,8 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import common_options, show
+from commonplace.doors.cli.frame import show
+from commonplace.doors.cli.options import common_options
 
 
 @click.command()

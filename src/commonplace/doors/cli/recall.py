@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.doors.cli.calls import call_tool, load_encoder, opened
-from commonplace.doors.cli.frame import (
-    common_options,
-    explain_option,
-    list_options,
-    show,
-    show_list,
-    show_page,
-)
+from commonplace.doors.cli.frame import show, show_list, show_page
+from commonplace.doors.cli.options import common_options, explain_option, list_options
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import click
 
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import common_options, show
+from commonplace.doors.cli.frame import show
+from commonplace.doors.cli.options import common_options
 
 
 @click.command()

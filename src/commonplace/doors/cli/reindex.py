@@ -13,7 +13,8 @@ from commonplace.app.process import ENCODER_LOAD_S
 from commonplace.core.ports import Clearing
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import common_options, show
+from commonplace.doors.cli.frame import show
+from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting
 from commonplace.search.policy import CHUNKS_OF_AN_ENTRY
 

@@ -9,7 +9,8 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.doors.cli.calls import file_everything, opened
-from commonplace.doors.cli.frame import common_options, show
+from commonplace.doors.cli.frame import show
+from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting
 from commonplace.tools.answers import add_notes
 from commonplace.tools.timeline.for_people import (

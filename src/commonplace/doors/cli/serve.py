@@ -11,7 +11,8 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import home_folder, json_option, setting_option, settings, show
+from commonplace.doors.cli.frame import home_folder, settings, show
+from commonplace.doors.cli.options import json_option, setting_option
 
 ADDRESS = "127.0.0.1:8765"
 

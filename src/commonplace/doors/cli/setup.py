@@ -8,7 +8,8 @@ import click
 
 from commonplace.core.errors import Unavailable
 from commonplace.doors import entry_point
-from commonplace.doors.cli.frame import home_folder, json_option, show
+from commonplace.doors.cli.frame import home_folder, show
+from commonplace.doors.cli.options import json_option
 from commonplace.doors.cli.progress import show_steps
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

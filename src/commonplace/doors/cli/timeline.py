@@ -25,20 +25,22 @@ from commonplace.doors.cli.calls import (
     tool_option,
 )
 from commonplace.doors.cli.frame import (
-    NumberBetween,
-    common_options,
     confirm,
-    expires_option,
-    explain_option,
     file_text,
-    json_option,
-    list_options,
     settings,
     show,
     show_list,
     show_page,
     show_written,
     text_input,
+)
+from commonplace.doors.cli.options import (
+    NumberBetween,
+    common_options,
+    expires_option,
+    explain_option,
+    json_option,
+    list_options,
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting

@@ -11,7 +11,8 @@ import click
 
 from commonplace.core.text import screening
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import json_option, settings, show
+from commonplace.doors.cli.frame import settings, show
+from commonplace.doors.cli.options import json_option
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -13,13 +13,11 @@ import click
 from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.calls import call_tool, opened, tool_option
-from commonplace.doors.cli.frame import (
+from commonplace.doors.cli.frame import confirm, show, show_list
+from commonplace.doors.cli.options import (
     NumberBetween,
     common_options,
-    confirm,
     list_options,
-    show,
-    show_list,
     yes_option,
 )
 from commonplace.doors.cli.recall import file_quickly

@@ -11,7 +11,8 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import common_options, confirm, say, show, yes_option
+from commonplace.doors.cli.frame import confirm, say, show
+from commonplace.doors.cli.options import common_options, yes_option
 
 
 @click.command()

@@ -14,7 +14,8 @@ from commonplace.core.text import entries
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.acts import Act, forget, read, this_terminal
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import common_options, confirm, say, show, yes_option
+from commonplace.doors.cli.frame import confirm, say, show
+from commonplace.doors.cli.options import common_options, yes_option
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.tools.amend import changed_lines, first_line

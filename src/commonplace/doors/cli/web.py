@@ -8,14 +8,8 @@ import click
 
 from commonplace.core.text import screening
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import (
-    NumberBetween,
-    home_folder,
-    json_option,
-    setting_option,
-    settings,
-    show,
-)
+from commonplace.doors.cli.frame import home_folder, settings, show
+from commonplace.doors.cli.options import NumberBetween, json_option, setting_option
 
 PORT = 0
 
