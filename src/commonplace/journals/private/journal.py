@@ -45,7 +45,7 @@ from commonplace.journals.private.format import (
 )
 from commonplace.journals.private.gitignore import IgnoredDays
 from commonplace.journals.private.markdown import split_frontmatter
-from commonplace.journals.private.note_words import NEVER_TRUSTED, NoteWords
+from commonplace.journals.private.note_words import NEVER_TRUSTED, NoteWords, RootWords
 from commonplace.journals.private.places import (
     SCHEME,
     EntryPlace,
@@ -369,7 +369,7 @@ class PrivateJournal:
             for place in self._places_newest_first(root)
             if words.whose(place) != NEVER_TRUSTED
         )
-        found = (entry for entry in self._readable(places) if entry.word == OWN)
+        found = (entry for entry in self._readable(places, words) if entry.word == OWN)
         return list(islice(found, limit))
 
     def root_in(self, folder: Path) -> Root | None:
@@ -424,11 +424,13 @@ class PrivateJournal:
             return
         yield from places_of(root, day, listing)
 
-    def _readable(self, places: Iterator[EntryPlace]) -> Iterator[PrivateEntry]:
-        words = self.words.asked()
+    def _readable(
+        self, places: Iterator[EntryPlace], words: RootWords | None = None
+    ) -> Iterator[PrivateEntry]:
+        says = words or self.words.asked()
         for place in places:
             try:
-                yield read_entry(place, self.zone, words)
+                yield read_entry(place, self.zone, says)
             except CommonplaceError as exc:
                 self.notices.log(place.path, exc.message)
 

@@ -300,22 +300,28 @@ class ProjectCopies:
 
     def each(self) -> list[tuple[Root, Root]]:
         """Every root that has a copy, and the copy as a root; by its digest."""
+        found = ((self._root_of_copy(copy), copy) for copy in self._each_copy())
+        return [(root, copy) for root, copy in found if root is not None]
+
+    def root_of(self, scope: str) -> Root | None:
+        """The root of a scope that has a copy; None for any other."""
+        copy = self._copy_of_scope(scope)
+        return None if copy is None else self._root_of_copy(copy)
+
+    def _root_of_copy(self, copy: Root) -> Root | None:
+        """The root that a copy is of, as its record says; None where that names none."""
+        path = Path(read_record(copy.path).path)
+        if not path.is_absolute():
+            return None
+        return project_root(path, scope=copy.scope, base=path.parent, hidden=nothing_hidden)
+
+    def _each_copy(self) -> list[Root]:
+        """The copies of all roots, by their digests; reads no record."""
         try:
             names = sorted(os.listdir(self._folder)) if self._folder else []
         except OSError:
             return []
-        found = []
-        for name in names:
-            copy = self._copy_of_scope(f"project@{name}")
-            path = Path(read_record(copy.path).path) if copy else None
-            if copy and path and path.is_absolute():
-                root = project_root(path, scope=copy.scope, base=path.parent, hidden=nothing_hidden)
-                found.append((root, copy))
-        return found
-
-    def root_of(self, scope: str) -> Root | None:
-        """The root of a scope that has a copy; None for any other."""
-        return next((root for root, _ in self.each() if root.scope == scope), None)
+        return [copy for name in names if (copy := self._copy_of_scope(f"project@{name}"))]
 
     def holds(self, place: EntryPlace) -> bool:
         """Whether there is a copy of a note, and the note is as it was copied."""
@@ -445,7 +451,7 @@ class ProjectCopies:
         """
         content = content_of(place)
         self._remove(copy, relative)
-        for _, other in self.each() if content else ():
+        for other in self._each_copy() if content else ():
             if other.scope != copy.scope and content_of(note_in(other, relative)) == content:
                 self._remove(other, relative)
 
@@ -491,8 +497,9 @@ def _tracked(root: Root, seen: Difference) -> tuple[frozenset[str] | None, froze
     from commonplace.journals.private.tracked import tracked_notes
 
     tracked = tracked_notes(root)
-    others = tracked_notes(root, in_history=True) if seen.missing else None
-    return tracked, others or frozenset()
+    if tracked is None or not seen.missing:
+        return tracked, frozenset()
+    return tracked, tracked_notes(root, in_history=True) or frozenset()
 
 
 @contextlib.contextmanager

@@ -185,7 +185,7 @@ class RootSource:
             present.add(ref)
             is_anothers = is_another_users(listing.owners.get(place.path.name))
             if known.get(ref) != stamp + words.whose(place, is_anothers=is_anothers):
-                entry = self._read(place)
+                entry = self._read(place, words)
                 if entry is not None:
                     yield Put(doc_of(entry, self._zone))
         yield from (Drop(ref) for ref in sorted(known.keys() - present))
@@ -205,9 +205,10 @@ class RootSource:
             self._notices.log(folder / name, "it is not a plain file with a plain name")
         return listing
 
-    def _read(self, place: EntryPlace) -> PrivateEntry | None:
+    def _read(self, place: EntryPlace, words: RootWords | None = None) -> PrivateEntry | None:
+        """words: None where whose word it is is of no use."""
         try:
-            return read_entry(place, self._zone, self._words.asked())
+            return read_entry(place, self._zone, words)
         except NotFound:
             return None
         except CommonplaceError as exc:

@@ -54,7 +54,7 @@ def held_by(
     Args:
         repositories: The work trees that are asked.
         root: There or not; no link leads to it.
-        in_history: Whether any commit of any branch counts as well.
+        in_history: Whether to give what any commit of any branch added, in place of that.
 
     Returns:
         The paths; None where git cannot be asked, or writes an index at this moment: the files of
@@ -119,7 +119,10 @@ def _held(repository: Path, folder: Path, *, in_history: bool) -> Iterator[str]:
 
 
 def _names(repository: Path, places: Sequence[str], *, in_history: bool) -> set[str]:
-    """The names that a repository's index or HEAD holds, those of submodules included."""
+    """The names that a repository's index or HEAD holds, those of submodules included.
+
+    in_history: those that any commit of any branch added instead; none where git cannot say.
+    """
     from commonplace.journals.git.run import Git
 
     git = Git(repository)
@@ -129,14 +132,14 @@ def _names(repository: Path, places: Sequence[str], *, in_history: bool) -> set[
         found = {os.fsdecode(name.strip(b"\n")) for name in ran.out.split(b"\0")}
         return None if ran.status else found - {""}
 
+    if in_history:
+        added = ("--all", "--no-renames", "--diff-filter=A", "--name-only", "--format=", "-z")
+        return names("log", *added) or set()
     found = names("ls-files", "-z", "--with-tree=HEAD")
     if found is None:  # as where there is no commit yet
         found = names("ls-files", "-z")
     if found is None:
         raise Unavailable("Git cannot say what a repository holds.")
-    if in_history:
-        added = ("--all", "--no-renames", "--diff-filter=A", "--name-only", "--format=", "-z")
-        found |= names("log", *added) or set()
     return found
 
 
