@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
-import re
 from functools import cached_property, partial, wraps
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -25,13 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from pydantic import BaseModel
-    from pydantic_core import ErrorDetails
-
     from commonplace.core.ports import Language
     from commonplace.core.values import Answer
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _NULL_WORDS = ("null", ["null"], '["null"]')
 
 SAMPLER = "sampler"
@@ -126,18 +121,14 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments, derived from the signature."""
-        schema = self._model.model_json_schema()
-        schema.pop("title", None)
-        for argument in schema.get("properties", {}).values():
-            argument.pop("title", None)
-            if argument.get("default", 0) in (
-                "",
-                [],
-                {},
-                None,
-            ):  # says nothing that an absent one does not
-                del argument["default"]
-        return schema
+        described = {name: _schema(hint) for name, hint in self._parameters.items()}
+        for name, default in self._defaults.items():
+            # A default that is empty says nothing that an absent one does not.
+            if default not in (inspect.Parameter.empty, "", [], {}, None):
+                described[name]["default"] = default
+        required = [x for x, y in self._defaults.items() if y is inspect.Parameter.empty]
+        schema: dict[str, Any] = {"type": "object", "properties": described}
+        return {**schema, "required": required} if required else schema
 
     def without_null_words(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """What a model's client sent, less the optional arguments that are the word `null`.
@@ -209,25 +200,25 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         return {ENDS: ends} if ENDS in inspect.signature(self.run).parameters else {}
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Every argument of the signature, checked.
+        """Every argument of the signature, checked."""
+        checked = {}
+        for name, default in self._defaults.items():
+            if name in given:
+                checked[name] = self._converted(name, given[name])
+            elif default is inspect.Parameter.empty:
+                raise Invalid(f"Missing argument of {self.name}: {name}.", hint=f"Give {name}.")
+            else:
+                checked[name] = default
+        return checked
 
-        What is of a plain type needs no pydantic, whose import and models take longer than
-        a command that lists does otherwise.
-        """
-        if all(
-            _fits(self._parameters[name], given[name])
-            if name in given
-            else default is not inspect.Parameter.empty
-            for name, default in self._defaults.items()
-        ):
-            return {**self._defaults, **given}
-        from pydantic import ValidationError
-
+    def _converted(self, name: str, value: Any) -> Any:
+        """An argument as the type of its parameter. Raises: Invalid."""
+        kind, arg = _annotated(self._parameters[name])
         try:
-            parsed = self._model.model_validate(given)
-        except ValidationError as exc:
-            raise self._explained(exc.errors()[0]) from exc
-        return {name: getattr(parsed, name) for name in self._parameters}
+            return _converted(kind, arg, value)
+        except _Unfit as exc:
+            shown = opening(repr(exc.value), 60, "…")  # one line of a terminal
+            raise Invalid(f"Invalid {name}: {shown}.", hint=_fitting(kind, arg)) from exc
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
@@ -241,49 +232,6 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         named = inspect.signature(self.run).parameters
         return {x: named[x].default if x in named else "" for x in self._parameters}
 
-    @cached_property
-    def _model(self) -> type[BaseModel]:
-        from pydantic import BeforeValidator, Field, create_model
-
-        fields: dict[str, Any] = {}
-        for name, hint in self._parameters.items():
-            default = self._defaults[name]
-            kind, arg = _annotated(hint)
-            if get_origin(kind) is list:
-                # Some hosts send every list as JSON text.
-                kind = Annotated[kind, BeforeValidator(_listed)]
-            if get_origin(kind) is dict:
-                kind = Annotated[kind, BeforeValidator(_object)]
-            if kind is int or kind is float:
-                kind = Annotated[kind, BeforeValidator(_number)]
-            field = Field(
-                default=... if default is inspect.Parameter.empty else default,
-                description=arg.text,
-                ge=arg.least,
-                le=arg.most,
-            )
-            fields[name] = (kind, field)
-        return create_model(self.name, **fields)
-
-    def _explained(self, error: ErrorDetails) -> Invalid:
-        name = str(error["loc"][0])
-        if error["type"] == "missing":
-            return Invalid(f"Missing argument of {self.name}: {name}.", hint=f"Give {name}.")
-        shown = opening(repr(error["input"]), 60, "…")  # one line of a terminal
-        return Invalid(f"Invalid {name}: {shown}.", hint=self._fitting(name))
-
-    def _fitting(self, name: str) -> str:
-        kind, arg = _annotated(self._parameters[name])
-        if get_origin(kind) is list:
-            return "Use a list of texts."
-        if get_origin(kind) is dict:
-            return "Use an object."
-        if choices := get_args(kind):
-            return f"Use {either([str(c) for c in choices])}."
-        if arg.least is not None and arg.most is not None:
-            return f"Use {arg.least} to {arg.most}."
-        return {str: "Use text.", bool: "Use true or false."}.get(kind, "Use a number.")
-
 
 def _annotated(hint: Any) -> tuple[Any, Arg]:
     """The type of a parameter, less None, which an argument never is, and what it means."""
@@ -293,45 +241,71 @@ def _annotated(hint: Any) -> tuple[Any, Arg]:
     return kind, arg
 
 
-def _fits(hint: Any, value: Any) -> bool:
-    """Whether a value is of a plain type and in its range already."""
+def _fitting(kind: Any, arg: Arg) -> str:
+    """The hint that says what an argument of this kind takes."""
+    if get_origin(kind) is list:
+        return "Use a list of texts."
+    if get_origin(kind) is dict:
+        return "Use an object."
+    if choices := get_args(kind):
+        return f"Use {either([str(c) for c in choices])}."
+    if arg.least is not None and arg.most is not None:
+        return f"Use {arg.least} to {arg.most}."
+    return {str: "Use text.", bool: "Use true or false."}.get(kind, "Use a number.")
+
+
+def _schema(hint: Any) -> dict[str, Any]:
+    """The JSON schema of one argument."""
     kind, arg = _annotated(hint)
-    if kind is int:
-        low = -math.inf if arg.least is None else arg.least
-        return type(value) is int and low <= value <= (math.inf if arg.most is None else arg.most)
-    if kind is bool:
-        return type(value) is bool
-    if kind == list[str]:
-        return type(value) is list and all(_is_text(each) for each in value)
-    if kind == dict[str, Any]:
-        return type(value) is dict and all(_is_text(each) for each in value)
-    if get_origin(kind) is Literal:
-        return value in get_args(kind)
-    return kind is str and _is_text(value)
+    meta = msgspec.Meta(description=arg.text, ge=arg.least, le=arg.most)
+    schema = msgspec.json.schema(Annotated[kind, meta])
+    if get_origin(kind) is Literal:  # in the signature's order, with the type that some hosts want
+        schema |= {"enum": [*get_args(kind)], "type": "string"}
+    return {key: schema[key] for key in sorted(schema)}
 
 
-def _is_text(value: Any) -> bool:
-    # A lone surrogate is not text: pydantic refuses it, with the words for it.
-    return type(value) is str and _SURROGATE.search(value) is None
+class _Unfit(Exception):
+    """A value that is not of the type of its parameter."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__()
+        self.value = value
 
 
-def _number(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError  # noqa: TRY004  pydantic turns this one into a validation error
+def _converted(kind: Any, arg: Arg, value: Any) -> Any:
+    """A value as a type, as hosts mean it that send numbers, lists or objects as text.
+
+    Raises:
+        _Unfit: With what does not fit.
+    """
+    if get_origin(kind) is list:
+        return [_converted(str, arg, each) for each in _listed(value)]
+    if get_origin(kind) is dict:
+        value = _object(value)
+    elif kind in (int, float) and type(value) is bool:
+        raise _Unfit(value)
+    ranged = Annotated[kind, msgspec.Meta(ge=arg.least, le=arg.most)]
+    try:
+        return msgspec.convert(value, ranged, strict=False)
+    except msgspec.ValidationError as exc:
+        raise _Unfit(value) from exc
+
+
+def _listed(value: Any) -> list[Any]:
+    """A list as it came, as JSON text or as its one item."""
+    if isinstance(value, str):
+        try:
+            parsed = json.loads(value)
+        except (ValueError, RecursionError):
+            return [value]
+        return parsed if isinstance(parsed, list) else [value]
+    if not isinstance(value, list):
+        raise _Unfit(value)
     return value
 
 
-def _listed(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        parsed = json.loads(value)
-    except ValueError:
-        return [value]
-    return parsed if isinstance(parsed, list) else [value]
-
-
 def _object(value: Any) -> Any:
+    """An object as it came or as JSON text; blank text is an empty one."""
     if not isinstance(value, str):
         return value
     try:
