@@ -24,13 +24,13 @@ from bench import (
     chronicles,
     copies,
     filings,
-    fronts,
     homes,
     hooks,
     https,
     memories,
     memory,
     notebooks,
+    openings,
     pages,
     recalls,
     searches,
@@ -55,7 +55,7 @@ RESULTS = Path(__file__).with_name("results")
 PARTS = (
     "memory",
     "starts",
-    "fronts",
+    "openings",
     "searches",
     "writes",
     "disk",
@@ -79,7 +79,7 @@ _OF_OTHERS = {
     "chronicle",
     "notebook",
     "recall",
-    "fronts",
+    "openings",
     "timeline",
     "memories",
     "http",
@@ -221,9 +221,9 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
     if "notebook" in parts:
         _say("The notebook")
         yield from notebooks.notebook_figures(plan.notebook, cache, scratch)
-    if "fronts" in parts:
-        _say("Starts from a snapshot")
-        yield from _fronted(plan, cache)
+    if "openings" in parts:
+        _say("Openings of sessions")
+        yield from _opened(plan, cache)
     if "recall" in parts:
         _say("Recall")
         yield from recalls.recall_figures(plan.recall, cache)
@@ -328,11 +328,11 @@ def _of_private(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) 
         yield from starts.command_figures(few, repetitions=plan.starts)
 
 
-def _fronted(plan: Plan, cache: Path) -> Iterator[Figure]:
+def _opened(plan: Plan, cache: Path) -> Iterator[Figure]:
     home = homes.encoded_home(cache, plan.entries)
     large = homes.synthetic_home(cache, plan.synthetic) if plan.synthetic else None
     question = make_questions(1)[0]
-    yield from fronts.front_figures(home, large, question=question, repetitions=plan.starts)
+    yield from openings.opening_figures(home, large, question=question, repetitions=plan.starts)
 
 
 def _caught_up(plan: Plan, cache: Path, scratch: Path) -> Figure:

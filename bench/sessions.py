@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 from commonplace.doors.protocol import STRUCTURED_META
 
 if TYPE_CHECKING:
@@ -95,6 +97,11 @@ class Session:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
+
+    def cpu_ms(self) -> float:
+        """Milliseconds of processor time that all threads of the process took so far."""
+        spent = psutil.Process(self.pid).cpu_times()
+        return float(spent.user + spent.system) * 1000
 
     def rss_mb(self) -> float:
         """Memory the process holds now."""

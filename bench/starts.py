@@ -65,7 +65,7 @@ def start_figures(homes: dict[int, Home], question: str, *, repetitions: int) ->
         for count in homes
         for part, what in enumerate(("initialize", "tools/list"))
     ]
-    # The lists come from a snapshot; a search needs the SDK, as a bare server does for its lists.
+    # The lists are built with the package; a search loads the app.
     floor = Spread.of([x[1] for x in bare])
     return [
         *figures,

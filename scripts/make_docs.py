@@ -1,4 +1,4 @@
-"""Writes what comes from the code: parts of the docs, the schema of exports, the plugins.
+"""Writes what comes from the code: parts of the docs, the export's schema, plugins, lists of tools.
 
 `--check` only compares, and ends with 1 where a page or a plugin says something else than the code.
 A link from a page to a file that is not there ends with 1 either way.
@@ -25,15 +25,17 @@ from commonplace.app.wiring.text_places import PLACES
 from commonplace.config.settings import read_settings
 from commonplace.config.table import SETTINGS
 from commonplace.doors.cli import main as cli
+from commonplace.doors.mcp_offer import McpOffer
 from commonplace.doors.setup.clients import CLIENTS, Machine
 from commonplace.doors.setup.files import list_files
 from commonplace.doors.setup.hooks import HOOKS
 from commonplace.doors.setup.plugins import ProjectFacts, render_plugins
-from commonplace.journals.table import JOURNALS, TOOLSETS
+from commonplace.doors.stdio.built_lists import FILE, READ_ONLY, build
+from commonplace.journals.table import ALL_TOOLSETS, JOURNALS, TOOLSETS
 from commonplace.services.export.manifest import ENTRIES, VERSION, ExportManifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from commonplace.tools.toolset import Tool
 
@@ -56,7 +58,8 @@ def main() -> int:
             if "--check" not in sys.argv:
                 page.write_text(made, "utf-8")
     known = plugins()
-    for file, text in {**known, EXPORT_SCHEMA: export_schema()}.items():
+    made_files = {**known, EXPORT_SCHEMA: export_schema(), Path(FILE): built_lists()}
+    for file, text in made_files.items():
         if not file.is_file() or file.read_text("utf-8") != text:
             stale.append(file)
             if "--check" not in sys.argv:
@@ -106,6 +109,17 @@ def anchors(page: Path) -> set[str]:
     """What a link to a heading of this page may end in, as GitHub names it."""
     headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def built_lists() -> str:
+    """What a session over stdio begins with, for each toolset and for all."""
+    chosen: dict[str, Sequence[str]] = {name: (name,) for name in TOOLSETS}
+    offers = {}
+    for key, names in {**chosen, "all": ALL_TOOLSETS}.items():
+        toolsets = [app().toolset(name) for name in names]
+        offers[key] = McpOffer(toolsets).lists
+        offers[key + READ_ONLY] = McpOffer([x.read_only() for x in toolsets]).lists
+    return json.dumps(build(offers), indent=1, ensure_ascii=False) + "\n"
 
 
 def journals_table() -> str:

@@ -9,6 +9,7 @@ import anyio
 from mcp import Client
 
 from commonplace.doors.mcp.server import make_server
+from commonplace.doors.mcp_offer import McpOffer
 
 
 class Given(NamedTuple):
@@ -35,7 +36,9 @@ def ask(app, toolsets, *calls):
 
     async def given():
         server = make_server(
-            [app.toolset(name) for name in toolsets], screen=app.shared.screen, structured=True
+            McpOffer(
+                [app.toolset(name) for name in toolsets], screen=app.shared.screen, structured=True
+            )
         )
         async with Client(server) as client:
             return [await client.call_tool(name, arguments) for name, arguments in calls]

@@ -24,9 +24,8 @@ _COLLECTED_AT = 50_000
 
 
 def main() -> None:
-    """Run the command line; `mcp` answers what it can before anything of it is imported."""
+    """Run the command line; `mcp` and `hook` begin before anything of it is imported."""
     _open_closed_streams()
-    taken = None
     command = sys.argv[1:2]
     if command in (["mcp"], ["serve"]):
         from commonplace.doors.interrupt import end_at_ctrl_c
@@ -38,12 +37,12 @@ def main() -> None:
         serve_hook(sys.argv[2:])
     _collect_rarely()
     if command == ["mcp"]:
-        from commonplace.doors.stdio.front import serve
+        from commonplace.doors.stdio.start import serve_at_once
 
-        taken = serve(sys.argv[2:], parent=PARENT)
+        serve_at_once(sys.argv[2:], parent=PARENT)
     from commonplace.doors.cli import main as command_line
 
-    command_line(obj=taken)
+    command_line()
 
 
 def _open_closed_streams() -> None:

@@ -1,4 +1,4 @@
-"""What a hook reads of the settings is what every command reads."""
+"""What a hook and the start of `mcp` read of the settings is what every command reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from commonplace.config.quick import QUICK, read_quick, user_settings_file
 from commonplace.config.settings import read_settings, render_setting, user_file
 from commonplace.config.table import SETTINGS
 from commonplace.core.owner_folders import owner_folder
-from commonplace.doors.stdio.snapshot import user_files
 
 
 def both():
@@ -43,6 +42,8 @@ def test_variables_and_defaults_are_those_of_the_table():
         {"COMMONPLACE_BRIEF_PARTS": "none", "COMMONPLACE_BRIEF_PRIVATE": "all"},
         {"COMMONPLACE_TIMEZONE": "Asia/Tokyo", "COMMONPLACE_TRANSCRIPTS_CAPTURE": "No"},
         {"COMMONPLACE_TRANSCRIPTS_TOOLS": "ALL", "COMMONPLACE_TRANSCRIPTS_SUBAGENTS": "1"},
+        {"COMMONPLACE_TOOLSETS": "recall, private,,recall", "COMMONPLACE_READ_ONLY": "Yes"},
+        {"COMMONPLACE_PRELOAD": "0"},
         {"PRIVATE_JOURNAL_PATH": "/x/../y", "CHRONICLE_DB_PATH": "db", "COMMONPLACE_LOG": "l"},
     ],
 )
@@ -126,10 +127,9 @@ def test_a_value_that_is_not_valid_is_refused(monkeypatch, name, value):
         read_quick(os.environ, str(Path.cwd()))
 
 
-def test_the_user_s_file_is_where_the_table_and_the_snapshot_look():
-    """One place, found three ways."""
+def test_the_user_s_file_is_where_the_table_looks():
+    """One place, found two ways."""
     assert user_settings_file(os.environ) == str(user_file())
-    assert user_settings_file(os.environ) in user_files()
 
 
 @cases("owner", ["me", "ann", "con", "Ann", "a b", "annabel", "ü" * 80])

@@ -9,16 +9,14 @@ import queue
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from tests.patience import PATIENCE_S
 
 from commonplace.doors.protocol import STRUCTURED_META
-from commonplace.doors.stdio.snapshot_recorder import keep_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 
 def call_of(name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -31,39 +29,10 @@ def server_command(*flags: str) -> list[str]:
     return [sys.executable, "-m", "commonplace", "mcp", *flags]
 
 
-def prime_for(flags: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
-    """Leave the snapshot that a server of these flags, started there, begins from."""
-    words = [*flags]
-    given: dict[str, object] = {}
-    while words:
-        name = words.pop(0)
-        key = name.removeprefix("--").replace("-", "_")
-        given[key] = True if name in {"--read-only", "--structured"} else words.pop(0)
-    before, here = dict(os.environ), os.getcwd()
-    try:
-        os.environ.update(env)
-        os.chdir(cwd)
-        keep_snapshot(flags, flags=given, user_home=Path.home())
-    finally:
-        os.chdir(here)
-        os.environ.clear()
-        os.environ.update(before)
-
-
 class RawServer:
-    """The server in a process of its own; requests and answers as they are on the wire.
+    """The server in a process of its own; requests and answers as they are on the wire."""
 
-    Args:
-        way: How it begins: `front` from a snapshot, `plain` without one, else as on a first run.
-    """
-
-    def __init__(
-        self, *flags: str, cwd: Path, env: dict[str, str] | None = None, way: str = ""
-    ) -> None:
-        if way == "front":
-            prime_for(flags, cwd, env or {})
-        if way == "plain":
-            flags = (*flags, "--plain")
+    def __init__(self, *flags: str, cwd: Path, env: dict[str, str] | None = None) -> None:
         self.process = subprocess.Popen(
             server_command(*flags),
             stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""The front leaves when its client does, whatever it is doing, and leaves nothing behind."""
+"""A server over stdio leaves when its client does, whatever it does, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -14,36 +14,34 @@ import time
 
 import psutil
 import pytest
-from tests.doors.raw_server import RawServer, prime_for, server_command
-from tests.doors.stdio.test_front import (
-    CALL,
-    INITIALIZED,
-    REFUSED,
-    ask,
-    handshake,
-    has_sdk,
-    on_the_wire,
-)
+from tests.doors.jsonrpc import INITIALIZED, ask, handshake, on_the_wire
+from tests.doors.raw_server import RawServer, server_command
 from tests.patience import PATIENCE_S, until
 
 from commonplace.doors.lifecycle import LAST_ANSWERS_S
-from commonplace.doors.stdio.snapshot import snapshot_folder
 
 ALONE = {"COMMONPLACE_PRELOAD": "0"}
+REFUSED = {"name": "search_journal", "arguments": {"query": "x", "limit": 0}}
+CALL = ask(5, "tools/call", REFUSED)
 
 
 @pytest.fixture
 def server(tmp_path):
-    """A server that answered the lists and imported no SDK."""
-    with RawServer(cwd=tmp_path, env=ALONE, way="front") as running:
+    """A server that answered the lists and loaded no app."""
+    with RawServer(cwd=tmp_path, env=ALONE) as running:
         running.handshake()
         running.ask("tools/list")
-        assert not has_sdk(running)
+        assert not has_app(psutil.Process(running.process.pid))
         yield running
 
 
+def has_app(process):
+    """Whether the app is in a process: it rests on a compiled library."""
+    return any("msgspec" in each.path for each in process.memory_maps())
+
+
 def test_the_end_of_stdin_ends_it(server):
-    """Status 0, and no SDK was needed for it."""
+    """Status 0, and no app was needed for it."""
     assert server.end() == 0
     assert server.stderr == ""
 
@@ -57,7 +55,6 @@ def test_a_signal_ends_it(server, sign, status):
 
 def test_a_client_that_does_not_read_ends_it(tmp_path):
     """A closed pipe is the end of the session, not an error, though stdin stays open."""
-    prime_for([], tmp_path, {})
     reading, writing = os.pipe()
     process = subprocess.Popen(
         server_command(),
@@ -80,7 +77,7 @@ def test_calls_before_the_end_of_stdin_are_answered(tmp_path, words_only):
     """Handshake, lists, five writes and the end, in one packet: all are done and answered; then 0."""
     messages = [handshake(), INITIALIZED, ask(1, "tools/list")]
     messages += [ask(number, "tools/call", thought_of(number)) for number in range(2, 7)]
-    with RawServer(cwd=tmp_path, env=ALONE, way="front") as server:
+    with RawServer(cwd=tmp_path, env=ALONE) as server:
         server.send_raw(on_the_wire(messages))
         server.process.stdin.close()
         answered = {}
@@ -109,12 +106,11 @@ servers = [
 print(*(server.pid for server in servers), flush=True)
 sys.stdin.read()
 """
-MOMENTS = ["before a word", "after the handshake", "while the SDK is imported", "after a call"]
+MOMENTS = ["before a word", "after the handshake", "while the app is loaded", "after a call"]
 
 
 def test_it_does_not_outlive_its_parent(tmp_path, words_only):
     """A host killed with -9 leaves no process, whatever each does, though their stdin stays open."""
-    prime_for([], tmp_path, {})
     to_servers = [os.pipe() for _ in MOMENTS]
     from_servers = [os.pipe() for _ in MOMENTS]
     theirs = [(reads[0], writes[1]) for reads, writes in zip(to_servers, from_servers, strict=True)]
@@ -144,7 +140,6 @@ def test_it_does_not_outlive_its_parent(tmp_path, words_only):
 
 def bring_to(moment, server, stdin, stdout):
     """Have a server do what it does at that moment."""
-    until(lambda: maps(server, "/select."), "the server to listen")
     if moment == "before a word":
         return
     os.write(stdin, on_the_wire([handshake(), INITIALIZED, ask(1, "ping")]))
@@ -152,13 +147,9 @@ def bring_to(moment, server, stdin, stdout):
     if moment == "after a call":
         os.write(stdin, on_the_wire([CALL]))
         wait_for_answer(stdout, CALL["id"])
-    if moment == "while the SDK is imported":
+    if moment == "while the app is loaded":
         os.write(stdin, on_the_wire([ask(2, "tools/list")]))
-        until(lambda: maps(server, "pydantic_core"), "the import of the SDK")
-
-
-def maps(process, name):
-    return any(name in each.path for each in process.memory_maps())
+        until(lambda: has_app(server), "the app")
 
 
 def wait_for_answer(stdout, number):
@@ -168,21 +159,14 @@ def wait_for_answer(stdout, number):
         said += os.read(stdout, 1 << 16)
 
 
-def test_sigterm_while_the_sdk_is_imported_ends_it(tmp_path, words_only):
-    """The handler of the front has gone, that of the SDK's life is there: status 0."""
-    with RawServer(cwd=tmp_path, way="front") as server:
+def test_sigterm_while_the_app_is_loaded_ends_it(tmp_path, words_only):
+    """Whatever is half imported: status 0."""
+    with RawServer(cwd=tmp_path) as server:
         server.send_raw(on_the_wire([handshake(), INITIALIZED, CALL]))
         assert server.receive()["id"] == 0
-        until(lambda: has_sdk(server), "the import of the SDK")
+        until(lambda: has_app(psutil.Process(server.process.pid)), "the app")
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(PATIENCE_S) == 0
-
-
-def test_a_megabyte_without_an_end_does_not_end_the_session(server):
-    """What is too long for a request goes to the SDK, which drops it; the next one is answered."""
-    server.send_raw(b"x" * 1_000_000)
-    server.send_raw(b"\n")
-    assert server.call("search_journal", REFUSED["arguments"])["isError"] is True
 
 
 @pytest.mark.parametrize(
@@ -194,7 +178,7 @@ def test_a_megabyte_without_an_end_does_not_end_the_session(server):
     ],
 )
 def test_starts_killed_at_random_leave_nothing(tmp_path, words_only, starts):
-    """Each killed or terminated at any age, the first ones while the snapshot is made."""
+    """Each killed or terminated at any age."""
     moments = random.Random(8)
     servers = []
     for number in range(starts):
@@ -203,7 +187,7 @@ def test_starts_killed_at_random_leave_nothing(tmp_path, words_only, starts):
         server.send_raw(on_the_wire([handshake(), INITIALIZED, ask(1, "tools/list")]))
         if number % 4 == 0:
             server.send_raw(on_the_wire([CALL]))
-        # Half of them in the first answers, half while the SDK is imported for the call.
+        # Half of them in the first answers, half while the app is loaded for the call.
         threading.Event().wait(moments.uniform(0.0, 0.05 if number % 8 < 4 else 0.2))
         server.process.send_signal(moments.choice([signal.SIGKILL, signal.SIGTERM]))
     for server in servers:
@@ -212,12 +196,6 @@ def test_starts_killed_at_random_leave_nothing(tmp_path, words_only, starts):
     with RawServer(cwd=tmp_path) as last:
         last.handshake()
         last.ask("tools/list")
-        until(lambda: any(name.endswith(".json") for name in listed()), "the snapshot")
         assert last.end() == 0
     left = {x.suffix or x.name for x in (tmp_path / "home").rglob("*") if x.is_file()}
     assert left <= {".json", ".db", ".db-wal", ".db-shm"}, "a lock or a temporary file"
-
-
-def listed():
-    folder = snapshot_folder()
-    return os.listdir(folder) if os.path.isdir(folder) else []

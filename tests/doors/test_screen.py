@@ -31,6 +31,7 @@ from commonplace.doors.hooks.forms import EVENTS
 from commonplace.doors.hooks.hook import answer
 from commonplace.doors.logs import close_logging, set_up_logging
 from commonplace.doors.mcp.server import make_server
+from commonplace.doors.mcp_offer import McpOffer
 from commonplace.journals.table import JOURNALS
 from commonplace.journals.transcripts.message import Message
 
@@ -260,7 +261,7 @@ def test_no_refusal_of_a_request_shows_a_secret(world, counted):
 
     async def refused():
         said = []
-        server = make_server([app.toolset("recall")], screen=app.shared.screen)
+        server = make_server(McpOffer([app.toolset("recall")], screen=app.shared.screen))
         async with Client(server) as client:
             for name in (*planted.secrets, OWN):
                 for call in (client.read_resource(f"x://{name}"), client.get_prompt(name)):

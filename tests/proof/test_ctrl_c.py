@@ -9,7 +9,6 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.doors.interrupting import OnTerminal
-from tests.doors.raw_server import prime_for
 from tests.patience import PATIENCE_S
 
 from commonplace.testing_language import FakeLLM, Reply
@@ -68,16 +67,13 @@ def begun(server, count=0):
     return len(server.modules) - server.modules.index("commonplace.doors.interrupt") > count
 
 
-@pytest.mark.parametrize("way", ["front", pytest.param("plain", marks=long)])
 @pytest.mark.parametrize(
     "count", moments([1, 20, 80], longer=[200, 480], all_of_them=[40, 120, 300, 400, 560])
 )
-def test_while_mcp_is_imported(way, count, tmp_path, no_weights, counted):
-    """After any module: the front's, the command line's, the SDK's."""
-    if way == "front":
-        prime_for([], tmp_path / "project", {})
-    with OnTerminal("mcp", *(["--plain"] if way == "plain" else [])) as server:
-        # The third answer comes from the SDK, when all of it is there.
+def test_while_mcp_is_imported(count, no_weights, counted):
+    """After any module: the loop's, the app's."""
+    with OnTerminal("mcp") as server:
+        # The third answer comes when all of the app is there.
         server.type(LISTED + line("resources/read", 2, uri="none:"))
         server.wait_for(lambda: begun(server, count) or len(server.out) > 2)
         check_end(server, counted)
@@ -93,13 +89,12 @@ def test_while_serve_is_imported(count, no_weights, counted):
         check_end(server, counted)
 
 
-def test_while_the_front_waits(tmp_path, counted):
+def test_while_mcp_waits(counted):
     """In the middle of a session whose client asks nothing."""
-    prime_for([], tmp_path / "project", {"COMMONPLACE_PRELOAD": "0"})
     with OnTerminal("mcp", COMMONPLACE_PRELOAD="0") as server:
         server.type(LISTED)
         server.wait_for(lambda: len(server.out) == 2)
-        assert "mcp" not in server.modules
+        assert "commonplace.app" not in server.modules
         check_end(server, counted)
         assert "".join(server.said).count("commonplace mcp: an MCP server, waiting") == 1
 
@@ -139,12 +134,9 @@ def hanging(monkeypatch):
         yield fake
 
 
-@pytest.mark.parametrize("way", ["front", pytest.param("plain", marks=long)])
-def test_while_a_tool_of_mcp_works(way, tmp_path, no_weights, hanging, counted):
+def test_while_a_tool_of_mcp_works(no_weights, hanging, counted):
     """A call that nobody answers holds it up no longer than a moment."""
-    if way == "front":
-        prime_for(NOTEBOOK, tmp_path / "project", {})
-    with OnTerminal("mcp", *NOTEBOOK, *(["--plain"] if way == "plain" else [])) as server:
+    with OnTerminal("mcp", *NOTEBOOK) as server:
         server.type(LISTED + line("tools/call", 2, **CALL))
         server.wait_for(lambda: hanging.asked)
         check_end(server, counted)

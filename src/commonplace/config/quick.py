@@ -1,4 +1,4 @@
-"""The settings that a hook needs, read without what reading all settings imports.
+"""The settings that a hook and the start of `mcp` need, read without what all settings import.
 
 Never decides what a setting means: `table` does, and a test holds that both read the same.
 """
@@ -10,7 +10,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from commonplace.core.redact import Screen
@@ -92,6 +92,11 @@ def listed_texts(text: str) -> list[str]:
     return list(found)
 
 
+def _toolsets(value: Any, _base: str, _home: str) -> tuple[str, ...]:
+    names = value.split(",") if isinstance(value, str) else value
+    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+
 def _reach(value: Any, _base: str, _home: str) -> str:
     return BRIEF_REACH[BRIEF_REACH.index(value.strip().lower())]
 
@@ -119,19 +124,33 @@ QUICK: dict[str, tuple[str, Callable[[Any, str, str], Any], Any]] = {
     "brief.private": ("COMMONPLACE_BRIEF_PRIVATE", _reach, "notes"),
     "brief.parts": ("COMMONPLACE_BRIEF_PARTS", _parts, BRIEF_PARTS),
     "hooks.recall": ("COMMONPLACE_HOOKS_RECALL", _boolean, False),
+    "toolsets": ("COMMONPLACE_TOOLSETS", _toolsets, ("default",)),
+    "read_only": ("COMMONPLACE_READ_ONLY", _boolean, False),
+    "preload": ("COMMONPLACE_PRELOAD", _boolean, True),
 }
 """Each by its key: its variable, what parses it, and its default."""
 
 
 class QuickSettings:
-    """The values of `QUICK`, by key."""
+    """The values of `QUICK`, by key.
 
-    __slots__ = ("environ", "home", "values")
+    Attributes:
+        strangers: The project's files, which may have been written by others.
+    """
 
-    def __init__(self, values: dict[str, Any], environ: Mapping[str, str], home: str) -> None:
+    __slots__ = ("environ", "home", "strangers", "values")
+
+    def __init__(
+        self,
+        values: dict[str, Any],
+        environ: Mapping[str, str],
+        home: str,
+        strangers: Sequence[str],
+    ) -> None:
         self.values = values
         self.environ = environ
         self.home = home
+        self.strangers = strangers
 
     def __getitem__(self, key: str) -> Any:
         """The value of a setting by its key."""
@@ -171,9 +190,10 @@ def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:
     given = {key: environ[name] for key, (name, _, _) in QUICK.items() if environ.get(name)}
     layers: list[tuple[Mapping[str, Any], str]] = [(given, cwd)]
     start = _parsed("project", given["project"], cwd, home) if "project" in given else cwd
+    project_files = _project_files(start, home)
     layers += [
         (_read_file(path, trusted=trusted), os.path.dirname(path))
-        for path, trusted in _project_files(start, home)
+        for path, trusted in project_files
     ]
     if os.path.isfile(path := user_settings_file(environ)):
         layers.append((_read_file(path, trusted=True), os.path.dirname(path)))
@@ -182,7 +202,8 @@ def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:
         heard = next((layer for layer in layers if key in layer[0]), None)
         values[key] = _parsed(key, heard[0][key], heard[1], home) if heard else default
     values["home"] = values["home"] or os.path.join(data_folder(environ), "commonplace")
-    return QuickSettings(values, environ, home)
+    strangers = [path for path, trusted in project_files if not trusted]
+    return QuickSettings(values, environ, home, strangers)
 
 
 def may_recall(environ: Mapping[str, str]) -> bool:

@@ -1,6 +1,6 @@
 """The ways in. What one of them needs of another it asks for here, by name; none imports another.
 
-Imports nothing: the front of stdio goes through this file before it answers.
+Imports nothing: stdio goes through this file before it answers.
 """
 
 from __future__ import annotations
@@ -16,15 +16,7 @@ _ENTRY_POINTS = {
     "web_limits": "commonplace.doors.web.guard:PageLimits",
     "web_for_tokens": "commonplace.doors.web.served:pages_for_tokens",
     "mcp_over_http": "commonplace.doors.mcp.server:HttpServer",
-    "mcp_over_stdio": "commonplace.doors.mcp.server:serve_stdio",
-    "mcp_in_memory": "commonplace.doors.mcp.server:converse",
-    "begin_stdio": "commonplace.doors.stdio.front:FrontedSession",
-    "announce_stdio": "commonplace.doors.stdio.front:announce",
-    "serve_stdio": "commonplace.doors.stdio.handover:take_over",
-    "refuse_stdio": "commonplace.doors.stdio.handover:refuse",
-    "keep_snapshot": "commonplace.doors.stdio.snapshot_recorder:keep_snapshot",
-    "check_start": "commonplace.doors.stdio.checks:check_start",
-    "repair_start": "commonplace.doors.stdio.checks:repair_start",
+    "serve_stdio": "commonplace.doors.stdio.start:serve",
     "answer_hook": "commonplace.doors.hooks.hook:answer",
     "hook_events": "commonplace.doors.hooks.forms:EVENTS",
     "doctor": "commonplace.doors.doctor.checks:Doctor",
@@ -35,7 +27,6 @@ _ENTRY_POINTS = {
     "show_client_blocks": "commonplace.doors.setup.set_up:show_blocks",
     "remove_from_client": "commonplace.doors.setup.set_up:remove_from_client",
     "list_clients": "commonplace.doors.setup.set_up:list_clients",
-    "parse_mcp_options": "commonplace.doors.cli.mcp:parse_options",
     "timeline_demo": "commonplace.doors.demos.timeline:run",
 }
 

@@ -40,7 +40,6 @@ NO_TEXT = {
     "doors.last_examination": "what doctor found: paths and refs",
     "doors.setup.changes": "settings of clients",
     "doors.stdio.prompt_listener": "a socket",
-    "doors.stdio.snapshot_recorder": "the tools that a session is offered",
     "doors.tokens": "hashes of tokens, and their names",
     "index.scoring.stems": "in memory alone",
     "index.sqlite.damage": "in memory alone",

@@ -25,6 +25,7 @@ from commonplace.doors.http.concurrency import QUESTIONS_OF_ONE, ConcurrencyLimi
 from commonplace.doors.http.per_owner import PerOwner
 from commonplace.doors.http.preload import AGAIN_S, WarmedApps
 from commonplace.doors.mcp.server import make_server
+from commonplace.doors.mcp_offer import McpOffer
 from commonplace.services.session import Session, current_session, within
 from commonplace.testing_language import ScriptedLanguage
 
@@ -99,7 +100,9 @@ def test_an_answer_that_comes_with_the_call_is_waited_for_by_nobody(apps, sample
     """Since 2026-07-28 a client is asked by the end of a call: it is paid for, and taken."""
     concurrency = ConcurrencyLimit()
     server = make_server(
-        [PerOwner(apps, sample, concurrency=concurrency).toolsets["notebook"]], structured=True
+        McpOffer(
+            [PerOwner(apps, sample, concurrency=concurrency).toolsets["notebook"]], structured=True
+        )
     )
     asked = []
 

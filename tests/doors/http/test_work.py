@@ -15,6 +15,7 @@ from commonplace.doors.http.gate import Caller
 from commonplace.doors.http.limits import Limits, RateLimiter
 from commonplace.doors.http.sessions import Callers
 from commonplace.doors.mcp.server import HttpServer
+from commonplace.doors.mcp_offer import McpOffer
 from commonplace.tools.toolset import Tool, Toolset
 
 ANN = Caller(token_id="1", owner="ann", toolsets=("slow",), may_write=True)
@@ -40,7 +41,7 @@ class World:
             return Answer(text="Done.", facts={})
 
         toolset = Toolset(name="slow", guide="", tools=(Tool(run=work, title="Work"),))
-        server = HttpServer([toolset])
+        server = HttpServer(McpOffer([toolset]))
         self.callers = Callers(
             lambda _caller: server.sessions(
                 body_bytes=LIMITS.body_bytes, most=LIMITS.sessions, idle_s=LIMITS.session_idle_s

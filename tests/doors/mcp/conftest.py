@@ -7,6 +7,7 @@ from mcp import Client
 from tests.tools.conftest import world
 
 from commonplace.doors.mcp.server import make_server
+from commonplace.doors.mcp_offer import McpOffer
 
 __all__ = ["client", "world"]
 
@@ -17,6 +18,6 @@ def client(world):
 
     def client_of(toolsets: str, *, mode: str = "auto", **given: object) -> Client:
         app = world.open(COMMONPLACE_TOOLSETS=toolsets, **given)
-        return Client(make_server(app.toolsets(), structured=True), mode=mode)
+        return Client(make_server(McpOffer(app.toolsets(), structured=True)), mode=mode)
 
     return client_of

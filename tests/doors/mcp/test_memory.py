@@ -7,6 +7,7 @@ import pytest
 from mcp import Client
 
 from commonplace.doors.mcp.server import make_server
+from commonplace.doors.mcp_offer import McpOffer
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
@@ -15,7 +16,9 @@ def test_the_name_of_the_design_is_answered(world, mode):
     app = world.open(COMMONPLACE_TOOLSETS="memory,memory-write")
 
     async def scenario():
-        async with Client(make_server(app.toolsets(), structured=True), mode=mode) as client:
+        async with Client(
+            make_server(McpOffer(app.toolsets(), structured=True)), mode=mode
+        ) as client:
             listed = [tool.name for tool in (await client.list_tools()).tools]
             assert listed == ["memory_search", "memory_save", "memory_delete", "memory_list"]
             await client.call_tool("memory_save", {"kind": "todo", "title": "harbour"})
@@ -34,7 +37,7 @@ def test_an_error_bears_the_code_of_the_design(world):
     app = world.open(model=False, COMMONPLACE_TOOLSETS="memory")
 
     async def scenario():
-        async with Client(make_server(app.toolsets(), structured=True)) as client:
+        async with Client(make_server(McpOffer(app.toolsets(), structured=True))) as client:
             answer = await client.call_tool("memory_search", {"query": "!?"})
             assert answer.is_error
             assert answer.structured_content["code"] == "unavailable"

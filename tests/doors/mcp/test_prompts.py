@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from commonplace.doors.mcp.server import make_server
+from commonplace.doors.mcp_offer import McpOffer
 from commonplace.tools.toolset import Prompt, Toolset
 
 PROMPTS = tuple(
@@ -29,7 +30,7 @@ PROMPTS = tuple(
 )
 def test_a_prompt_that_cannot_be_had(caplog, mode, name, arguments, says):
     """The client hears what is wrong with its request; nothing is logged as a fault of ours."""
-    server = make_server([Toolset(name="polite", guide="", tools=(), prompts=PROMPTS)])
+    server = make_server(McpOffer([Toolset(name="polite", guide="", tools=(), prompts=PROMPTS)]))
 
     async def scenario():
         async with Client(server, mode=mode) as client:

@@ -14,6 +14,7 @@ from tests.doors.raw_server import RawServer
 from tests.doors.terminal import opened_app
 
 from commonplace.doors.mcp.server import make_server
+from commonplace.doors.mcp_offer import McpOffer
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
@@ -22,7 +23,9 @@ def test_a_model_recalls_and_opens_what_was_written(world, mode):
     app = world.open()
 
     async def scenario():
-        async with Client(make_server(app.toolsets(), structured=True), mode=mode) as client:
+        async with Client(
+            make_server(McpOffer(app.toolsets(), structured=True)), mode=mode
+        ) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             for name in ("recall", "list_by_time", "open_ref"):
                 assert tools[name].annotations.read_only_hint is True
@@ -61,7 +64,9 @@ def test_an_error_says_what_to_do_in_text_and_data(world, tool, arguments, code,
     """Some hosts drop the one, some the other."""
 
     async def scenario():
-        async with Client(make_server(world.open().toolsets(), structured=True)) as client:
+        async with Client(
+            make_server(McpOffer(world.open().toolsets(), structured=True))
+        ) as client:
             answer = await client.call_tool(tool, arguments)
             assert answer.is_error
             assert answer.structured_content["code"] == code
@@ -75,7 +80,9 @@ def test_the_instructions_tell_of_recall(world):
     """A model is told to ask before it answers from what it does not know."""
 
     async def scenario():
-        async with Client(make_server(world.open().toolsets(), structured=True)) as client:
+        async with Client(
+            make_server(McpOffer(world.open().toolsets(), structured=True))
+        ) as client:
             assert "ask it with recall" in client.instructions
 
     anyio.run(scenario)
@@ -128,7 +135,7 @@ def test_a_journal_that_breaks_under_a_running_server_is_named(world, tmp_path):
     app, database = world.open(), world.chronicle_path
 
     async def scenario():
-        async with Client(make_server(app.toolsets(), structured=True)) as client:
+        async with Client(make_server(McpOffer(app.toolsets(), structured=True))) as client:
 
             async def recall(query):
                 found = await client.call_tool("recall", {"query": query})

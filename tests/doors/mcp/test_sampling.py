@@ -10,11 +10,12 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp_types import CreateMessageResult, ErrorData, ImageContent, TextContent
-from tests.doors.raw_server import prime_for, server_command
+from tests.doors.raw_server import server_command
 
-import commonplace.doors.mcp.server as door
 from commonplace.app import App
 from commonplace.config.settings import read_settings
+from commonplace.doors.mcp.server import make_server
+from commonplace.doors.mcp_offer import McpOffer
 from commonplace.testing_language import FakeLLM
 
 A, B = "We build REST.\n\nErrors are text.", "We build REST.\n\nErrors are problem+json."
@@ -54,7 +55,7 @@ def server(tmp_path, monkeypatch):
     def make():
         settings = read_settings(cwd=tmp_path / "project", home=tmp_path / "home")
         opened.append(App(settings, user_home=tmp_path / "home"))
-        return door.make_server(opened[-1].toolsets(), structured=True)
+        return make_server(McpOffer(opened[-1].toolsets(), structured=True))
 
     yield make
     for each in opened:
@@ -124,7 +125,7 @@ def test_a_client_that_refuses(server):
 
 def test_a_client_that_never_answers(server, monkeypatch):
     """It is waited for as long as a call may take, and no longer."""
-    monkeypatch.setattr(door, "SAMPLING_S", 0.2)
+    monkeypatch.setattr("commonplace.doors.mcp.server.SAMPLING_S", 0.2)
     facts = merged(server(), Model(None), mode="legacy")
     assert facts["made_by"] == "merge"
     assert "took too long" in facts["notes"][0]
@@ -150,10 +151,9 @@ def test_the_configured_model_comes_after_the_clients(server, monkeypatch):
 @pytest.mark.parametrize(
     "mode", ["legacy", "auto", pytest.param("2026-07-28", marks=pytest.mark.long)]
 )
-def test_sampling_works_through_the_front(tmp_path, monkeypatch, mode):
-    """A real server whose first answers came from a snapshot: what the client declared then holds."""
+def test_sampling_works_over_stdio(tmp_path, monkeypatch, mode):
+    """Our own loop asks the SDK's client as the SDK's server does."""
     monkeypatch.setenv("COMMONPLACE_PRELOAD", "0")
-    prime_for(["--structured", "--toolsets", "notebook"], tmp_path, {})
     command, *arguments = server_command("--structured", "--toolsets", "notebook")
     parameters = StdioServerParameters(
         command=command, args=arguments, env=dict(os.environ), cwd=tmp_path

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
-from tests.doors.raw_server import prime_for, server_command
+from tests.doors.raw_server import server_command
 from tests.patience import PATIENCE_S
 
 pytestmark = needs_npm
@@ -46,7 +46,6 @@ def session(cwd, mode, *flags):
 @pytest.mark.parametrize(("mode", "revision"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
 def test_a_session_is_the_same_from_a_snapshot_and_without(tmp_path, mode, revision):
     """Handshake, lists, calls, errors and sampling, but for the time of the write."""
-    prime_for(FLAGS, tmp_path, {})
     seen = session(tmp_path, mode)
     assert seen["revision"] == revision
     assert "search_journal" in seen["tools"]

@@ -365,7 +365,7 @@ def test_the_command_line_sets_up_a_client(tmp_path):
 
 @pytest.mark.parametrize("client", ["cursor", "codex"])
 def test_setup_again_keeps_the_options_of_the_entry(client, tmp_path):
-    """Of all of them, and of the others where --toolsets is given; its snapshot is kept too."""
+    """Of all of them, and of the others where --toolsets is given."""
     invoke = CliRunner().invoke
     invoke(main, ["setup", client, "--toolsets", "all"])
     file = CLIENTS[client].file(
@@ -374,7 +374,7 @@ def test_setup_again_keeps_the_options_of_the_entry(client, tmp_path):
     file.write_text(file.read_text().replace('"all"', '"all", "--read-only"'))
     again = json.loads(invoke(main, ["setup", client, "--json"]).stdout)
     assert again["command"][-4:] == ["mcp", "--toolsets", "all", "--read-only"]
-    assert (again["changed"], again["primed"]) == (False, True)
+    assert again["changed"] is False
     shown = json.loads(invoke(main, ["setup", client, "--print", "--json"]).stdout)
     assert shown["command"] == again["command"]
     other = json.loads(invoke(main, ["setup", client, "--toolsets", "private", "--json"]).stdout)
@@ -382,7 +382,7 @@ def test_setup_again_keeps_the_options_of_the_entry(client, tmp_path):
     assert other["changed"] is True
 
 
-def test_options_that_the_server_does_not_know_are_kept_and_have_no_snapshot(tmp_path):
+def test_options_that_the_server_does_not_know_are_kept(tmp_path):
     """They may be of another version; the first session says what is wrong with them."""
     file = tmp_path / "home" / ".cursor" / "mcp.json"
     file.parent.mkdir(parents=True)
@@ -390,7 +390,7 @@ def test_options_that_the_server_does_not_know_are_kept_and_have_no_snapshot(tmp
     file.write_text(json.dumps({"mcpServers": {"commonplace": entry}}))
     done = json.loads(CliRunner().invoke(main, ["setup", "cursor", "--json"]).stdout)
     assert done["command"][-2:] == ["mcp", "--of-tomorrow"]
-    assert (done["changed"], done["primed"]) == (True, False)
+    assert done["changed"] is True
 
 
 def test_print_writes_nothing(tmp_path):

@@ -65,13 +65,6 @@ def install_in_claude():
     claude("plugin", "validate", PLUGINS / "claude-code")
     claude("plugin", "marketplace", "add", REPOSITORY)
     claude("plugin", "install", "commonplace@commonplace")
-    prepare("claude-code")
-
-
-def prepare(client):
-    """A client does not wait for long for a server, Codex not at all in its first turn."""
-    prepared = CliRunner().invoke(main, ["setup", client])
-    assert "Its first session is prepared." in prepared.output
 
 
 def install_in_codex():
@@ -82,7 +75,6 @@ def install_in_codex():
     allowed = '[plugins."commonplace@commonplace".mcp_servers.commonplace]\n'
     mode = 'default_tools_approval_mode = "approve"\n'
     file.write_text(f"{file.read_text()}\n{allowed}{mode}")
-    prepare("codex")
 
 
 def trusting_codex_session(model, task, **how):
@@ -133,7 +125,6 @@ def test_gemini_runs_the_extension():
     """Listed, connected, briefed; its session is kept, and without the brief that it began with."""
     gemini("extensions", "validate", PLUGINS / "gemini")
     gemini("extensions", "install", "--consent", PLUGINS / "gemini")
-    prepare("gemini")
     assert re.search(r"commonplace .*commonplace mcp \(stdio\) - Connected", gemini("mcp", "list"))
     with ScriptedModel(call("process_thoughts", project_notes=OPEN)) as model:
         assert DONE in gemini_session(model, ASKED)

@@ -21,7 +21,6 @@ from commonplace.core.files import may_exist, translated
 from commonplace.core.ports import Erasing, Repairable
 from commonplace.core.present import AFTER_DOUBT
 from commonplace.core.values import NOTHING_KNOWN, HealthRepairs, HealthReport, Problem
-from commonplace.doors import entry_point
 from commonplace.doors.doctor.places import name_cloud, name_network
 from commonplace.index.sqlite.file import FILE_NAME, SCHEMA
 from commonplace.inference.encoder.profiles import Weights, read_profile
@@ -39,7 +38,7 @@ _OTHERS = 0o077
 
 
 class Doctor:
-    """Checks and repairs an owner's weights, settings, folders, journals, index and snapshots."""
+    """Checks and repairs an owner's weights, settings, folders, journals and index."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -61,7 +60,6 @@ class Doctor:
             ("expiring", self._check_expiring),
             ("index", self._check_index),
             ("language", self._check_language),
-            ("start", partial(entry_point("check_start"), user_home=self._app.user_home)),
         ]
         for part, check in checks:
             for finding in check():
@@ -86,7 +84,6 @@ class Doctor:
             *((each.name, each.repair) for each in self._app.journals),
             ("index", index.repair if isinstance(index, Repairable) else list),
             ("index", lambda: self._catch_up(progress)),
-            ("start", partial(entry_point("repair_start"), user_home=self._app.user_home)),
         ]
         for part, step in steps:
             try:

@@ -23,6 +23,7 @@ from commonplace.doors.http.preload import WarmedApps
 from commonplace.doors.http.sessions import Callers
 from commonplace.doors.interrupt import INTERRUPTED
 from commonplace.doors.lifecycle import Lifecycle
+from commonplace.doors.mcp_offer import McpOffer
 from commonplace.doors.owner_apps import OwnerApps
 from commonplace.doors.uvicorn_server import (
     allow_many_files,
@@ -241,7 +242,7 @@ class HttpDoor:
             toolsets = [self._toolsets[name] for name in caller.toolsets]
             shown = toolsets if caller.may_write else [x.read_only() for x in toolsets]
             server = self._servers[kind] = entry_point("mcp_over_http")(
-                shown, screen=self._screen, structured=self._structured
+                McpOffer(shown, screen=self._screen, structured=self._structured)
             )
         limits = self._limits
         return server.sessions(

@@ -16,7 +16,6 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.programs import find_program
 from commonplace.core.toml import parse_toml
 from commonplace.core.values import Answer
-from commonplace.doors import entry_point
 from commonplace.doors.setup.changes import plan_removal, plan_setup, read_text, write_change
 from commonplace.doors.setup.clients import CLIENTS, Machine, own_command
 from commonplace.doors.setup.files import ListedServer, SetupPart, list_files
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from commonplace.doors.setup.files import ClientFile
 
 _KINDS = {"server": "server", "hook": "hooks", "skill": "skills", "module": "module"}
-_PREPARING = "Asking the server once for its tools, so that the first session begins at once ..."
 
 
 def set_up_client(
@@ -38,7 +36,7 @@ def set_up_client(
     """Put our server, hooks and skills into a client's files, with backups beside them.
 
     The options of an entry that is there already are kept. Where our plugin is installed in the
-    client no file is changed, and only the start of its server is prepared.
+    client no file is changed.
 
     Args:
         client: A key of `CLIENTS`.
@@ -54,14 +52,12 @@ def set_up_client(
     """
     chosen, machine = CLIENTS[client], _machine(home)
     if _has_plugin(client, machine):
-        return _prepare_plugin(client, home, machine, on_step)
+        return _plugin_answer(client, machine)
     options = _options(_kept_options(client, machine, name), toolsets)
     files = _files(client, options, machine, name)
     changes = plan_setup(files)
     backups = _write(changes, on_step)
     facts = _facts(client, options, files, changes, backups)
-    on_step(_PREPARING)
-    facts["primed"] = _keep_snapshot(options, home)
     places = _places(files)
     if not changes:
         return Answer(text=f"{chosen.title} is already set up in {places}.", facts=facts)
@@ -69,17 +65,12 @@ def set_up_client(
     return Answer(text="\n".join([text, *_kept_lines(backups), chosen.afterwards]), facts=facts)
 
 
-def _prepare_plugin(
-    client: str, home: Path, machine: Machine, on_step: Callable[[str], None]
-) -> Answer:
-    """Keep the snapshot of the server that our plugin starts."""
+def _plugin_answer(client: str, machine: Machine) -> Answer:
+    """What a client has that brings all of it already."""
     row = _state(client, machine)
-    on_step(_PREPARING)
-    primed = _keep_snapshot([], home)
-    facts = {"client": client, "plugin": True, "changed": False, "primed": primed}
+    facts = {"client": client, "plugin": True, "changed": False}
     text = f"{row['title']} has Commonplace as a plugin, which brings the same: no file is changed."
-    lines = [text, *(["Its first session is prepared."] if primed else [])]
-    return Answer(text="\n".join([*lines, *filter(None, [row["problem"]])]), facts=facts)
+    return Answer(text="\n".join([text, *filter(None, [row["problem"]])]), facts=facts)
 
 
 def show_blocks(client: str, *, toolsets: str | None, name: str, home: Path) -> Answer:
@@ -294,12 +285,3 @@ def _options(kept: Sequence[str], toolsets: str | None) -> list[str]:
         elif not word.startswith("--toolsets="):
             others.append(word)
     return [*others, "--toolsets", toolsets]
-
-
-def _keep_snapshot(options: Sequence[str], home: Path) -> bool:
-    """Keep the first answers of the server that a client will start; whether they are kept."""
-    try:
-        flags = entry_point("parse_mcp_options")(options)
-        return bool(entry_point("keep_snapshot")(options, flags=flags, user_home=home))
-    except CommonplaceError:  # the first session begins slower, and `doctor` says why
-        return False

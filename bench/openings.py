@@ -1,6 +1,6 @@
-"""How soon a session answers when it begins from a snapshot, and what its first calls cost then.
+"""What a session over stdio costs: its opening, its first calls, and its memory.
 
-Never compares with another run: the bare server and ours without a snapshot take turns with it.
+Never compares with another run: a bare server of the SDK takes turns with ours.
 """
 
 from __future__ import annotations
@@ -20,77 +20,53 @@ if TYPE_CHECKING:
 
     from bench.homes import Home
 
-PLAIN = (*OURS, "--plain")
-LISTED_MS = 60.0
+LISTED_MS = 80.0
 LISTED_MB = 14.0
+FIRST_CALL_MS = 450.0
 TOGETHER = 10
 TOGETHER_MS = 600.0
 IDLE_CALL_MS = 30.0
-STRAIGHT_SHARE = 1.15
 IDLE_SEARCH_MS = 150.0
 REST_S = 10.0
-PRIMED_S = 8.0
+_ALONE = {"COMMONPLACE_PRELOAD": "0"}
 _QUICK = ("list_recent_entries", {"limit": 1})
+_FIRST = (
+    ("add_entry", {"message": "measured a first call"}),
+    ("recall", {"query": "measured first call"}),
+)
 
 
 class Begun(Struct, frozen=True):
-    """The ms to the handshake, to the lists, of the first call and to its end; MB at two times."""
+    """Processor ms to the lists and the end; ms of the call; MB after the lists and at the end."""
 
-    initialize: float
-    listed: float
+    listed_cpu: float
     listed_mb: float
+    ended_cpu: float
     call: float
-    ended: float
     rest_mb: float
 
 
-def keep_snapshot(home: Home) -> None:
-    """Leave the snapshots of sessions in a home, with preloading and without."""
-    for more in ({}, {"COMMONPLACE_PRELOAD": "0"}):
-        before = _snapshots(home)
-        with session(OURS, home, more) as first:
-            first.initialize()
-            first.list_tools()
-            deadline = time.monotonic() + PRIMED_S  # or it was there already
-            while _snapshots(home) == before and time.monotonic() < deadline:
-                time.sleep(0.1)
-
-
-def _snapshots(home: Home) -> int:
-    return len(list((home.own / "snapshots").glob("*.json")))
-
-
-def front_figures(
+def opening_figures(
     home: Home, large: Home | None, *, question: str, repetitions: int
 ) -> Iterator[Figure]:
-    """Figures of sessions that begin from a snapshot. large: where the first search is timed."""
-    keep_snapshot(home)
+    """Figures of sessions. large: where the first search is timed."""
     bare = [_begin(BARE, home, call=None) for _ in range(repetitions)]
-    straight = [_begin(OURS, home) for _ in range(repetitions)]
-    plain = [_begin(PLAIN, home) for _ in range(repetitions)]
-    floor = Spread.of([x.listed for x in bare])
-    for name, values in (
-        ("spawn -> initialize, from a snapshot", [x.initialize for x in straight]),
-        ("spawn -> tools/list, from a snapshot", [x.listed for x in straight]),
-    ):
-        yield _figure(name, "ms", values, floor, LISTED_MS)
+    ours = [_begin(OURS, home, call=None, more=_ALONE) for _ in range(repetitions)]
+    floor = Spread.of([x.listed_cpu for x in bare])
+    listed = [x.listed_cpu for x in ours]
+    yield _figure("spawn -> tools/list, processor", "ms", listed, floor, LISTED_MS)
     megabytes = Spread.of([x.listed_mb for x in bare])
-    mb = [x.listed_mb for x in straight]
-    yield _figure("memory after the lists, from a snapshot", "MB", mb, megabytes, LISTED_MB)
+    mb = [x.listed_mb for x in ours]
+    yield _figure("memory after the lists", "MB", mb, megabytes, LISTED_MB)
+    for call in _FIRST:
+        called = [_begin(OURS, home, call=call, more=_ALONE) for _ in range(repetitions)]
+        name = f"spawn -> first call ({call[0]}), processor"
+        yield _figure(name, "ms", [x.ended_cpu for x in called], floor, FIRST_CALL_MS)
     yield _together(home, repetitions=max(2, repetitions // 3))
-    ended = Spread.of([x.ended for x in plain])
-    yield Figure(
-        name="spawn -> first call straight away",
-        unit="ms",
-        measured=Spread.of([x.ended for x in straight]),
-        floor=ended,
-        limit=ended.median * STRAIGHT_SHARE,
-        rule=f"{STRAIGHT_SHARE} x without a snapshot",
-    )
-    idle = [_begin(OURS, home, idle_s=1.0) for _ in range(repetitions)]
+    idle = [_begin(OURS, home, idle_s=2.0) for _ in range(repetitions)]
     own = Spread.of([_second_call(home) for _ in range(min(3, repetitions))])
     yield Figure(
-        name="first call after 1 s of idling",
+        name="first call after 2 s of idling",
         unit="ms",
         measured=Spread.of([x.call for x in idle]),
         floor=own,
@@ -98,11 +74,10 @@ def front_figures(
         rule=f"its own work + {IDLE_CALL_MS:.0f}",
     )
     if large is not None:
-        keep_snapshot(large)
         search = ("search_journal", {"query": question})
         found = [_begin(OURS, large, idle_s=2.0, call=search).call for _ in range(repetitions)]
         yield _figure("first search after 2 s of idling", "ms", found, None, IDLE_SEARCH_MS)
-    for name, more in (("on", {}), ("off", {"COMMONPLACE_PRELOAD": "0"})):
+    for name, more in (("on", {}), ("off", _ALONE)):
         rest = [_begin(OURS, home, call=None, rest_s=REST_S, more=more).rest_mb for _ in range(2)]
         yield _figure(f"memory 10 s after the lists, preloading {name}", "MB", rest, None, None)
 
@@ -126,19 +101,20 @@ def _begin(
     more: dict[str, str] | None = None,
 ) -> Begun:
     with session(command, home, more) as one:
-        initialize, listed = one.initialize(), one.list_tools()
-        listed_mb = one.rss_mb()
+        one.initialize()
+        one.list_tools()
+        listed_cpu, listed_mb = one.cpu_ms(), one.rss_mb()
         time.sleep(idle_s + rest_s)
         began = one.ms()
         if call is not None:
             one.call(call[0], **call[1])
-        ended = one.ms()
-        return Begun(initialize, listed, listed_mb, ended - began, ended, one.rss_mb())
+        ended, ended_cpu = one.ms(), one.cpu_ms()
+        return Begun(listed_cpu, listed_mb, ended_cpu, ended - began, one.rss_mb())
 
 
 def _second_call(home: Home) -> float:
     """What the call itself costs, in a server that has answered one."""
-    with session(PLAIN, home) as one:
+    with session(OURS, home) as one:
         one.initialize()
         one.call(_QUICK[0], **_QUICK[1])
         time.sleep(2.0)

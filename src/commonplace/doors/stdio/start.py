@@ -1,0 +1,170 @@
+"""How `commonplace mcp` starts: at once from the lists that were built, or by reading all settings.
+
+Answers nothing itself. Imports nothing but small builtins before the first call.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from commonplace.doors.lifecycle import Lifecycle
+from commonplace.doors.stdio.built_lists import lists_for
+from commonplace.doors.stdio.loop import StdioLoop, announce
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, NoReturn
+
+    from commonplace.app import App
+    from commonplace.config.table import Settings
+    from commonplace.doors.mcp_offer import McpOffer
+    from commonplace.doors.stdio.prompt_listener import PromptListener
+
+PRELOAD_AFTER_S = 0.1
+"""How long after the tools were listed the app is loaded: what a client lists next is answered
+before."""
+
+
+def serve_at_once(argv: Sequence[str], *, parent: int) -> None:
+    """Serve, if the lists of this start were built; returns where the settings must be read first.
+
+    Args:
+        argv: The words after `mcp`.
+        parent: The id of the process that started this one.
+    """
+    found = lists_for(argv, os.environ, os.getcwd())
+    if found is not None:
+        opened = OpenedApp(found.flags)
+        _serve(opened, found.lists, parent=parent, preload=found.preload)
+
+
+def serve(
+    settings: Settings, flags: Mapping[str, object], *, parent: int, user_home: Any
+) -> NoReturn:
+    """Serve with settings that were read.
+
+    Args:
+        settings: Of this start.
+        flags: The command line's options, by the keys of settings.
+        parent: The id of the process that started this one.
+        user_home: The home folder; None for a user who has none.
+    """
+    opened = OpenedApp(flags)
+    offer = opened.open(settings, user_home)
+    _serve(opened, offer.lists, parent=parent, preload=settings.preload)
+
+
+def _serve(opened: OpenedApp, lists: dict[str, Any], *, parent: int, preload: bool) -> NoReturn:
+    announce()
+    lifecycle = Lifecycle(opened.close)
+    lifecycle.watch(parent)
+    loop = StdioLoop(
+        lists, opened.load, lifecycle=lifecycle, on_listed=opened.preload if preload else _nothing
+    )
+    loop.run()
+
+
+def _nothing() -> None:
+    """Nothing is loaded before it is asked for."""
+
+
+class OpenedApp:
+    """The app behind a session, which is loaded when it is first asked for.
+
+    Args:
+        flags: The command line's options, by the keys of settings.
+    """
+
+    def __init__(self, flags: Mapping[str, object]) -> None:
+        self._flags = flags
+        self._loading = threading.Lock()
+        self._offer: McpOffer | None = None
+        self._app: App | None = None
+        self._prompts: PromptListener | None = None
+        self._is_warm = threading.Semaphore(1)
+
+    def load(self) -> McpOffer:
+        """The offer, with encoder and index being loaded beside. Raises: RefusedRequest."""
+        from commonplace.core.errors import CommonplaceError
+        from commonplace.doors.protocol import INTERNAL_ERROR, RefusedRequest
+
+        try:
+            with self._loading:
+                offer = self._offer or self._read()
+        except CommonplaceError as exc:
+            raise RefusedRequest(INTERNAL_ERROR, str(exc), exc.facts) from exc
+        self._warm_up_beside()
+        return offer
+
+    def _read(self) -> McpOffer:
+        """Read the settings, and open the app of them."""
+        from pathlib import Path
+
+        from commonplace.config.settings import read_settings, user_home
+
+        home = user_home()
+        settings = read_settings(flags=self._flags, cwd=Path.cwd(), home=home)
+        return self.open(settings, home)
+
+    def open(self, settings: Settings, user_home: Any) -> McpOffer:
+        """Open the app of settings, and give what it offers."""
+        import sys
+
+        from commonplace.app import App
+        from commonplace.doors.logs import set_up_logging
+        from commonplace.doors.mcp_offer import McpOffer
+        from commonplace.doors.stdio.prompt_listener import PromptListener
+
+        set_up_logging(settings, stderr=sys.stderr)
+        app = App(settings, user_home=user_home)
+        self._app, self._prompts = app, PromptListener(app)
+        self._offer = McpOffer(
+            app.toolsets(),
+            screen=app.shared.screen,
+            structured=settings.structured,
+            elsewhere=app.toolsets_with,
+        )
+        return self._offer
+
+    def preload(self) -> None:
+        """Begin to load app, encoder and index: a first search then takes a tenth of the time."""
+        timer = threading.Timer(PRELOAD_AFTER_S, self._load_quietly)
+        timer.daemon = True
+        timer.start()
+
+    def _load_quietly(self) -> None:
+        from contextlib import suppress
+
+        from commonplace.doors.protocol import RefusedRequest
+
+        with suppress(RefusedRequest):  # each call says the same to its client
+            self.load()
+
+    def _warm_up_beside(self) -> None:
+        if self._is_warm.acquire(blocking=False):
+            threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
+
+    def _warm_up(self) -> None:
+        import logging
+
+        from commonplace.core.errors import CommonplaceError
+
+        log = logging.getLogger(__name__)
+        assert self._app is not None
+        assert self._prompts is not None
+        try:
+            self._app.warm_up()
+            self._prompts.start()
+        except CommonplaceError as exc:  # each call says the same to its client
+            log.warning("Nothing was warmed up: %s", exc)
+        except Exception:
+            log.exception("Nothing was warmed up")
+
+    def close(self) -> None:
+        """Close what was opened."""
+        if self._prompts is not None:
+            self._prompts.close()
+        if self._app is not None:
+            self._app.close()
