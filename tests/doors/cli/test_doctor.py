@@ -348,8 +348,8 @@ def test_a_long_line_is_wrapped_under_itself_and_a_long_path_left_whole(no_weigh
     """At eighty columns, whatever the terminal does with the path."""
     monkeypatch.setenv("COLUMNS", "80")
     shown = on_screen("doctor").splitlines()
-    (start,) = (place for place, line in enumerate(shown) if line.startswith("Start "))
-    assert shown[start + 1].startswith(" " * 13)
+    (long,) = (place for place, line in enumerate(shown) if line.startswith("Language "))
+    assert shown[long + 1].startswith(" " * 13)
     assert not any(line.strip() in {"Timeline", "Memory", "Chronicle"} for line in shown)
 
 

@@ -15,16 +15,29 @@ from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 
 
 @pytest.fixture
-def app(tmp_path):
+def open_app(tmp_path):
+    """Opens the app of one home, as often as it is asked."""
     settings = read_settings(
         flags={"home": str(tmp_path / "data"), "timezone": "UTC"},
         environ={},
         cwd=tmp_path,
         home=None,
     )
-    made = App(settings, user_home=None, clock=FrozenClock(), encoder=ReadySlot(HashingEncoder()))
-    yield made
-    made.close()
+    opened = []
+
+    def make():
+        slot = ReadySlot(HashingEncoder())
+        opened.append(App(settings, user_home=None, clock=FrozenClock(), encoder=slot))
+        return opened[-1]
+
+    yield make
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def app(open_app):
+    return open_app()
 
 
 def save(app, title):
@@ -59,17 +72,17 @@ def test_nothing_is_wrong_with_what_is_whole_or_not_there(app):
 
 
 @pytest.mark.parametrize("at", [0, 4096 * 2])
-def test_a_broken_file_is_named(app, at):
+def test_a_broken_file_is_named(open_app, at):
     """Whether it is no database at all any more, or a page of it is lost; repair alters nothing."""
+    app = open_app()
     for number in range(200):
         save(app, f"harbour {number}")
     path = app.memory.journal.database.path
-    app.memory.journal.close()
-    with closing(sqlite3.connect(path)) as conn:
-        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    app.close()  # a thread that still reads would leave whole pages beside the file
     raw = bytearray(path.read_bytes())
     raw[at : at + 8192] = b"\xff" * 8192
     path.write_bytes(raw)
+    app = open_app()
     (problem,) = problems(app)
     assert str(path) in problem.what
     assert "backup" in problem.hint
