@@ -68,6 +68,27 @@ def test_resumed_and_forked_sessions_repeat_nothing(store, path):
     assert texts(store, "s2") == ["three"]
 
 
+@pytest.mark.parametrize("answer", ["Yes.", "Yes. " * 100_000])
+def test_what_was_typed_during_a_turn_is_kept_once_wherever_a_copy_began(store, path, answer):
+    """Between what it came after and each of its two notes, and from the start again."""
+    noted = {"type": "queued_command", "prompt": "Not that."}
+    for line in (
+        claude_line("Build."),
+        claude_line(answer, role="assistant"),
+        claude_line("", content=[{"type": "tool_result", "content": answer}]),
+        {"type": "queue-operation", "operation": "remove", "reason": "absorbed_mid_turn"}
+        | {"content": "Not that.", "timestamp": clock(9)},
+        claude_line("") | {"type": "attachment", "attachment": noted},
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        add_lines(path, line)
+        copied(store, path)
+    fork = path.with_name("s2.jsonl")
+    fork.write_bytes(path.read_bytes())
+    assert copied(store, fork)[0] == 0
+    assert texts(store) == ["Build.", answer.strip(), "Not that."]
+
+
 def test_a_forked_rollout_repeats_nothing(store, tmp_path):
     """Codex writes the times of copied messages anew, and keeps their ids."""
     name = "rollout-2026-11-22T10-00-00-00000000-0000-4000-8000-{:012}.jsonl".format

@@ -6,11 +6,13 @@ Opens an original for reading alone, and never waits for one: no pipe, no lock, 
 from __future__ import annotations
 
 import zlib
+from functools import partial
 
 from commonplace.core.regular_files import open_regular
 from commonplace.journals.transcripts.clients import LINE_CLIENTS, document_client, line_client
 from commonplace.journals.transcripts.clients.json_lines import (
     json_lines,
+    lines_before,
     parse_line,
 )
 from commonplace.journals.transcripts.clients.original import BROKEN, UNKNOWN, Kept, Skipped
@@ -126,6 +128,7 @@ def _copy_lines(
         if before.partition(" ")[0] != mark or start > end:  # another file, or one that was cut
             start = 0
         conversation = parser.begin(path, parse_line(first), kept)
+        conversation.before = partial(lines_before, path, start)
         done = Copied(conversation.session, offset=start)
         lines = _counted(file, done, limit_bytes)
         batch: list[Message] = []

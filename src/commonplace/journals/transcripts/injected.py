@@ -57,6 +57,7 @@ _NOT_TYPED = (
     "This session is being continued from a previous conversation that ran out of context.",
     "This is the Gemini CLI. We are setting up the context for our chat.",
     "The following is the Codex agent history",
+    "[SYSTEM NOTIFICATION",
 )
 _AGENTS, _AGENTS_END = "# AGENTS.md instructions", "</INSTRUCTIONS>"
 

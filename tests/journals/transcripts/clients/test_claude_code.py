@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from tests.journals.transcripts.originals import claude_line, clock, write_lines
 
 from commonplace.journals.transcripts.clients.claude_code import (
@@ -77,6 +78,102 @@ def test_what_our_own_tools_answer_is_never_kept():
     assert said(lines[1], tools="all") == []
 
 
+def queued(text, *, second=0, **more):
+    """What was typed while the model worked, as the versions up to 2.1.246 note it."""
+    put = {"type": "queued_command", "prompt": text, "commandMode": "prompt", **more}
+    return claude_line("", second=second, attachment=put) | {"type": "attachment", "message": {}}
+
+
+def operation(name, text=None, *, second=0, **more):
+    """The same as later versions do: an operation on the queue, which has no id."""
+    line = {"type": "queue-operation", "operation": name, "timestamp": clock(second), **more}
+    return line if text is None else {**line, "content": text}
+
+
+def absorbed(text, *, second=0):
+    return operation("remove", text, second=second, reason="absorbed_mid_turn")
+
+
+BOTH = (queued("Not the walrus!", second=3), absorbed("Not the walrus!", second=4))
+
+
+@pytest.mark.parametrize("noted", [BOTH[:1], BOTH[1:], BOTH, BOTH[::-1]])
+def test_what_is_typed_while_the_assistant_works_is_kept_once(noted):
+    """Wherever the client notes it, in an attachment, in its queue or in both; so in a fork."""
+    before = claude_line("Build.", own="a"), claude_line("So.", role="assistant", own="b")
+    lines = *before, operation("enqueue", "Not the walrus!"), *noted
+    ids = {x.id for x in said(*lines)[2:]}
+    assert [x.text for x in said(*lines)[2:]] == ["Not the walrus!"] * len(noted)
+    assert ids == {x.id for x in said(*before, *BOTH)[2:]}
+    assert len(ids) == 1
+    later = said(*lines, claude_line("Yes.", role="assistant"), absorbed("Not the walrus!"))
+    assert len({x.id for x in later if x.text == "Not the walrus!"}) == 2
+
+
+def test_of_the_queue_only_what_was_typed_and_given_at_once_is_kept():
+    """The rest is a line of the user's later, was taken back, or nobody typed it."""
+    notice = "<task-notification>done</task-notification>"
+    lines = (
+        operation("enqueue", "Then test."),
+        operation("dequeue"),
+        claude_line("Then test.", own="a"),
+        operation("enqueue", "Never mind."),
+        operation("remove", "Never mind."),
+        operation("popAll", "Never mind."),
+        absorbed(notice),
+        queued(notice, commandMode="task-notification"),
+        queued("Done.", commandMode="task-notification"),
+        queued("From another session.", origin={"kind": "peer"}),
+        queued("Go on.", isMeta=True),
+        queued({"odd": 1}),
+        {"type": "attachment", "attachment": {"type": "hook_success", "content": "x"}},
+    )
+    assert [x.text for x in said(*lines)] == ["Then test."]
+
+
+REJECTED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was"
+    " a file edit, the new_string was NOT written to the file). To tell you how to proceed, the"
+    " user said:\n"
+)
+
+
+@pytest.mark.parametrize("tools", ["none", "names", "all"])
+def test_what_is_typed_on_rejecting_a_tool_is_the_users(tools):
+    """Without what the client says around it, and once, whatever is kept of tools."""
+    hint = (
+        "\n\nNote: The user's next message may contain a correction or preference. Pay attention."
+    )
+    words = "The fixtures stay.\nOnly the caches go."
+    rejected = {**ANSWER, "is_error": True, "content": REJECTED + words + hint}
+    silent = {**rejected, "content": "The user doesn't want to proceed with this tool use. STOP"}
+    [*_, message] = said(
+        claude_line("", role="assistant", content=[CALL], own="a"),
+        claude_line("", content=[rejected], own="b"),
+        tools=tools,
+    )
+    assert (message.id, message.role, message.text) == ("b", "user", words)
+    assert said(claude_line("", content=[silent]), tools="names") == []
+    shown = {**ANSWER, "content": REJECTED + words}
+    assert said(claude_line("", content=[shown]), tools="names") == []
+
+
+def test_answers_to_the_assistants_questions_are_the_users():
+    """Each behind its question, with the note that was typed beside it."""
+    result = {
+        "questions": [{"question": "Which cache?"}, {"question": "Why?"}],
+        "answers": {"Which cache?": "pip", "Why?": ["full", "old"], "Odd?": 5},
+        "annotations": {"Which cache?": {"notes": "only under var"}},
+    }
+    block = {"type": "tool_result", "tool_use_id": "q", "content": "User has answered …"}
+    line = claude_line("", content=[block], own="b", toolUseResult=result)
+    assert [(x.id, x.role, x.text) for x in said(line)] == [
+        ("b", "user", "Which cache? pip, only under var\nWhy? full, old")
+    ]
+    other = claude_line("", role="assistant", content=[{**CALL, "id": "q", "name": "mcp__quiz"}])
+    assert [x.text for x in said(other, line)] == [""]
+
+
 def test_what_nobody_said_is_not_kept():
     """Meta lines, the summary of a compaction, output of commands, notes of the client."""
     assert (
@@ -120,8 +217,15 @@ def test_what_is_not_known_is_counted():
 
 def test_lines_of_any_shape_raise_nothing():
     """Each field may be anything."""
-    odd = [None, 1e999, [], {}, "x", True]
+    odd = [None, 1e999, [], {}, "x", True, {"type": "queued_command", "prompt": [{}, 1]}]
     for value in odd:
+        for line in (queued("Hello."), absorbed("Hello.")):
+            for name in line:
+                said({**line, name: value})
+        said(queued(value), absorbed(value), queued("x", origin=value, commandMode=value))
+        answered = {"type": "tool_result", "content": value, "is_error": True}
+        result = {"questions": [], "answers": value, "annotations": value}
+        said(claude_line("", content=[answered], toolUseResult=result))
         line = claude_line("Hello.")
         for name in line:
             if name != "type":
@@ -131,10 +235,16 @@ def test_lines_of_any_shape_raise_nothing():
 
 
 def test_a_line_without_a_time_has_that_of_the_line_before():
-    """A message that has no id cannot be told from a copy, and is left out."""
+    """It is kept all the same."""
     first, second = claude_line("one", second=5), claude_line("two", timestamp="soon")
     assert [x.at for x in said(first, second)] == [clock(5), clock(5)]
-    assert said(claude_line("one", uuid="")) == []
+
+
+def test_a_line_without_an_id_is_kept_once():
+    """Its id is made of its time and its words: the same in a copy, another at another time."""
+    nameless = [claude_line("Go on.", second=n, uuid=None) for n in (1, 2)]
+    ids = [x.id for x in said(*nameless, {**nameless[0], "sessionId": "s2"})]
+    assert (len(ids), len({*ids})) == (3, 2)
 
 
 def test_the_files_of_this_machine_are_found(tmp_path):

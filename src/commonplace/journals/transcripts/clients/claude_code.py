@@ -1,6 +1,7 @@
 """Claude Code's transcripts: a file a session, a line a message, sub-agents in files of their own.
 
-Never keeps what it thought, and never takes what it added to the user's words for them.
+Takes the user's words wherever it keeps them, also those typed while the model works and those in
+a tool's result. Never keeps what it thought, nor takes what it added to the user's words for them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from commonplace.journals.transcripts.clients.original import (
     files_below,
     instant,
     list_of,
+    made_id,
     name_of,
     text_of,
 )
@@ -31,12 +33,21 @@ if TYPE_CHECKING:
 _AGENT = "agent-"
 # Lines that nobody said: what the client notes for itself.
 _NOTES = frozenset(
-    "agent-name ai-title attachment bridge-session continued-in custom-title file-history-delta"
+    "agent-name ai-title bridge-session continued-in custom-title file-history-delta"
     " file-history-snapshot frame-link last-prompt mode permission-mode pr-link progress"
-    " queue-operation started result summary system tag worktree-state".split()
+    " started result summary system tag worktree-state".split()
 )
 _NO_MODEL = "<synthetic>"
 """The model of what the client says itself: after a compaction, or where none answered."""
+
+_REJECTED = (
+    "The user doesn't want to proceed with this tool use.",
+    "Permission for this tool use was denied.",
+)
+# What a rejected call is answered with: the words stand after the first, up to the second.
+_SAID_ON_REJECTING = ("the user said:\n", "The user said:\n")
+_HINT = "\n\nNote: The user's next message may contain a correction or preference."
+_ASKING = "AskUserQuestion"
 
 _BLOCKS = frozenset(
     "text thinking redacted_thinking tool_use server_tool_use mcp_tool_use tool_result image"
@@ -95,8 +106,50 @@ def messages(lines: Iterable[object], conversation: Conversation) -> Iterator[Me
             conversation.cwd = name_of(fields.get("cwd")) or conversation.cwd
             conversation.branch = name_of(fields.get("gitBranch")) or conversation.branch
             yield from _said(fields, str(kind), conversation)
+            if kind == "assistant" or not conversation.after:
+                conversation.after = name_of(fields.get("uuid")) or conversation.after
+        elif kind in ("attachment", "queue-operation"):
+            conversation.sidechain = is_agent or fields.get("isSidechain") is True
+            if message := _typed_during_a_turn(fields, conversation):
+                yield message
         elif not isinstance(kind, str) or kind not in _NOTES:
             yield UNKNOWN
+
+
+def _typed_during_a_turn(fields: dict[str, object], conversation: Conversation) -> Message | None:
+    """What the user typed while the model worked, where it was given to the model at once.
+
+    Versions note that in an attachment, in the queue, or in both: its id is made of its words and
+    of what they came after, and so is the same in both, and in a fork. What waited in the queue
+    until the model was done is a line of the user's later.
+    """
+    put = dict_of(fields.get("attachment"))
+    if put.get("type") == "queued_command":
+        kind = dict_of(put.get("origin")).get("kind", "human")
+        is_typed = put.get("commandMode", "prompt") == "prompt" and kind == "human"
+        content = put.get("prompt") if is_typed and put.get("isMeta") is not True else None
+    elif fields.get("operation") == "remove" and fields.get("reason") == "absorbed_mid_turn":
+        content = fields.get("content")
+    else:
+        return None
+    text = typed(result_text(content))
+    if not text:
+        return None
+    conversation.after = conversation.after or _find_last(conversation.before())
+    own = made_id("queued", conversation.after, text)
+    at = instant(fields.get("timestamp"))
+    return conversation.message(own, "user", text, at=at, parent=conversation.after)
+
+
+def _find_last(before: Iterable[object]) -> str:
+    """The id of the last answer in the lines before, or of the first line where there is none."""
+    first = ""
+    for fields in map(dict_of, before):
+        if fields.get("type") == "assistant" and name_of(fields.get("uuid")):
+            return name_of(fields.get("uuid"))
+        if fields.get("type") == "user":
+            first = name_of(fields.get("uuid")) or first
+    return first
 
 
 def _said(
@@ -107,6 +160,7 @@ def _said(
     content = dict_of(fields.get("message")).get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
     texts, tools, unknown = [], [], 0
+    corrections, others = [], []
     for block in map(dict_of, blocks):
         kind = block.get("type")
         if kind == "text":
@@ -116,23 +170,52 @@ def _said(
             conversation.tool_names[text_of(block.get("id"))] = tools[-1]
         elif not isinstance(kind, str) or kind not in _BLOCKS:
             unknown += 1
+        elif kind == "tool_result" and (words := _words_in(block, fields, conversation)):
+            corrections.append(words)
+            continue
+        others.append(block)
     if role == "user":
-        texts = [typed(text) for text in texts]
-    own, at = name_of(fields.get("uuid")), instant(fields.get("timestamp"))
+        texts = [*corrections, *(typed(text) for text in texts)]
+    at, text = instant(fields.get("timestamp")), "\n\n".join(text for text in texts if text)
+    # Some lines have no id: one is made of what a copy of the line has too.
+    own = name_of(fields.get("uuid")) or made_id(at or conversation.at, role, text, *tools)
     message = conversation.message(
         own,
         role,
-        "\n\n".join(text for text in texts if text),
+        text,
         at=at,
         parent=name_of(fields.get("parentUuid")),
         tools=tuple(name for name in tools if name),
     )
     if message:
         yield message
-    if conversation.kept.tools == "all" and own:
-        yield from _of_tools([dict_of(block) for block in blocks], own, conversation)
+    yield from _of_tools(others, own, conversation)
     if unknown:
         yield UNKNOWN
+
+
+def _words_in(
+    block: dict[str, object], fields: dict[str, object], conversation: Conversation
+) -> str:
+    """What the user typed of a tool's result: on rejecting a call, or in answer to a question."""
+    text = result_text(block.get("content"))
+    if block.get("is_error") is True and text.startswith(_REJECTED):
+        for before in _SAID_ON_REJECTING:
+            if before in text:
+                return text.partition(before)[2].partition(_HINT)[0].strip()
+        return ""
+    name = conversation.tool_names.get(text_of(block.get("tool_use_id")), _ASKING)
+    result = dict_of(fields.get("toolUseResult"))
+    if name != _ASKING or not isinstance(result.get("questions"), list):
+        return ""
+    notes = dict_of(result.get("annotations"))
+    lines = []
+    for question, answer in dict_of(result.get("answers")).items():
+        chosen = [text_of(x) for x in list_of(answer)] or [text_of(answer)]
+        note = text_of(dict_of(notes.get(question)).get("notes"))
+        words = ", ".join(x for x in (*chosen, note) if x)
+        lines += [f"{question} {words}"] if words else []
+    return "\n".join(lines)
 
 
 def _is_of_the_client(fields: dict[str, object]) -> bool:
@@ -145,8 +228,8 @@ def _is_of_the_client(fields: dict[str, object]) -> bool:
 def _of_tools(
     blocks: list[dict[str, object]], own: str, conversation: Conversation
 ) -> Iterator[Message]:
-    """What went into tools and came out of them, each as a message of its own."""
-    for block in blocks:
+    """What went into tools and came out of them, each as a message of its own, if that is set."""
+    for block in blocks if conversation.kept.tools == "all" else ():
         if block.get("type") == "tool_use":
             key, text = text_of(block.get("id")), json.dumps(block.get("input"), ensure_ascii=False)
         elif block.get("type") == "tool_result":

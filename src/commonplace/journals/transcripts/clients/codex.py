@@ -17,6 +17,7 @@ from commonplace.journals.transcripts.clients.original import (
     files_below,
     instant,
     list_of,
+    made_id,
     name_of,
     text_of,
 )
@@ -182,8 +183,4 @@ def _own_id(item: dict[str, object], at: str, role: str, text: str) -> str:
     given = name_of(item.get("id"))
     if len(given) >= _SHORTEST_UNIQUE:
         return given
-    if not at:
-        return ""
-    from hashlib import sha256
-
-    return sha256(f"{given}\n{at}\n{role}\n{text}".encode(errors="replace")).hexdigest()[:32]
+    return made_id(given, at, role, text) if at else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 
+from commonplace.core.regular_files import open_regular
 from commonplace.journals.transcripts.clients.original import BROKEN
 
 TYPE_CHECKING = False
@@ -53,6 +54,20 @@ def json_lines(file: IO[bytes], *, start: int = 0) -> Iterator[tuple[object | Sk
     # The beginning of an object is never one: a last line without its break is whole if it is one.
     if isinstance(value := parse_line(b"".join(rest)), dict):
         yield value, at
+
+
+def lines_before(path: str, end: int) -> Iterator[object | Skipped]:
+    """The values of a file's lines that end before a place, the last first. Raises: OSError."""
+    size, rest = _PIECE, b""
+    with open_regular(path) as file:
+        while end > 0:
+            start = max(0, end - size)
+            file.seek(start)
+            rest, *lines = (file.read(end - start) + rest).split(b"\n")
+            yield from (parse_line(line) for line in reversed(lines) if line.strip())
+            end, size = start, size * 2  # else a long line would be joined again and again
+    if rest.strip():
+        yield parse_line(rest)
 
 
 def parse_line(line: bytes) -> object | Skipped:

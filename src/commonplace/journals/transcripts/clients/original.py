@@ -10,12 +10,13 @@ import re
 from datetime import UTC, datetime
 from enum import Enum
 
+from commonplace.core.digest import sha256_hex
 from commonplace.journals.transcripts.injected import without_ours
 from commonplace.journals.transcripts.message import Message, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Protocol
 
     class LineClient(Protocol):
@@ -89,9 +90,23 @@ class Conversation:
         branch: of the repository in that folder.
         sidechain: whether a sub-agent holds it.
         at: the time of the message before, for one that has no time.
+
+    Attributes:
+        before: The values of the lines before those that are read now, the last first.
+        after: By which id what is said next comes after what was said; see `claude_code`.
     """
 
-    __slots__ = ("at", "branch", "cwd", "kept", "session", "sidechain", "tool_names")
+    __slots__ = (
+        "after",
+        "at",
+        "before",
+        "branch",
+        "cwd",
+        "kept",
+        "session",
+        "sidechain",
+        "tool_names",
+    )
 
     def __init__(
         self,
@@ -110,6 +125,8 @@ class Conversation:
         self.sidechain = sidechain
         self.at = at
         self.tool_names: dict[str, str] = {}
+        self.before: Callable[[], Iterable[object]] = tuple
+        self.after = ""
 
     def message(
         self,
@@ -202,6 +219,11 @@ def name_of(value: object) -> str:
 
 
 _LONGEST_NAME = 4096
+
+
+def made_id(*parts: str) -> str:
+    """An id for what has none of its own, the same in every copy of it."""
+    return sha256_hex("\n".join(parts).encode(errors="replace"))[:32]
 
 
 def stamp_of(path: str) -> str:
