@@ -88,6 +88,21 @@ def test_a_path_that_is_no_transcript_is_not_read(path):
     assert not our_folder().exists()
 
 
+@pytest.mark.parametrize("event", ["stop", "session-start"])
+def test_a_transcript_that_lies_in_another_folder_is_found(event):
+    """In a worktree Claude Code names one that it never makes, first before the file is there."""
+    path = write_transcript("s-1", 0)
+    elsewhere = path.parents[1] / "-project--claude-worktrees-b" / path.name
+    path.unlink()
+    run_hook("session-start", transcript_path=str(elsewhere))
+    write_transcript("s-2", 2)
+    write_transcript("s-1", 3)
+    run_hook(event, transcript_path=str(elsewhere))
+    catch_up()
+    assert kept_ids("s-1") == ids_of("s-1", 3)
+    assert kept_ids("s-2") == []
+
+
 def test_a_long_session_is_copied_bit_by_bit_and_the_rest_by_who_comes_next():
     """One event takes no more than it has time for; the spool has the session until all is copied."""
     path = write_transcript("s-1", 3000, text="wind " * 100)

@@ -36,7 +36,7 @@ def capture(call: HookCall, settings: QuickSettings) -> None:
         OSError: The original, or the spool, cannot be read or written.
         CommonplaceError: The store cannot be written.
     """
-    from commonplace.journals.transcripts.clients import CLIENTS
+    from commonplace.journals.transcripts.clients import CLIENTS, find_original
 
     if not settings["transcripts.capture"] or call.client not in CLIENTS:
         return
@@ -47,6 +47,7 @@ def capture(call: HookCall, settings: QuickSettings) -> None:
 
     folder = os.path.join(settings.owner_folder, "transcripts")
     make_folder(folder)
+    call.transcript = find_original(call.transcript)
     Spool(folder).add(Spooled(call.client, call.transcript, call.session, time.time()))
     if call.event != "session-start" and os.path.isfile(call.transcript):
         _copy(call, settings, folder)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.journals.transcripts.clients import CLIENTS
+from commonplace.journals.transcripts.clients import CLIENTS, find_original
 from commonplace.journals.transcripts.copying import copy_new
 from commonplace.journals.transcripts.spool import Spool
 
@@ -44,11 +44,12 @@ def copy_spooled(store: TranscriptStore, *, kept: Kept, now: float) -> int:
         is_over = not -FOLLOWED_S < now - spooled.at < FOLLOWED_S
         if spooled.client not in CLIENTS:
             return True
+        path = find_original(spooled.path)
         try:
-            done = copy_new(store, spooled.client, spooled.path, kept=kept, limit_bytes=MOST_BYTES)
+            done = copy_new(store, spooled.client, path, kept=kept, limit_bytes=MOST_BYTES)
         except (OSError, CommonplaceError):
             # It is gone, or cannot be read or kept just now; a day later only the first is likely.
-            return is_over and not os.path.isfile(spooled.path)
+            return is_over and not os.path.isfile(path)
         copied += done.copied
         return is_over and not done.copied
 

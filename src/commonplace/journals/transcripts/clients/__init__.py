@@ -55,6 +55,23 @@ def list_session_folders(home: str, environ: Mapping[str, str]) -> tuple[str, ..
     return tuple(x for name in _FOLDERS for x in session_folders(name, home, environ))
 
 
+def find_original(path: str) -> str:
+    """A session's file, where it lies if not where its client said; the path where it is nowhere.
+
+    In a worktree Claude Code names a folder that it never makes: the file lies in the folder of
+    another of its projects, under the same name.
+    """
+    if os.path.isfile(path):
+        return path
+    folder, name = os.path.split(path)
+    try:
+        with os.scandir(os.path.dirname(folder)) as entries:
+            others = [os.path.join(x.path, name) for x in entries if x.is_dir()]
+        return max(filter(os.path.isfile, others), key=os.path.getmtime, default=path)
+    except OSError:  # there is no such folder, or the file went while we looked
+        return path
+
+
 def line_client(name: str) -> LineClient:
     """The module of a client that appends lines. Raises: KeyError for any other."""
     if name not in LINE_CLIENTS:
