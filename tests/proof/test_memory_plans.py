@@ -70,6 +70,8 @@ def test_who_has_much_is_read_as_little_as_anybody(database, tmp_path):
         assert looked_at.pop(table) <= MANY + FEW
     # What is leased, of all users, is looked through.
     del looked_at["wb_outbox"]
+    # It has a row for each migration, whoever has how much.
+    looked_at.pop("applied_migrations", None)
     assert {table: rows for table, rows in looked_at.items() if rows > FEW} == {}
 
 
