@@ -28,7 +28,9 @@ def test_error_handling() -> Answer:
 
 
 def test_sampling(
-    *, prompt: Annotated[str, Arg("What to ask.")], sampler: Language | None = None
+    *,
+    prompt: Annotated[str, Arg("What to ask.")],
+    sampler: Language | None = None,  # noqa: PT028  no test, for the suite names it
 ) -> Answer:
     """Ask the client's model."""
     assert sampler is not None
