@@ -81,7 +81,7 @@ class Lifecycle:
         os._exit(self._status)
 
     def begin_to_leave(self, status: int = 0) -> None:
-        """Leave in a thread of its own: who calls this may hold what an open call waits for."""
+        """Leave in a thread of its own: the caller may hold what an open call waits for."""
         threading.Thread(target=self.leave, args=(status,), name="leave", daemon=True).start()
 
     def watch(self, parent: int) -> None:

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_ASKED = "sampling"
+_ASKED = "sampling"  # the key of our one question in a result
 _SEARCH_HINT = "memory: remember, recall, journal, log, notes, decisions, earlier sessions"
-_SPARE_BYTES = 3  # a token
+_BYTES_A_TOKEN = 3  # rather too few: the caps on tokens hold
 
 
 class McpOffer:
@@ -50,10 +50,10 @@ class McpOffer:
 
     Args:
         toolsets: What is offered.
-        screen: Hides secrets in all that is answered; None for one without secrets of one's own.
+        screen: Hides secrets in all that is answered; None for one that knows no own secrets.
         structured: Whether every result carries JSON beside its text. Else only those do whose call
             asks for it: the main clients give a model the JSON in place of the text.
-        elsewhere: Gives the names of the toolsets that have a tool of a name that is not offered.
+        elsewhere: Gives the names of the toolsets that have a tool of this name.
     """
 
     def __init__(
@@ -167,10 +167,10 @@ class McpOffer:
 
 
 class MustAsk(Exception):
-    """A tool is to be called again, with the answer of the client's model.
+    """A tool must be called again, with the answer of the client's model.
 
     Args:
-        result: What the client gets meanwhile.
+        result: What the client gets first: the question.
     """
 
     def __init__(self, result: dict[str, Any]) -> None:
@@ -179,13 +179,13 @@ class MustAsk(Exception):
 
 
 def answered_before(asked: dict[str, Any], params: Mapping[str, Any]) -> Any:
-    """The answer of the client's model that came with a call; another question is asked again.
+    """The answer of the client's model that came with a call; a question without one is asked.
 
-    For clients since 2026-07-28, which get what is wanted as the result and call the tool again.
+    For clients since 2026-07-28, which get the question as the result and call the tool again.
 
     Args:
         asked: Parameters of `sampling/createMessage`.
-        params: Those of the call.
+        params: Parameters of the call.
 
     Raises:
         MustAsk: No answer to this question came.
@@ -207,8 +207,8 @@ def answered_before(asked: dict[str, Any], params: Mapping[str, Any]) -> Any:
 class ClientModel:
     """The client's own model for one call of a tool; implements the port `Language`.
 
-    In a session with a handshake the client is asked in the middle of the call; since 2026-07-28
-    the tool is called again: so a tool that samples does nothing before that it may not do twice.
+    In a session with a handshake the client is asked in the middle of the call. Since 2026-07-28
+    the tool is called again with the answer: what it does before it asks is done twice.
 
     Args:
         ask: Gives what the client's model answers to parameters of `sampling/createMessage`, as its
@@ -246,8 +246,8 @@ class ClientModel:
         return Completion(
             text=text,
             model=self._screen.plain_name(str(said.get("model", ""))),
-            tokens_in=len(asked.encode()) // _SPARE_BYTES,
-            tokens_out=len(text.encode("utf-8", "replace")) // _SPARE_BYTES,
+            tokens_in=len(asked.encode()) // _BYTES_A_TOKEN,
+            tokens_out=len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN,
             whole=said.get("stopReason") != "maxTokens",
         )
 
@@ -260,7 +260,7 @@ def _refused(error: CommonplaceError) -> RefusedRequest:
 def _listed_tool(tool: Tool) -> dict[str, Any]:
     """A tool, with what hosts read and give no model.
 
-    Source: of the hint what Claude Code 2.1.332 looks for where it hides tools behind a search.
+    Source: the hint is what Claude Code 2.1.332 looks for where it hides tools behind a search.
     """
     view = {"ui": {"resourceUri": tool.view}} if tool.view else {}
     return {
@@ -274,7 +274,7 @@ def _listed_tool(tool: Tool) -> dict[str, Any]:
 
 
 def _annotations(effects: Effects) -> dict[str, bool]:
-    """What hosts ask before they allow a call; for one that only reads the rest has no meaning."""
+    """What hosts look at before they allow a call; of a tool that only reads, two hints say all."""
     if not effects.writes:
         return {"readOnlyHint": True, "openWorldHint": False}
     return {
@@ -314,7 +314,7 @@ def _result(
 ) -> dict[str, Any]:
     """A result of text alone, or with its facts as JSON beside the text; neither has a secret.
 
-    The last line of this door: every answer and every error of a tool goes by it. File names may
+    The last step of this door: every answer and every error of a tool passes it. File names may
     hold bytes that are not UTF-8, which no writer of JSON takes.
     """
     result: dict[str, Any] = {

@@ -12,7 +12,7 @@ from tests.cases import cases
 from commonplace.app import App
 from commonplace.config.settings import read_settings, user_file
 from commonplace.doors.mcp_offer import McpOffer
-from commonplace.doors.stdio.built_lists import lists_for
+from commonplace.doors.stdio.built_lists import find_quick_start
 from commonplace.journals.table import TOOLSETS
 
 
@@ -27,7 +27,7 @@ def offered(flags):
 
 def at_once(*words):
     """What a session of these words begins with, without the settings; None where it needs them."""
-    found = lists_for(words, os.environ, str(Path.cwd()))
+    found = find_quick_start(words, os.environ, str(Path.cwd()))
     if found is None:
         return None
     assert (found.lists, found.preload) == offered(found.flags)

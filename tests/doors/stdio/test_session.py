@@ -248,6 +248,20 @@ def test_what_is_broken_is_told_at_the_call(tmp_path, words_only):
         assert "Invalid limit" in server.text("search_journal", REFUSED["arguments"])
 
 
+def test_what_no_one_foresaw_is_answered(tmp_path):
+    """As an internal error, without its words: a client never waits for a call that broke."""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    with RawServer(cwd=folder, env=ALONE) as server:
+        server.handshake()
+        folder.rmdir()
+        error = server.ask("tools/call", REFUSED)["error"]
+        assert error["code"] == -32603
+        assert "gone" not in error["message"]
+        assert server.ask("ping")["result"] == {}
+        assert server.end() == 0
+
+
 def test_an_opening_imports_next_to_nothing(tmp_path):
     """After the lists: neither SDK nor app nor command line, and little of anything else."""
     script = (

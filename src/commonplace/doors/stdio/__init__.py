@@ -1,1 +1,1 @@
-"""`commonplace mcp`: a session over stdin and stdout, its first answers from a snapshot."""
+"""`commonplace mcp`: a session over stdin and stdout, begun from lists that were built before."""

@@ -1,7 +1,7 @@
 """The lists that a session begins with, as they were built with the package.
 
-Law: they are those of `McpOffer.lists` for the same toolsets, which a test holds. Imports nothing
-but small builtins.
+Never differs from `McpOffer.lists` for the same toolsets, which a test holds. Imports nothing but
+small builtins.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lists.json")
 READ_ONLY = " read-only"
-"""After the names of toolsets: the lists of a server that offers no tool that writes."""
+"""Stands after the names of toolsets in the key of a server that offers no tool that writes."""
 
 _FLAGS = {"--read-only": "read_only", "--structured": "structured"}
 _OPTIONS = {"--toolsets": "toolsets", "--project": "project"}
@@ -27,7 +27,7 @@ _NARROWING = (b"toolsets", b"read_only")
 
 
 class QuickStart:
-    """What a session begins with that needs no further look.
+    """What a session can begin with before all settings are read.
 
     Args:
         lists: As `McpOffer.lists` gives them.
@@ -41,13 +41,15 @@ class QuickStart:
         self.preload = preload
 
 
-def lists_for(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> QuickStart | None:
-    """The lists of a start; None where only the settings can tell, or say what is wrong.
+def find_quick_start(
+    argv: Sequence[str], environ: Mapping[str, str], cwd: str
+) -> QuickStart | None:
+    """What a start begins with; None where all settings must be read, or say what is wrong.
 
     Args:
         argv: The words after `mcp`.
         environ: The environment's variables.
-        cwd: The folder that is worked in.
+        cwd: The working folder.
     """
     flags = _flags_of(argv)
     if flags is None:
@@ -69,7 +71,7 @@ def lists_for(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> Quic
 
 
 def build(offers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """What the file holds: each tool, resource and prompt once, and which of them are chosen.
+    """What the file holds: each tool, resource and prompt once, and which of them each key names.
 
     Args:
         offers: `McpOffer.lists` by the names of the toolsets, with `READ_ONLY` after them where no
@@ -87,7 +89,7 @@ def build(offers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _flags_of(argv: Sequence[str]) -> dict[str, object] | None:
-    """The options of `mcp` by their keys; None where the command line is to read them."""
+    """The options of `mcp`, by the keys of settings; None where click must read them."""
     words = [*argv]
     flags: dict[str, object] = {}
     while words:

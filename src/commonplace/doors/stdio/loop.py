@@ -1,6 +1,6 @@
 """JSON-RPC over stdin and stdout, a message a line: reads, answers, cancels, and asks the client.
 
-What each request is answered is the session's to say. Imports nothing but small builtins.
+Never decides what a request is answered: the session does. Imports nothing but small builtins.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import threading
 
 from commonplace.doors.protocol import (
     HANDSHAKES,
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     PARSE_ERROR,
     SAMPLING_S,
     RefusedRequest,
 )
-from commonplace.doors.stdio.session import WORKING, StdioSession
+from commonplace.doors.stdio.session import SLOW, StdioSession
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     Reply: TypeAlias = dict[str, Any] | None
     """An answer; None for what wants none, or was cancelled."""
 
-AT_ONCE = 40
-"""How many calls run beside each other; further ones wait."""
+MOST_CALLS = 40
+"""How many calls run at the same time; further ones wait."""
 
 BATCHED = "2025-03-26"
 """The one revision that has batches."""
@@ -48,9 +49,9 @@ class StdioLoop:
 
     Args:
         lists: What a session begins with, as `McpOffer.lists` gives it.
-        load: Gives the offer; called in the threads of calls. May raise a CommonplaceError.
+        load: Gives the offer; called in the threads of calls. May raise RefusedRequest.
         lifecycle: What ends the process.
-        on_listed: Called when the client was given the tools.
+        on_listed: Called once the client was given the tools, each time that it asks.
     """
 
     def __init__(
@@ -76,10 +77,10 @@ class StdioLoop:
         """Answer until stdin ends and all is answered; ends the process."""
         for line in _lines(self._stdin):
             if line.strip():
-                self._take(line)
+                self._take_line(line)
         self._lifecycle.end_after_answers()
 
-    def _take(self, line: bytes) -> None:
+    def _take_line(self, line: bytes) -> None:
         try:
             said = _parse(line)
         except (ValueError, RecursionError) as exc:
@@ -88,7 +89,7 @@ class StdioLoop:
         if isinstance(said, list):
             self._take_batch(said)
         else:
-            self._handle(said, self._write)
+            self._take_message(said, self._write)
 
     def _take_batch(self, batch: list[Any]) -> None:
         """Answer what wants an answer in one line, once all of it is done."""
@@ -96,15 +97,15 @@ class StdioLoop:
         if revision == BATCHED and batch:
             answers = _Batch(len(batch), self._write)
             for said in batch:
-                self._handle(said, answers.add)
+                self._take_message(said, answers.add)
             return
         wrong = "The batch is empty."
         if revision != BATCHED:
-            wrong = f"Batches are of {BATCHED}, this session is in {revision or HANDSHAKES[-1]}."
+            wrong = f"Only {BATCHED} has batches; this session is in {revision or HANDSHAKES[-1]}."
         self._write(_error(None, INVALID_REQUEST, f"{wrong} Send one message a line."))
 
-    def _handle(self, said: Any, reply: Callable[[Reply], object]) -> None:
-        """Have a message done, and its reply given once: here, or later in the thread of a call."""
+    def _take_message(self, said: Any, reply: Callable[[Reply], object]) -> None:
+        """Do what a message asks, and reply once: here, or later in the thread of a call."""
         if type(said) is not dict or said.get("jsonrpc") != "2.0":
             number = said.get("id") if type(said) is dict else None
             reply(_error(number, INVALID_REQUEST, "Send objects with jsonrpc, which is 2.0."))
@@ -122,7 +123,7 @@ class StdioLoop:
             reply(None)
         elif type(number) not in {int, str}:
             reply(_error(None, INVALID_REQUEST, "id must be a whole number or a text."))
-        elif method in WORKING:
+        elif method in SLOW:
             self._begin(number, method, params, reply)
         else:
             reply(self._answer(number, method, params))
@@ -134,22 +135,27 @@ class StdioLoop:
             return {"jsonrpc": "2.0", "id": number, "result": self._session.answer(method, params)}
         except RefusedRequest as exc:
             return _error(number, exc.code, exc.message, exc.data)
+        except Exception:  # the door's last line: logged, never shown, and no client waits for ever
+            import logging
+
+            logging.getLogger(__name__).exception("Internal error in %s", method)
+            return _error(number, INTERNAL_ERROR, f"Internal error in {method}. Look into the log.")
 
     def _begin(
         self, number: Any, method: str, params: Any, reply: Callable[[Reply], object]
     ) -> None:
-        """Answer in a thread. A call that is cancelled meanwhile gets no answer."""
+        """Answer in a thread; a call that is cancelled before it ends gets no answer."""
         from concurrent.futures import ThreadPoolExecutor
 
         def work() -> None:
             try:
                 answer = self._answer(number, method, params)
-                reply(None if self._is_cancelled(number) else answer)
+                reply(None if self._end_call(number) else answer)
             finally:
                 self._lifecycle.expect_answers(-1)
 
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="call")
+            self._pool = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="call")
         self._lifecycle.expect_answers(1)
         with self._state:
             self._running.add(number)
@@ -160,16 +166,16 @@ class StdioLoop:
             if type(number) in {int, str} and number in self._running:
                 self._cancelled.add(number)
 
-    def _is_cancelled(self, number: int | str) -> bool:
-        """Whether a call was cancelled before now, when it is over."""
+    def _end_call(self, number: int | str) -> bool:
+        """Count a call as over; whether it was cancelled before."""
         with self._state:
             self._running.discard(number)
-            was = number in self._cancelled
+            was_cancelled = number in self._cancelled
             self._cancelled.discard(number)
-            return was
+            return was_cancelled
 
     def _ask(self, method: str, params: dict[str, Any]) -> Any:
-        """What the client answers to a request of ours. Raises: Unavailable."""
+        """Ask the client, and wait for its answer. Raises: Unavailable."""
         from commonplace.core.errors import Unavailable
 
         question, number = _Question(), f"commonplace-{os.urandom(8).hex()}"
@@ -235,7 +241,7 @@ class _Batch:
 
 
 def announce() -> None:
-    """Say on stderr what this is, where stdin is a terminal: a client gets no such line."""
+    """Say on stderr what this is, if stdin is a terminal: a client gets no such line."""
     try:
         if os.isatty(0):
             os.write(2, _WAITING)
@@ -261,7 +267,7 @@ def _take_streams() -> tuple[int, int]:
 
 
 def _lines(descriptor: int) -> Iterator[bytes]:
-    """Each line; the last one need not have an end."""
+    """Each line that is read; the last one need not end with a line break."""
     held = bytearray()
     while chunk := _read(descriptor):
         held += chunk
@@ -279,7 +285,10 @@ def _read(descriptor: int) -> bytes:
 
 
 def _parse(line: bytes) -> Any:
-    """A line as JSON, with U+FFFD for each surrogate alone. Raises: ValueError, RecursionError."""
+    """A line as JSON, with U+FFFD for each half of a surrogate pair.
+
+    Raises: ValueError, RecursionError.
+    """
     if b"\\ud" not in line and b"\\uD" not in line:
         return json.loads(line, parse_constant=_no_number)
     whole = json.dumps(json.loads(line, parse_constant=_no_number), ensure_ascii=False)
@@ -287,11 +296,11 @@ def _parse(line: bytes) -> Any:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _error(number: Any, code: int, message: str, data: Any = None) -> dict[str, Any]:
-    """An error as the answer to a request; without its id where that cannot be told."""
+    """An error as the answer to a request; its id is null where that is not known."""
     number = number if type(number) in {int, str} else None
     error = {"code": code, "message": message}
     more = {} if data is None else {"data": data}

@@ -33,13 +33,13 @@ LISTS = {
     "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
 }
-"""The methods that list, each with the key of its result."""
+"""The methods that list something, each with the key of its result."""
 
-WORKING = frozenset({"tools/call", "resources/read", "prompts/get"})
+SLOW = frozenset({"tools/call", "resources/read", "prompts/get"})
 """The methods that may take a while; all others are answered at once."""
 
 _CACHED = frozenset({*LISTS, "resources/read"})
-_METHODS = WORKING | {*LISTS}
+_METHODS = SLOW | {*LISTS}
 _KINDS: dict[type, str] = {str: "a text", dict: "an object"}
 
 
@@ -48,12 +48,12 @@ class StdioSession:
 
     Args:
         lists: What a session begins with, as `McpOffer.lists` gives it.
-        load: Gives the offer, for what may take a while. May raise a CommonplaceError.
+        load: Gives the offer, for what may take a while. May raise RefusedRequest.
         ask: Sends the client a request and gives its result, for `ClientModel`; called in the
             thread of a call.
 
     Attributes:
-        revision: That the session is in; empty before it is known.
+        revision: The one that the session is in; empty before it is known.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class StdioSession:
         self.revision = ""
 
     def answer(self, method: str, params: Any) -> dict[str, Any]:
-        """The result of a request. Raises: RefusedRequest, CommonplaceError."""
+        """The result of a request. Raises: RefusedRequest."""
         if type(params) is not dict:
             raise _refused("params", dict, params)
         capabilities = self._enter(method, params)
@@ -82,7 +82,7 @@ class StdioSession:
         return result
 
     def _enter(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """What the client can, in the revision that this request belongs to, which is noted."""
+        """Note the revision that a request belongs to; the capabilities of its client."""
         meta = params.get("_meta") or {}
         if type(meta) is not dict:
             raise _refused("params._meta", dict, meta)
@@ -194,6 +194,6 @@ class StdioSession:
 
 
 def _refused(name: str, kind: type, value: object) -> RefusedRequest:
-    """Says which field is not what it must be."""
+    """The error that names a field which is not what it must be."""
     found = "is missing" if value is None else f"is {repr(value)[:60]}"
     return RefusedRequest(INVALID_PARAMS, f"{name} {found}: it must be {_KINDS[kind]}.")

@@ -1,4 +1,4 @@
-"""How `commonplace mcp` starts: at once from the lists that were built, or by reading all settings.
+"""How `commonplace mcp` starts: at once from the built lists, or by reading all settings.
 
 Answers nothing itself. Imports nothing but small builtins before the first call.
 """
@@ -9,7 +9,7 @@ import os
 import threading
 
 from commonplace.doors.lifecycle import Lifecycle
-from commonplace.doors.stdio.built_lists import lists_for
+from commonplace.doors.stdio.built_lists import find_quick_start
 from commonplace.doors.stdio.loop import StdioLoop, announce
 
 TYPE_CHECKING = False
@@ -23,18 +23,17 @@ if TYPE_CHECKING:
     from commonplace.doors.stdio.prompt_listener import PromptListener
 
 PRELOAD_AFTER_S = 0.1
-"""How long after the tools were listed the app is loaded: what a client lists next is answered
-before."""
+"""How long after the tools were listed the app is loaded: what a client lists next comes first."""
 
 
 def serve_at_once(argv: Sequence[str], *, parent: int) -> None:
-    """Serve, if the lists of this start were built; returns where the settings must be read first.
+    """Serve, if the lists of this start were built; return if the settings must be read first.
 
     Args:
         argv: The words after `mcp`.
         parent: The id of the process that started this one.
     """
-    found = lists_for(argv, os.environ, os.getcwd())
+    found = find_quick_start(argv, os.environ, os.getcwd())
     if found is not None:
         opened = OpenedApp(found.flags)
         _serve(opened, found.lists, parent=parent, preload=found.preload)
@@ -43,10 +42,10 @@ def serve_at_once(argv: Sequence[str], *, parent: int) -> None:
 def serve(
     settings: Settings, flags: Mapping[str, object], *, parent: int, user_home: Any
 ) -> NoReturn:
-    """Serve with settings that were read.
+    """Serve with settings that were already read.
 
     Args:
-        settings: Of this start.
+        settings: Those of this start.
         flags: The command line's options, by the keys of settings.
         parent: The id of the process that started this one.
         user_home: The home folder; None for a user who has none.
@@ -83,10 +82,10 @@ class OpenedApp:
         self._offer: McpOffer | None = None
         self._app: App | None = None
         self._prompts: PromptListener | None = None
-        self._is_warm = threading.Semaphore(1)
+        self._warming = threading.Lock()  # taken once, by the first who warms up
 
     def load(self) -> McpOffer:
-        """The offer, with encoder and index being loaded beside. Raises: RefusedRequest."""
+        """The offer; encoder and index go on loading in a thread. Raises: RefusedRequest."""
         from commonplace.core.errors import CommonplaceError
         from commonplace.doors.protocol import INTERNAL_ERROR, RefusedRequest
 
@@ -95,11 +94,11 @@ class OpenedApp:
                 offer = self._offer or self._read()
         except CommonplaceError as exc:
             raise RefusedRequest(INTERNAL_ERROR, str(exc), exc.facts) from exc
-        self._warm_up_beside()
+        self._warm_up_once()
         return offer
 
     def _read(self) -> McpOffer:
-        """Read the settings, and open the app of them."""
+        """Read the settings, and open the app with them."""
         from pathlib import Path
 
         from commonplace.config.settings import read_settings, user_home
@@ -109,7 +108,7 @@ class OpenedApp:
         return self.open(settings, home)
 
     def open(self, settings: Settings, user_home: Any) -> McpOffer:
-        """Open the app of settings, and give what it offers."""
+        """Open the app with these settings; what it offers."""
         import sys
 
         from commonplace.app import App
@@ -142,8 +141,8 @@ class OpenedApp:
         with suppress(RefusedRequest):  # each call says the same to its client
             self.load()
 
-    def _warm_up_beside(self) -> None:
-        if self._is_warm.acquire(blocking=False):
+    def _warm_up_once(self) -> None:
+        if self._warming.acquire(blocking=False):
             threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
 
     def _warm_up(self) -> None:
