@@ -326,7 +326,7 @@ class WebApplication:
         """An error in plain words; None for one of our own making."""
         values: dict[str, str] = {
             "message": "Something went wrong here, and it is not your doing.",
-            "hint": "Look into the log of the server: `COMMONPLACE_LOG_FILE` names it.",
+            "hint": "Look into the log of the server: `COMMONPLACE_LOG` names it.",
         }
         if error is not None:
             values = {"message": error.explained(shows_paths=self._shows_paths), "hint": ""}
