@@ -35,7 +35,7 @@ class FormerFiles:
     """Former texts of one owner in a folder; implements `core.former_texts.KeepsFormerTexts`.
 
     Args:
-        folder: Of its own; made at the first edit.
+        folder: Where they lie, and nothing else; made at the first edit.
         prepare: Makes the owner's folder, in which it lies.
     """
 
@@ -79,7 +79,7 @@ class FormerFiles:
         return self.folder / f"{of}{_SUFFIX}"
 
     def _read(self, of: str) -> FormerText | None:
-        """The former text in a file; None where the file is gone, or is none of ours."""
+        """The former text in a file; None where the file is gone, or was not written by us."""
         with suppress(OSError):
             return parse_former(self.path(of).read_bytes())
         return None

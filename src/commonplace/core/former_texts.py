@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _TRIES = 5
 _SWEPT_EVERY = timedelta(hours=1)
-"""A server is asked at most so often what is over, unless an entry of it is edited or undone."""
+"""How often a server is asked what is over, apart from edits and undos of its entries."""
 
 _Corrected = TypeVar("_Corrected")
 
@@ -37,10 +37,10 @@ class Editor(Struct):
     """Who edits in this context, and what that came to.
 
     Attributes:
-        terminal: The name of the terminal, or of all programs without one; None for no terminal's.
+        terminal: User, machine and terminal of an edit on the command line; None for any other.
         keeps: Whether the former texts are kept.
         edited: The refs of the entries whose former texts were kept.
-        unkept: Those of the entries that were edited, and of which nothing was kept.
+        unkept: The refs of the entries that were edited, and of which nothing was kept.
     """
 
     terminal: str | None = None
@@ -67,14 +67,14 @@ class FormerText(Struct, frozen=True, kw_only=True):
     """An entry as it was before an edit.
 
     Attributes:
-        id: Of this edit; later ones sort after it.
-        ref: Of the entry.
+        id: The id of this edit; later ones sort after it.
+        ref: The ref of the entry.
         at: When it was edited, in seconds since 1970.
         text: What it said, as `edit` takes it.
         more: What else the edit may have changed, by the names of its journal.
-        version: Of the entry before the edit.
-        made: Of the entry after it; empty where the process was killed before it was known.
-        terminal: In which it was edited; None for no terminal.
+        version: The version of the entry before the edit.
+        made: The version after it; empty where the process was killed before it was known.
+        terminal: As `Editor` has it.
     """
 
     id: str
@@ -93,7 +93,7 @@ def render_former(former: FormerText) -> bytes:
 
 
 def parse_former(content: bytes | str) -> FormerText | None:
-    """The former text that was kept so; None for what is none of ours."""
+    """The former text in such a line; None for what no store of ours wrote."""
     with suppress(msgspec.MsgspecError):
         return msgspec.json.decode(content, type=FormerText)
     return None
@@ -143,16 +143,16 @@ class TakesOverFormerTexts(KeepsFormerTexts, Protocol):
 class FormerTexts:
     """Keeps, finds and erases the former texts of one owner; safe among threads and processes.
 
-    They lie in files, but for a journal that keeps its own. What the files have of that journal, as
-    of a time before it did, moves there.
+    They lie in files, except for a journal on a server, which keeps its own. What an earlier
+    version kept of that journal in files moves to the server.
 
     Args:
-        files: Those in files.
+        files: What keeps those in files.
         servers: Opens what keeps those of a journal on a server, by the journal's name.
         keep_days: For how many days; 0 keeps none.
         clock: The present.
-        is_borne_out: Whether anything but the clock says so too; else nothing is erased by it.
-        shown: A text without secrets: one that has any is not kept.
+        is_borne_out: Whether something besides the clock confirms the time; else none is too old.
+        shown: Gives a text without its secrets: one that has any is not kept.
     """
 
     def __init__(
@@ -184,14 +184,14 @@ class FormerTexts:
         *,
         at_once: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> Iterator[Callable[[str], None]]:
-        """Keep what an entry says while it is edited inside; given the new version, from then on.
+        """Keep what an entry says before it is edited inside; gives what notes the new version.
 
-        Kept before the edit: of a process that is killed the text is there. Where nothing is to be
-        kept, what earlier edits of the entry left is erased as well.
+        The text is kept first, so that a killed process loses none. Where nothing is to be kept,
+        what earlier edits of the entry left is erased as well.
 
         Args:
-            ref: Of the entry.
-            version: That is edited, and no other.
+            ref: The ref of the entry.
+            version: The version that is edited, and no other.
             text: What it says.
             more: What else may change.
             at_once: Makes one transaction of it, where the entry and its former texts lie together.
@@ -218,7 +218,7 @@ class FormerTexts:
             try:
                 yield note
             except CommonplaceError as exc:
-                # What was refused was not edited; of what failed that is not known: undo finds out.
+                # What was refused was not edited; what failed may have been, which undo finds out.
                 if kept is not None and not isinstance(exc, Unavailable):
                     self.remove(kept)
                 raise
@@ -253,9 +253,14 @@ class FormerTexts:
             each.remove([former.id])
 
     def find(self, ref: str = "", *, journal: str = "") -> list[FormerText]:
-        """The former texts of an entry, or of all, the newest edit first.
+        """The former texts of an entry, of a journal, or all, the newest edit first.
 
-        journal: Of which alone; no server is asked about others. Raises: Unavailable.
+        Args:
+            ref: The ref of the entry; empty for any.
+            journal: The journal; empty for any. No server is asked about another one.
+
+        Raises:
+            Unavailable: A server cannot be asked.
         """
         stores = self._stores(ref or f"{journal}:") if ref or journal else self._each()
         texts = [each for store in stores for each in store.find(ref)]
@@ -282,23 +287,25 @@ class FormerTexts:
         """Erase what was kept long enough, if more than the clock says so.
 
         Args:
-            ref: Of an entry that is edited or undone; of another journal no server is asked then.
+            ref: The entry that is edited or undone; then only the server of its journal is asked.
             within: "file" to ask no server.
 
-        Raises: Unavailable, Denied.
+        Raises:
+            Unavailable, Denied: It is not erased.
         """
         self._sweep(self.files)
         now = self._clock()
         for journal, open_one in self._servers.items():
             swept = self._swept.get(journal)
             is_due = within == "all" and (swept is None or abs(now - swept) >= _SWEPT_EVERY)
-            if _journal_of(ref) == journal if ref else is_due:
+            is_asked = _journal_of(ref) == journal if ref else is_due
+            if is_asked:
                 self._move(journal, open_one())
                 if self._sweep(open_one()):
                     self._swept[journal] = now
 
     def _sweep(self, store: KeepsFormerTexts) -> bool:
-        """Whether nothing that is over is left in a store."""
+        """Erase what is over in a store; whether nothing of it is left."""
         oldest = new_id(self._clock() - timedelta(days=self.keep_days), bytes(10))
         over = [each for each in store.list_ids() if each < oldest or not self.keep_days]
         if over and self.keep_days and not self._is_borne_out():
@@ -308,9 +315,9 @@ class FormerTexts:
         return True
 
     def _move(self, journal: str, server: TakesOverFormerTexts) -> None:
-        """Move what the files have of a journal's entries: an earlier version kept it there.
+        """Move what the files have of a journal's entries to its server.
 
-        What is of no entry there, as of a memory in files, stays.
+        An earlier version kept it there. What belongs to no entry of the server stays.
         """
         if journal in self._moved:
             return
@@ -320,7 +327,7 @@ class FormerTexts:
         self._moved.add(journal)
 
     def _stores(self, ref: str) -> list[KeepsFormerTexts]:
-        """Where those of an entry may lie; a new one is kept in the last."""
+        """The stores in which those of an entry may lie; a new one is kept in the last."""
         server = self._servers.get(_journal_of(ref))
         return [self.files] if server is None else [self.files, server()]
 
@@ -339,7 +346,7 @@ def _journal_of(ref: str) -> str:
 
 
 def correct_latest(expected: str, correct: Callable[[], _Corrected]) -> _Corrected:
-    """Correct an entry; again where another was faster and no version was named.
+    """Correct an entry; try again where another was faster and no version was named.
 
     Args:
         expected: The version that was named; empty for any.

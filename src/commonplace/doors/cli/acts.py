@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
 
 _FOLDER = "acts"
-_OF_NONE = "no-terminal"
+_NO_TERMINAL = "no-terminal"
 _KEPT = 200
-"""So many of the newest are kept in a terminal."""
+"""How many are kept in a terminal, the newest."""
 
 
 class Act(Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class Act(Struct, frozen=True, kw_only=True):
 
 
 def this_terminal() -> str:
-    """The user, the machine and the terminal of this call; of all programs that have none one."""
+    """The user, the machine and the terminal of this call; the same for all without a terminal."""
     return f"{os.environ.get('USER', '')}@{platform.node()}{terminal_name()}"
 
 
@@ -125,7 +125,7 @@ def read(settings: Settings) -> list[Act]:
 
 
 def forget(settings: Settings, act: Act) -> None:
-    """It is taken back, or is no more. Raises: Unavailable, Denied."""
+    """Forget an act, which is taken back or left nothing. Raises: Unavailable, Denied."""
     _put(settings, act, None)
 
 
@@ -143,5 +143,5 @@ def _put(settings: Settings, former: Act | None, act: Act | None) -> None:
 
 
 def _path(settings: Settings) -> Path:
-    name = terminal_name() or _OF_NONE
+    name = terminal_name() or _NO_TERMINAL
     return settings.home / "users" / owner_folder(settings.owner) / _FOLDER / name

@@ -120,7 +120,7 @@ def _act_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
         forget(app.settings, act)
         raise Conflict(
             f"A command that wrote into {act.journal} ended before it could note what it wrote.",
-            hint="Look for it: `commonplace list`. The next undo takes back what was before it.",
+            hint=f"Look for it: `commonplace list`. {_NEXT}",
         )
     if act.record:
         answer = _program_undone(app, act, yes=yes)

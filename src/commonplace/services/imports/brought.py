@@ -29,7 +29,7 @@ FOLDER = "brought"
 """The name of the folder, in the owner's."""
 
 _KEPT = 20
-"""So many of the newest imports are kept."""
+"""How many imports are kept, the newest."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,10 +38,10 @@ class BroughtGroup(Struct, frozen=True, kw_only=True):
     """Entries that were written together.
 
     Attributes:
-        versions: Of each that was added, by its key.
-        keys: Of those that were about to be written when the import broke off.
-        begun: When that was; None where it did not.
-        updated: How many were there before, and were updated.
+        versions: The version of each entry that was added, by its key.
+        keys: The keys that were about to be written when the import broke off.
+        begun: When the writing began; None where the import did not break off.
+        updated: How many entries were there before, and were updated.
     """
 
     versions: dict[str, str] = msgspec.field(default_factory=dict)
@@ -76,11 +76,11 @@ class ImportRecord:
         self._try_put({"begun": render_time(begun), "keys": keys})
 
     def put_versions(self, versions: Mapping[str, str], *, updated: int) -> None:
-        """Note what came of it: the version of each entry that was added, by its key."""
+        """Note what was written: the version of each entry that was added, by its key."""
         self._try_put({"versions": versions, "updated": updated})
 
     def put_going(self, keys: Sequence[str]) -> None:
-        """Note what is about to be taken back; none for all of it is. Raises: Unavailable."""
+        """Note what is about to be taken back; no keys once that is done. Raises: Unavailable."""
         self._put({"going": keys})
 
     def head(self) -> tuple[str, str]:
@@ -127,7 +127,7 @@ class ImportRecord:
             translated(self._path),
             open(self._path, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as file,
         ):
-            # A line ends before it: what a killed process left half swallows none.
+            # Begins with a line break: half a line of a killed process spoils no other.
             file.write(b"\n" + msgspec.json.encode(line))
             file.flush()
             os.fsync(file.fileno())
@@ -152,7 +152,7 @@ class ImportRecords:
         self._clock = clock
 
     def new(self) -> ImportRecord:
-        """A record that nothing is in; of older ones the newest are kept."""
+        """A new record, still empty; the oldest are removed."""
         with suppress(OSError, CommonplaceError):
             for name in sorted(os.listdir(self._folder), reverse=True)[_KEPT - 1 :]:
                 remove_file(self._folder / name)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from commonplace.services.timeline.service import TimelineService
 
 _AT_ONCE = 5000
-"""So many are taken out of the index at once, which writes its whole file again each time."""
+"""How many leave the index at once: it writes its whole file again each time."""
 _NAMED = 3
 
 
@@ -44,10 +44,10 @@ class ImportedEntry(Struct, frozen=True, kw_only=True):
 
 
 class ImportLeft(Struct, kw_only=True):
-    """What is there of an import, or was taken back of it.
+    """What is still there of an import, or what was taken back of it.
 
     Attributes:
-        program, into: Its name and the journal.
+        program, into: The name of the program, and of the journal.
         entries: How many entries.
         edited: The refs of the first that were edited or replaced here since, and stay.
         edited_count: How many those are.
@@ -84,9 +84,9 @@ class GivesImportsBack(Protocol):
         ...
 
     def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
-        """Delete the entries, by refs, that have these versions; the refs of those.
+        """Delete those entries, by their refs, that have these versions; the refs of what went.
 
-        Raises: Unavailable, Denied; what was deleted before is gone.
+        Raises: Unavailable, Denied: some of them may be gone.
         """
         ...
 
@@ -95,11 +95,11 @@ class GivesImportsBack(Protocol):
         ...
 
     def release(self, keys: Sequence[str]) -> None:
-        """Let these keys write entries again, which are gone. Raises: Unavailable, Denied."""
+        """Let the keys of entries that are gone write again. Raises: Unavailable, Denied."""
         ...
 
     def finish(self) -> tuple[str, ...]:
-        """Make again what was derived; notes on what is not done yet."""
+        """Derive again what quoted the entries; notes on what is not done yet."""
         ...
 
 
@@ -207,18 +207,18 @@ class ImportTakingBack:
         self._journal = journals[into]()
 
     def look(self) -> ImportLeft:
-        """What is there of it; changes nothing. Raises: Unavailable, Denied."""
+        """Count what is still there of it; changes nothing. Raises: Unavailable, Denied."""
         left = self._left()
         left.is_going = bool(self._record.going())
         left.entries = sum(1 for _ in self._there(left))
         return left
 
     def take_back(self, progress: Callable[[int, int], None] | None, *, most: int) -> ImportLeft:
-        """Delete what is there of it as it was added, and let the same import bring it again.
+        """Delete what is still as it was added, and let the same import bring it again.
 
         Args:
             progress: Called with how many are done, and how many are left.
-            most: How many there are.
+            most: How many there are to take back, for `progress`.
 
         Raises:
             Unavailable, Denied: It can be called again, and goes on.
@@ -251,14 +251,14 @@ class ImportTakingBack:
                 done.leave(entry.ref)  # edited at this moment
 
     def _finish_going(self) -> None:
-        """Do what a killed process had not done for those it had deleted."""
+        """Finish what a killed process had deleted."""
         gone = [key for key in self._record.going() if self._journal.find(key) is None]
         if gone:
             self._journal.unfile([ref for key in gone if (ref := self._journal.ref_of(key))])
             self._journal.release(gone)
 
     def _there(self, left: ImportLeft) -> Iterator[tuple[str, ImportedEntry]]:
-        """Each entry that is as it was added, with its key; the others are counted."""
+        """Each entry that is as it was added, with its key; counts the others in `left`."""
         for group in self._record.groups():
             left.updated += group.updated
             for key in group.versions or group.keys:

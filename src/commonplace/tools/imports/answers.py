@@ -104,7 +104,7 @@ def taken_back_answer(done: ImportLeft) -> Answer:
     title = PROGRAMS[done.program].title
     notes = [edited_note(done)] if done.edited_count else []
     if done.updated:
-        notes.append(f"It had updated {entries(done.updated)}: as they are, they stay.")
+        notes.append(f"It had updated {entries(done.updated)}: they stay as they are.")
     facts = {
         "act": "deleted",
         "program": done.program,
@@ -113,8 +113,8 @@ def taken_back_answer(done: ImportLeft) -> Answer:
         "edited": done.edited_count,
         "updated": done.updated,
     }
-    line = f"{title}: removed {entries(done.entries)} from {done.into}; another import brings them."
-    return answer_of([line], facts, [*notes, *done.notes])
+    removed = f"{title}: removed {entries(done.entries)} from {done.into}"
+    return answer_of([f"{removed}; another import brings them back."], facts, [*notes, *done.notes])
 
 
 def edited_note(left: ImportLeft) -> str:
