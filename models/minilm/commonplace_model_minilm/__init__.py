@@ -1,1 +1,1 @@
-"""The weights of all-MiniLM-L6-v2, in the folder `model`; Commonplace finds them without any setting."""
+"""The weights of all-MiniLM-L6-v2, in the folder `model`, which Commonplace finds by itself."""
