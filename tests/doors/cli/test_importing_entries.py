@@ -229,3 +229,25 @@ def test_hostile_values_hinder_no_other_entry(tmp_path):
     done = run("import", "mem0", str(tmp_path))
     assert done.exit_code == 2
     assert "is not a file. Name a file." in done.output
+
+
+def test_a_date_that_is_two_days_waits_for_its_reading(tmp_path):
+    """It is left out with the two days and the option, and comes in once that is given."""
+    path = tmp_path / "tea.md"
+    path.write_text("---\ncreated: 01/02/2026\n---\nSteep the gunpowder tea.\n")
+    said = run("import", "basic-memory", str(path)).stdout
+    assert "say which with --dates day-first or month-first" in said
+    assert "(tea.md: '01/02/2026' is 2026-02-01 or 2026-01-02)" in said
+    taken = facts("import", "basic-memory", str(path), "--dates", "month-first")
+    assert (taken["new"], taken["first"][:10]) == (1, "2026-01-02")
+    assert run("import", "claude-code", "--dates", "day-first").exit_code == 2
+
+
+def test_an_encoding_that_was_guessed_is_named(tmp_path):
+    """With the files, in words and facts."""
+    (tmp_path / "2026-11-06.md").write_bytes(b"caf\xe9 sanderling\n")
+    told = "Not UTF-8, so read as Latin-1: 1 entry (2026-11-06.md)."
+    assert told in run("import", "obsidian", str(tmp_path), "--dry-run").stdout
+    guessed = facts("import", "obsidian", str(tmp_path))["guessed"]
+    assert guessed == [{"read_as": "Latin-1", "count": 1, "where": ["2026-11-06.md"]}]
+    assert facts("import", "obsidian", str(tmp_path))["guessed"] == []

@@ -10,6 +10,7 @@ import pytest
 from tests.services.imports.reading import BERLIN, read, written
 
 from commonplace.core.errors import Invalid
+from commonplace.services.imports.programs import PROGRAMS
 
 TEA = {
     "id": "m1", "memory": "Likes tea", "hash": "x", "metadata": {"source": "chat"},
@@ -40,7 +41,6 @@ def test_what_is_no_memory_is_left_out(tmp_path):
     bad = [
         1,
         {"id": "a"},
-        {"memory": "x"},
         {**TEA, "created_at": "yesterday"},
         {**TEA, "created_at": True},
     ]
@@ -50,15 +50,50 @@ def test_what_is_no_memory_is_left_out(tmp_path):
     assert [each.why for each in left] == [
         "a memory is not an object",
         "a memory has no text",
-        "a memory has no id",
         "its created_at is not a time",
         "its created_at is not a time",
         "relations of mem0's graph",
     ]
-    assert left[3].where == "line 3: 'yesterday'"
+    assert left[2].where == "line 2: 'yesterday'"
     for text in ("{}", "3", '"x"', ""):
         with pytest.raises(Invalid):
             read("mem0", written(tmp_path / "n.json", text))
+
+
+def test_each_shape_of_a_memory_is_read(tmp_path):
+    """A number as its id, or none; its text under each name; times in each form, or none."""
+    memories = [
+        {"id": 7, "memory": "number", "metadata": None, "categories": None, "created_at": None},
+        {"memory": "no id"},
+        {"id": "e", "data": "data field", "created_at": 1767225600},
+        {"id": "f", "text": "text field", "expiration_date": "2027-01-01"},
+    ]
+    pages = [{"results": memories[:2], "next": None}, {"results": memories[2:], "next": "…page=3"}]
+    whole = [
+        json.dumps(pages),
+        "\n".join(map(json.dumps, pages)),
+        "\n".join(map(json.dumps, memories)),
+    ]
+    for text in whole:
+        for encoding in ("utf-8", "utf-16"):
+            path = written(tmp_path / "m.json", text.encode(encoding))
+            taken, left = read("mem0", path)
+            assert [each.text for each in taken] == ["number", "no id", "data field", "text field"]
+            assert taken[0].id == "7"
+            assert taken[1].id.startswith("text ")
+            assert [each.is_dated for each in taken] == [False, False, True, False]
+            assert taken[2].at == datetime(2026, 1, 1, tzinfo=UTC)
+            assert taken[3].metadata == {"expiration_date": "2027-01-01"}
+            assert len(left) == (text == whole[1])
+
+
+def test_what_is_glued_to_a_document_is_named(tmp_path):
+    """Its line; the memories before it are read."""
+    path = written(tmp_path / "m.json", json.dumps([TEA]) + "\nrest")
+    found = PROGRAMS["mem0"].reader.read(str(path), zone=UTC)
+    assert next(found).id == "m1"
+    with pytest.raises(Invalid, match="line 2: expected an object or a list"):
+        next(found)
 
 
 def test_a_diary_of_day_one_is_read_from_an_archive_a_folder_or_a_file(tmp_path):

@@ -101,7 +101,6 @@ def test_a_folder_of_days_is_read_in_order(tmp_path):
     [
         ("gAAAAABmNJ3v", "is encrypted"),
         ("Dear diary\n[2024-05-03 09:30] x\n", "line 1, does not begin with a time .*'Dear diary'"),
-        (b"[2024-05-03 09:30] x\n\xff\xfe\n", "line 2, is not UTF-8"),
         ('{"tags": {}}', "holds no `entries`"),
         ('{"entries": [{"title": "a"},\n{"tit', "line 2: the JSON breaks off"),
         ('{"entries": 3}', "line 1: expected a list, found a number"),
@@ -115,6 +114,19 @@ def test_what_is_no_journal_is_named(tmp_path, content, message):
         read("jrnl", path)
     assert str(path) in str(caught.value)
     assert caught.value.hint
+
+
+def test_a_diary_in_another_encoding_is_read(tmp_path):
+    """UTF-16 by its mark; each entry of any other as Latin-1, which it says."""
+    wide = written(tmp_path / "wide.txt", "[2024-05-03 09:30] Kölsch\nsüß\n".encode("utf-16"))
+    assert [(each.text, each.read_as) for each in read("jrnl", wide)[0]] == [("Kölsch\nsüß", "")]
+    text = b"[2024-05-03 09:30] caf\xe9\n[2024-05-04 09:30] plain\n[2024-05-05 09:30] x\n\xff\xfe\n"
+    taken, _ = read("jrnl", written(tmp_path / "old.txt", text))
+    assert [(each.text, each.read_as) for each in taken] == [
+        ("café", "Latin-1"),
+        ("plain", ""),
+        ("x\nÿþ", "Latin-1"),
+    ]
 
 
 def test_an_entry_that_is_none_is_left_out_alone(tmp_path):

@@ -1,10 +1,9 @@
-"""basic-memory, Claude Code's memory and Obsidian's daily notes: folders of Markdown."""
+"""basic-memory and Claude Code's memory: folders of Markdown, read as every vault is."""
 
 from __future__ import annotations
 
-import json
 import time
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 import pytest
 from tests.cases import cases
@@ -37,7 +36,8 @@ def test_a_note_of_basic_memory_is_an_entry(tmp_path):
     written(tmp_path / "empty.md", "---\ntitle: x\n---\n")
     written(tmp_path / "odd.md", b"\xff")
     written(tmp_path / "late.md", "---\ncreated: soon\n---\ntext")
-    (entry,), left = read("basic-memory", tmp_path, BERLIN)
+    (odd, entry), left = read("basic-memory", tmp_path, BERLIN)
+    assert (odd.text, odd.read_as) == ("ÿ", "Latin-1")
     assert (entry.id, entry.kind) == ("drinks/coffee", "note")
     assert entry.tags == ("food", "kitchen", "brewing")
     assert entry.at == datetime(2024, 5, 3, 7, 30, tzinfo=UTC)
@@ -46,8 +46,81 @@ def test_a_note_of_basic_memory_is_an_entry(tmp_path):
     assert [(each.where, each.why) for each in left] == [
         ("empty.md", "there is no text in it"),
         ("late.md: 'soon' is not a time", "its created is not a time"),
-        ("odd.md", "a file is not UTF-8"),
     ]
+
+
+@cases(
+    ("value", "day_first", "month_first"),
+    [
+        ("23/11/2026", "2026-11-23", None),
+        ("11/23/2026", "2026-11-23", None),
+        ("03.03.2026", "2026-03-03", None),
+        ("2026/11/23", "2026-11-23", None),
+        ("2026-2-1", "2026-02-01", None),
+        ("Monday, November 23rd, 2026", "2026-11-23", None),
+        ("[[23 Nov 2026]]", "2026-11-23", None),
+        ("1795392000", "2026-11-23", None),
+        ("01/02/2026", "2026-02-01", "2026-01-02"),
+        ("1.2.2026 08:15 pm", "2026-02-01", "2026-01-02"),
+    ],
+)
+def test_a_date_is_read_in_every_order(tmp_path, value, day_first, month_first):
+    """One that is two days says both, and neither is chosen."""
+    path = written(tmp_path / "a.md", f"---\ncreated: '{value}'\n---\ntext")
+    (entry,), _ = read("basic-memory", path)
+    days = [at.date().isoformat() if at else None for at in (entry.at, entry.month_first)]
+    assert days == [day_first, month_first]
+    assert entry.said == (f"'{value}' is {day_first} or {month_first}" if month_first else "")
+
+
+@cases(
+    "value", ["soon", "13/13/2026", "31/02/2026", "{{date}}", "5 mai 2026", "1/2/26", "0/0/0000"]
+)
+def test_what_is_no_date_is_named(tmp_path, value):
+    """With its value."""
+    path = written(tmp_path / "a.md", f"---\ncreated: '{value}'\n---\ntext")
+    _, (left,) = read("basic-memory", path)
+    assert left.where == f"a.md: '{value}' is not a time"
+
+
+def test_a_second_frontmatter_counts(tmp_path):
+    """basic-memory puts its own above one that it does not know; a rule in the text is none."""
+    own = "---\ntitle: Tea\npermalink: tea\n---\n\n"
+    theirs = "---\ncreated: 2024-05-03\ntags:\n- hot\nmood: 4\n---\n"
+    (entry,), _ = read("basic-memory", written(tmp_path / "a.md", f"{own}{theirs}Tea."))
+    assert (entry.id, entry.tags, entry.text) == ("tea", ("hot",), "Tea.")
+    assert entry.at == datetime(2024, 5, 3, tzinfo=UTC)
+    assert entry.metadata["properties"] == {"mood": "4"}
+    (entry,), _ = read(
+        "basic-memory", written(tmp_path / "a.md", f"{own}---\nTea. Or:\ncoffee?\n---\n")
+    )
+    assert entry.text == "---\nTea. Or:\ncoffee?\n---"
+
+
+@cases(
+    ("content", "body", "read_as"),
+    [
+        ("\ufeffcafé 日本".encode(), "café 日本", ""),
+        ("café 日本".encode("utf-16"), "café 日本", ""),
+        ("café tea".encode("utf-16-le"), "café tea", ""),
+        ("café tea".encode("utf-16-be"), "café tea", ""),
+        ("café".encode("latin-1"), "café", "Latin-1"),
+        ("“café” – 5 €".encode("cp1252"), "“café” – 5 €", "Latin-1"),
+        ("日本 ".encode() + b"caf\xe9", "日本 café", "Latin-1"),
+        (b"\x81", "\x81", "Latin-1"),
+    ],
+)
+def test_a_note_is_read_in_its_encoding(tmp_path, content, body, read_as):
+    """Where it can only be guessed, the guess is named."""
+    note = read_note(str(written(tmp_path / "a.md", content)), str(tmp_path))
+    assert (note.body, note.read_as) == (body, read_as)
+
+
+@cases("content", [b"\xff\xfea", b"\x7fELF\0\0\0\1", b"\0", b"tea\0"])
+def test_what_is_no_text_is_left_out(tmp_path, content):
+    """A program, or what was cut in the middle of a sign."""
+    note = read_note(str(written(tmp_path / "a.md", content)), str(tmp_path))
+    assert note.why == "a file is not text"
 
 
 FRONT = r"""---
@@ -91,6 +164,9 @@ def test_frontmatter_is_read_as_yaml_writes_it(tmp_path):
         "summary": "kept\napart",
     }
     assert note.lists == {"tags": ("a: b", "it's", "one that is folded as well", "#sign")}
+    assert [name for name, _ in note.properties] == [
+        *("title", "type", "permalink", "tags", "created", "name", "description", "summary")
+    ]
 
 
 @cases(
@@ -164,42 +240,3 @@ def test_what_claude_code_noted_comes_from_every_project(tmp_path):
     assert one == [taken[0]]
     with pytest.raises(Invalid, match="holds no memory"):
         read("claude-memory", tmp_path / ".claude" / "none")
-
-
-def test_daily_notes_stand_at_noon_of_their_day(tmp_path):
-    """12:00 in Berlin is 10:00 UTC in May; other notes are counted."""
-    written(tmp_path / "Daily" / "2024-05-03.md", "---\ntags:\n  - sea\n---\nWalked.")
-    written(tmp_path / "Daily" / "2024-13-03.md", "no day")
-    written(tmp_path / "Ideas.md", "An idea")
-    (entry,), left = read("obsidian", tmp_path, BERLIN)
-    assert (entry.id, entry.text, entry.tags) == ("Daily/2024-05-03.md", "Walked.", ("sea",))
-    assert entry.at == datetime(2024, 5, 3, 10, 0, tzinfo=UTC)
-    assert [(each.why, each.count) for each in left] == [("notes that are not of a day", 2)]
-
-
-@pytest.mark.parametrize(
-    ("form", "folder", "name", "day"),
-    [
-        ("YYYY/MM-MMMM/YYYY-MM-DD-dddd", "Journal", "Journal/2024/05-May/2024-05-03-Friday", 3),
-        ("D MMM YY", "", "3 May 24", 3),
-        ("[Day] Do MMMM YYYY", "/Notes/", "Notes/Day 3rd May 2024", 3),
-        ("DD.MM.YYYY", "", "03.05.2024", 3),
-    ],
-)
-def test_the_vault_says_how_they_are_named(tmp_path, form, folder, name, day):
-    """In its own settings."""
-    settings = {"format": form, "folder": folder}
-    written(tmp_path / ".obsidian" / "daily-notes.json", json.dumps(settings))
-    written(tmp_path / f"{name}.md", "Walked.")
-    (entry,), _ = read("obsidian", tmp_path)
-    assert entry.at.date() == date(2024, 5, day)
-
-
-def test_a_folder_without_days_is_named(tmp_path):
-    """Settings that are none do not matter."""
-    written(tmp_path / ".obsidian" / "daily-notes.json", "[")
-    written(tmp_path / "Ideas.md", "An idea")
-    with pytest.raises(Invalid, match="no note whose name is a day"):
-        read("obsidian", tmp_path)
-    with pytest.raises(Invalid, match="is not a folder"):
-        read("obsidian", tmp_path / "Ideas.md")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from commonplace.services.transcripts.importing import Original, TranscriptImport
 
 _INTO = ("private", "timeline")
+_DATES = ("day-first", "month-first")
 
 
 class _NameOrExport(click.Choice[str]):
@@ -50,6 +51,7 @@ class _NameOrExport(click.Choice[str]):
 @click.option("--all", "every", is_flag=True, help="Import the sessions of all clients here.")
 @click.option("--since", metavar="TIME", help="Leave out what is older than this time.")
 @click.option("--into", type=click.Choice(_INTO), help="Another journal, for entries.")
+@click.option("--dates", type=click.Choice(_DATES), help="How 01/02/2026 is read, in entries.")
 @click.option("--owner", help="Import an EXPORT into the journals of another owner.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @common_options
@@ -72,6 +74,8 @@ def import_sessions(name: str | None, path: str | None, as_json: bool, **given: 
         raise click.UsageError("Name a client, or give --all.")
     if given["into"] and name not in PROGRAMS:
         raise click.UsageError("--into goes with a program whose entries are imported.")
+    if given["dates"] and name not in PROGRAMS:
+        raise click.UsageError("--dates goes with a program whose entries are imported.")
     with opened() as app:
         if name is None and not given["every"]:
             from commonplace.tools.imports.answers import programs_answer
@@ -91,7 +95,7 @@ def import_sessions(name: str | None, path: str | None, as_json: bool, **given: 
 
 def _refuse_others(path: str | None, given: Mapping[str, Any]) -> None:
     """Refuse the options that do not go with an export. Raises: click.UsageError."""
-    if path is not None or given["every"] or given["into"] or given["since"]:
+    if path is not None or any(given[name] for name in ("every", "into", "dates", "since")):
         raise click.UsageError(
             "An export is imported whole: give only --owner and --dry-run with it."
         )
@@ -113,7 +117,13 @@ def _import_entries(
     def run(record: ImportRecord | None) -> ProgramImport:
         with show_counting("Reading entries" if dry_run else "Importing entries") as progress:
             return importing.go_through(
-                program, paths, into=into, since=since, record=record, progress=progress
+                program,
+                paths,
+                into=into,
+                since=since,
+                dates=given["dates"],
+                record=record,
+                progress=progress,
             )
 
     if dry_run:

@@ -5,6 +5,7 @@ Never reads a file: readers make these, journals take them.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -37,6 +38,10 @@ class ForeignEntry(Struct, frozen=True, kw_only=True):
         tags: As the program has them, without their sign.
         metadata: What else is kept of it.
         is_dated: Whether `at` is its own time, and not that of its file.
+        month_first: What `at` is where the date there can be read as two days, and the month
+            stands first; None for a date that is one day.
+        said: That date, in words for people.
+        read_as: The encoding that its bytes were guessed to have; empty for a known one.
     """
 
     id: str
@@ -47,6 +52,9 @@ class ForeignEntry(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     is_dated: bool = True
+    month_first: datetime | None = None
+    said: str = ""
+    read_as: str = ""
 
 
 class NotTaken(Struct, frozen=True, kw_only=True):
@@ -114,9 +122,16 @@ def instant_of(value: object, zone: tzinfo = UTC) -> datetime:
                 at = EARLIEST - timedelta(days=1)
     except (ValueError, OverflowError, OSError) as exc:
         raise ValueError(shown) from exc
-    if not EARLIEST <= at < LATEST:
-        raise ValueError(shown)
-    return at
+    return check_calendar(at, value)
+
+
+def check_calendar(at: datetime, value: object) -> datetime:
+    """An instant in UTC. Raises: ValueError, with what was read, outside the calendar."""
+    with suppress(OverflowError):
+        at = at.astimezone(UTC)
+        if EARLIEST <= at < LATEST:
+            return at
+    raise ValueError(f"{opening(str(value), _SHOWN)!r} is not a time")
 
 
 def text_in(value: object) -> str:

@@ -1,6 +1,6 @@
 """Markdown notes in a folder: which files there are, their text, their frontmatter.
 
-Never follows a link out of the folder, and never loads YAML: keys with a text or a list count.
+Never follows a link out of the folder, and never loads YAML: what has another shape stays a line.
 """
 
 from __future__ import annotations
@@ -15,16 +15,22 @@ from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.files import regular_file
+from commonplace.services.imports.dates import instants_of, two_days
+from commonplace.services.imports.decoding import decoded
 from commonplace.services.imports.entry import A_LINK, NotTaken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import tzinfo
 
 LARGEST_NOTE = 10 * 1024 * 1024
+_HEAD = 200
+_MOST_FRONTS = 3
 _FRONT = re.compile(
     r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
 _KEY = re.compile(r"([A-Za-z_][\w .-]{0,63}?)[ \t]*:(?:[ \t]+(.*))?", re.DOTALL)
+_NULL = frozenset({"null", "Null", "NULL", "~"})
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)", re.DOTALL)
 _BEGINS = re.compile(
     r"(?P<name>(?:-|[^:\n]{1,64}:)[ \t]+)(?:(?P<block>[|>])[-+0-9]{0,2}|(?P<quote>[\"']?).+)"
@@ -44,7 +50,10 @@ class Note(Struct, frozen=True, kw_only=True):
         keys: What of the frontmatter is a text, by its name in lower case; the keys of a mapping
             in it as well, where no other has that name.
         lists: What of it is a list of texts.
+        properties: All of it that has a value, in its order and as it is named there; a line that
+            is neither a key nor an item has no name.
         changed: When the file was last written.
+        read_as: The encoding that was guessed, see `ForeignEntry`.
     """
 
     name: str
@@ -52,6 +61,21 @@ class Note(Struct, frozen=True, kw_only=True):
     changed: datetime
     keys: Mapping[str, str] = field(default_factory=dict)
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    properties: tuple[tuple[str, str], ...] = ()
+    read_as: str = ""
+
+    def properties_but(self, *names: str) -> dict[str, str]:
+        """The properties but for those of these names, in lower case; nameless lines as one."""
+        kept: dict[str, str] = {}
+        for name, value in self.properties:
+            if name.lower() not in names:
+                kept[name] = f"{kept[name]}\n{value}" if name in kept else value
+        return kept
+
+    def titled(self, title: str) -> str:
+        """Its text, below its title where it does not begin with that."""
+        begins = self.body[: len(title) + _HEAD].casefold()
+        return self.body if title.casefold() in begins else f"# {title}\n\n{self.body}"
 
 
 def note_paths(folder: str) -> Iterator[str]:
@@ -82,34 +106,86 @@ def read_note(path: str, folder: str) -> Note | NotTaken:
     if len(content) > LARGEST_NOTE:
         return NotTaken(why="it is longer than 10 MB", where=name)
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return NotTaken(why="a file is not UTF-8", where=name)
-    front = _FRONT.match(text)
-    keys, lists = _parsed(front[1]) if front else ({}, {})
-    body = text[front.end() :] if front else text
-    return Note(name=name, body=body.strip(), changed=changed, keys=keys, lists=lists)
+        text, read_as = decoded(content)
+    except ValueError:
+        return NotTaken(why="a file is not text", where=name)
+    front, body = _parted(text)
+    keys, lists, properties = _parsed(front)
+    return Note(
+        name=name,
+        body=body.strip(),
+        changed=changed,
+        keys=keys,
+        lists=lists,
+        properties=tuple(properties),
+        read_as=read_as,
+    )
 
 
-def _parsed(front: str) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+def read_at(note: Note, name: str, zone: tzinfo) -> tuple[datetime, datetime | None, str]:
+    """The time that a key of a note names: see `ForeignEntry` of `at`, `month_first` and `said`.
+
+    Raises:
+        ValueError: It names none; the message is for people.
+    """
+    value = note.keys[name]
+    at, month_first = instants_of(value, zone)
+    if at == month_first:
+        return at, None, ""
+    return at, month_first, two_days(value, at, month_first, zone)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The frontmatter and what stands below it.
+
+    A program that does not know a note's frontmatter puts its own above it: a second one that
+    follows at once, and has nothing but keys and items, counts as part of the first.
+    """
+    parts: list[str] = []
+    while len(parts) < _MOST_FRONTS and (front := _FRONT.match(text)):
+        if parts and not _has_only_keys(front[1]):
+            break
+        parts.append(front[1])
+        text = text[front.end() :]
+        text = text.lstrip() if _FRONT.match(text.lstrip()) else text
+    return "".join(parts), text
+
+
+def _has_only_keys(front: str) -> bool:
+    lines = [line for line in _unfolded(front) if line and not line.lstrip().startswith("#")]
+    return bool(lines) and all(_ITEM.fullmatch(x) or _KEY.fullmatch(x.strip()) for x in lines)
+
+
+def _parsed(
+    front: str,
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]], list[tuple[str, str]]]:
     keys: dict[str, str] = {}
     lists: dict[str, list[str]] = {}
-    last = ""
+    properties: list[tuple[str, str]] = []
+    named: str | None = None  # a key whose value may be the list in the next lines
     for line in _unfolded(front):
-        item = _ITEM.fullmatch(line)
-        if item and last:
-            lists.setdefault(last, []).append(_plain(item[1]))
-            continue
-        found = _KEY.fullmatch(line.strip())
-        if found is None:
-            continue
-        name, value = found[1].strip().lower(), (found[2] or "").strip()
-        last = name if not value else ""
-        if value.startswith("[") and value.endswith("]"):
-            lists.setdefault(name, [_plain(x) for x in value[1:-1].split(",") if x.strip()])
-        elif value:
-            keys.setdefault(name, _plain(value))
-    return keys, {name: tuple(values) for name, values in lists.items()}
+        item, found = _ITEM.fullmatch(line), _KEY.fullmatch(line.strip())
+        if item and named is not None:
+            value = _plain(item[1])
+            lists.setdefault(named.lower(), []).append(value)
+            if properties and properties[-1][0] == named:
+                properties[-1] = named, f"{properties[-1][1]}, {value}"
+            else:
+                properties.append((named, value))
+        elif found is None:
+            if line.strip() and not line.lstrip().startswith("#"):
+                properties.append(("", line.strip()))
+        else:
+            name, value = found[1].strip(), (found[2] or "").strip()
+            named = None if value else name
+            if value.startswith("[") and value.endswith("]") and not value.startswith("[["):
+                parts = [_plain(x) for x in value[1:-1].split(",") if x.strip()]
+                lists.setdefault(name.lower(), parts)
+                properties += [(name, ", ".join(parts))] if parts else []
+            elif value and value not in _NULL:
+                keys.setdefault(name.lower(), _plain(value))
+                properties += [(name, _plain(value))] if _plain(value) else []
+    return keys, {name: tuple(values) for name, values in lists.items()}, properties
 
 
 def _unfolded(front: str) -> Iterator[str]:

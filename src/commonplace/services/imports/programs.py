@@ -52,10 +52,16 @@ PROGRAMS: dict[str, Program] = {
         module="day_one",
     ),
     "obsidian": Program(
-        title="Obsidian's daily notes",
-        takes="the vault's folder",
+        title="Obsidian",
+        takes="the vault's folder, or one in it",
         into="private",
         module="obsidian",
+    ),
+    "logseq": Program(
+        title="Logseq",
+        takes="the graph's folder, or its folder `journals`",
+        into="private",
+        module="logseq",
     ),
     "server-memory": Program(
         title="server-memory",

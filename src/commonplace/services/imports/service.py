@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.ids import import_key
@@ -29,16 +30,26 @@ if TYPE_CHECKING:
 Progress: TypeAlias = "Callable[[int, int], None]"
 """Called with (entries read, 0: how many are to come is not known)."""
 
+Dates: TypeAlias = Literal["day-first", "month-first"]
+"""What `01/02/2026` is: 1 February or January 2."""
+
+_TWO_DAYS = "its date can be read as two days: say which with --dates day-first or month-first"
 _AT_ONCE = 500
 _PLACES = 3
 _MOST_REASONS = 100
 
 
 class Reason(Struct, kw_only=True):
-    """Something that was left out: how often, and where first."""
+    """Something that is said of entries: how often, and where first."""
 
     count: int = 0
     where: list[str] = field(default_factory=list)
+
+    def add(self, where: str, count: int = 1) -> None:
+        """Count some, the first of them by their place."""
+        self.count += count
+        if where and len(self.where) < _PLACES:
+            self.where.append(where)
 
 
 class ProgramImport(Struct, kw_only=True):
@@ -54,6 +65,7 @@ class ProgramImport(Struct, kw_only=True):
         changed_here: Those that changed in the original and here: they stay as they are here.
         deleted_here: Those that were brought in once and deleted: they do not come back.
         undated: Those of the new ones that bear no time of their own.
+        guessed: Those taken whose encoding was guessed, by what it was guessed to be.
         first_at, last_at: When the first and the last of all were; None for none.
         left_out: What was not taken, by the reason.
         failed: What could not be read to its end, each with the error.
@@ -71,6 +83,7 @@ class ProgramImport(Struct, kw_only=True):
     undated: int = 0
     first_at: datetime | None = None
     last_at: datetime | None = None
+    guessed: dict[str, Reason] = field(default_factory=dict)
     left_out: dict[str, Reason] = field(default_factory=dict)
     failed: list[tuple[str, CommonplaceError]] = field(default_factory=list)
 
@@ -83,10 +96,7 @@ class ProgramImport(Struct, kw_only=True):
         """Count what is not taken."""
         if why not in self.left_out and len(self.left_out) >= _MOST_REASONS:
             why = "for other reasons"
-        reason = self.left_out.setdefault(why, Reason())
-        reason.count += count
-        if where and len(reason.where) < _PLACES:
-            reason.where.append(where)
+        self.left_out.setdefault(why, Reason()).add(where, count)
 
     def note(self, entry: ForeignEntry, fate: object) -> None:
         """Count what became of an entry."""
@@ -107,6 +117,8 @@ class ProgramImport(Struct, kw_only=True):
                     self.changed_here.append(entry.where)
             case _:
                 self.deleted_here += 1
+        if entry.read_as and fate in ("new", "updated"):
+            self.guessed.setdefault(entry.read_as, Reason()).add(entry.where)
         if entry.at is not None:
             self.first_at = min(self.first_at or entry.at, entry.at)
             self.last_at = max(self.last_at or entry.at, entry.at)
@@ -178,6 +190,7 @@ class ForeignImport:
         *,
         into: str = "",
         since: datetime | None = None,
+        dates: Dates | None = None,
         record: ImportRecord | None,
         progress: Progress | None = None,
     ) -> ProgramImport:
@@ -188,6 +201,7 @@ class ForeignImport:
             paths: As `find` gives them.
             into: A journal; empty for the one that fits.
             since: Leaves out what is older.
+            dates: How a date that can be read as two days is read; else such an entry is left out.
             record: Takes what is added; None for a look at what would be done.
             progress: Called as the work goes on.
 
@@ -207,7 +221,7 @@ class ForeignImport:
         if record is not None:
             record.begin(program, name)
         read = 0
-        for group in _groups(self._entries(done, since)):
+        for group in _groups(self._entries(done, since, dates)):
             if record is not None:
                 versions: dict[str, str] = {}
                 record.put_keys([import_key(program, entry.id) for entry in group])
@@ -226,7 +240,9 @@ class ForeignImport:
             raise done.failed[0][1]
         return done
 
-    def _entries(self, done: ProgramImport, since: datetime | None) -> Iterator[ForeignEntry]:
+    def _entries(
+        self, done: ProgramImport, since: datetime | None, dates: Dates | None
+    ) -> Iterator[ForeignEntry]:
         reader = PROGRAMS[done.program].reader
         seen: set[int] = set()  # hashes: a million ids as they are would take three times as much
         for path in done.paths:
@@ -234,7 +250,14 @@ class ForeignImport:
             while (each := _next(found, path, done)) is not None:
                 if isinstance(each, NotTaken):
                     done.leave_out(each.why, each.where, each.count)
-                elif since is not None and each.at is not None and each.at < since:
+                    continue
+                if each.month_first is not None:
+                    if dates is None:
+                        done.leave_out(_TWO_DAYS, f"{each.where}: {each.said}")
+                        continue
+                    if dates == "month-first":
+                        each = replace(each, at=each.month_first)
+                if since is not None and each.at is not None and each.at < since:
                     done.leave_out("older than --since", "")
                 elif (known := hash(each.id)) in seen:
                     # Else each run would put one in the place of the other, and back.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from commonplace.services.imports.service import ProgramImport
+    from commonplace.services.imports.service import ProgramImport, Reason
     from commonplace.services.imports.taking_back import ImportLeft
 
 _MOST_REASONS = 20
@@ -68,14 +68,22 @@ def _notes(done: ProgramImport) -> list[str]:
         )
     if done.deleted_here:
         notes.append(f"Deleted here, so not brought back: {entries(done.deleted_here)}.")
+    notes += [
+        f"Not UTF-8, so read as {name}: {entries(reason.count)} ({_first(reason)})."
+        for name, reason in done.guessed.items()
+    ]
     for why, reason in list(done.left_out.items())[:_MOST_REASONS]:
-        where = ", ".join(one_line(each) for each in reason.where)
-        more = ", …" if where and reason.count > len(reason.where) else ""
-        notes.append(f"Left out: {reason.count:,}, {why}{f' ({where}{more})' if where else ''}.")
+        where = _first(reason)
+        notes.append(f"Left out: {reason.count:,}, {why}{f' ({where})' if where else ''}.")
     if (more_reasons := len(done.left_out) - _MOST_REASONS) > 0:
         notes.append(f"Left out for {counted(more_reasons, 'reason', 'reasons')} more.")
     notes += [f"Not read to its end: {error}" for _path, error in done.failed]
     return notes
+
+
+def _first(reason: Reason) -> str:
+    where = ", ".join(one_line(each) for each in reason.where)
+    return f"{where}, …" if where and reason.count > len(reason.where) else where
 
 
 def _facts(done: ProgramImport, *, dry_run: bool) -> dict[str, object]:
@@ -89,6 +97,10 @@ def _facts(done: ProgramImport, *, dry_run: bool) -> dict[str, object]:
         "changed_here": done.changed_count,
         "deleted_here": done.deleted_here,
         "undated": done.undated,
+        "guessed": [
+            {"read_as": name, "count": reason.count, "where": reason.where}
+            for name, reason in done.guessed.items()
+        ],
         "first": done.first_at.isoformat() if done.first_at else None,
         "last": done.last_at.isoformat() if done.last_at else None,
         "left_out": [

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid
-from commonplace.core.files import regular_file
+from commonplace.services.imports.decoding import opened_as_utf8
 from commonplace.services.imports.entry import ForeignEntry, NotTaken, instant_of, text_in
 from commonplace.services.imports.json_pieces import JsonPieces
 
@@ -128,7 +128,7 @@ def _presence(path: str) -> dict[str, _Presence]:
 
 def _events(path: str, left: Counter[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The type of the bucket, the machine and the event, of each event that is summed up."""
-    with regular_file(path) as file:
+    with opened_as_utf8(path) as file:
         pieces = JsonPieces(file, path)
         has_buckets = False
         for name in pieces.members():

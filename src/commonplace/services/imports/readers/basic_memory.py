@@ -1,6 +1,7 @@
 """basic-memory's folder: Markdown notes with frontmatter, observations and relations.
 
-A note is an entry, as it stands there; its relations are kept beside it by their names.
+A note is an entry, as it stands there; its relations and what else its frontmatter says are kept
+beside it by their names.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from commonplace.services.imports.entry import ForeignEntry, NotTaken, instant_of
-from commonplace.services.imports.notes import note_paths, read_note
+from commonplace.services.imports.entry import ForeignEntry, NotTaken
+from commonplace.services.imports.notes import note_paths, read_at, read_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,15 +50,15 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
 
 
 def _entry(note: Note, zone: tzinfo) -> Read:
-    at, is_dated = note.changed, False
+    at, month_first, said, is_dated = note.changed, None, "", False
     named = next((key for key in _TIMES if key in note.keys), "")
     if named:
         try:
-            at, is_dated = instant_of(note.keys[named], zone), True
+            (at, month_first, said), is_dated = read_at(note, named, zone), True
         except ValueError as exc:
             return NotTaken(why=f"its {named} is not a time", where=f"{note.name}: {exc}")
     title = note.keys.get("title", "")
-    is_titled = not title or title.casefold() in note.body[: len(title) + 200].casefold()
+    others = note.properties_but("title", "type", "permalink", "tags", named)
     relations: list[str] = []
     tags = [*note.lists.get("tags", ())]
     tags += [] if tags else [x.strip() for x in note.keys.get("tags", "").split(",")]
@@ -69,11 +70,18 @@ def _entry(note: Note, zone: tzinfo) -> Read:
             relations.append(f"{relation[1] or 'links to'} {relation[2]}")
     return ForeignEntry(
         id=note.keys.get("permalink") or note.name,
-        text=note.body if is_titled else f"# {title}\n\n{note.body}",
+        text=note.titled(title),
         at=at,
         where=note.name,
         kind=note.keys.get("type", "note"),
         tags=tuple(dict.fromkeys(tag.removeprefix("#") for tag in tags if tag.strip("# "))),
-        metadata={"file": note.name, **({"relations": relations} if relations else {})},
+        metadata={
+            "file": note.name,
+            **({"relations": relations} if relations else {}),
+            **({"properties": others} if others else {}),
+        },
         is_dated=is_dated,
+        month_first=month_first,
+        said=said,
+        read_as=note.read_as,
     )

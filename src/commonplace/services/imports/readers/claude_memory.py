@@ -76,6 +76,7 @@ def _entry(path: str, folder: str) -> Read:
     if note.name == _INDEX and _is_index(note):
         return NotTaken(why="an index of the other files", where=note.name)
     project = os.path.basename(os.path.dirname(os.path.abspath(folder)))
+    others = note.properties_but("description", "type", "name")
     about = note.keys.get("description", "")
     return ForeignEntry(
         id=f"{project}/{note.name}",
@@ -83,8 +84,13 @@ def _entry(path: str, folder: str) -> Read:
         at=note.changed,
         where=f"{project}/{note.name}",
         kind=note.keys.get("type", "note"),
-        metadata={"projects": [project], "name": note.keys.get("name", note.name)},
+        metadata={
+            "projects": [project],
+            "name": note.keys.get("name", note.name),
+            **({"properties": others} if others else {}),
+        },
         is_dated=False,
+        read_as=note.read_as,
     )
 
 

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
-from commonplace.core.files import regular_file
 from commonplace.core.text import opening
+from commonplace.services.imports.decoding import from_utf8, opened_as_utf8
 from commonplace.services.imports.entry import (
     A_LINK,
     ForeignEntry,
@@ -65,7 +65,7 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
             if os.path.islink(each):
                 yield NotTaken(why=A_LINK, where=os.path.relpath(each, path))
                 continue
-            with regular_file(each) as file:
+            with opened_as_utf8(each) as file:
                 yield from _texts(file, each, zone, names)
         if not found:
             raise Invalid(
@@ -74,9 +74,8 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
                 place=path,
             )
         return
-    with regular_file(path) as file:
-        head = file.read(64)
-        file.seek(0)
+    with opened_as_utf8(path) as file:
+        head = file.peek(64)[:64]
         if head.startswith(_ENCRYPTED):
             raise Invalid(
                 "The journal {place} is encrypted.",
@@ -118,26 +117,19 @@ def _day_files(folder: str) -> Iterator[str]:
 
 def _texts(file: IO[bytes], path: str, zone: tzinfo, names: _Names) -> Iterator[Read]:
     at: datetime | None = None
-    begins, size, lines = 0, 0, list[str]()
+    begins, size, lines, guessed = 0, 0, list[str](), ""
     number, short = 0, os.path.basename(path)
     while raw := file.readline(_LONGEST_LINE):
         number += 1
-        try:
-            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as exc:
-            raise Invalid(
-                f"The journal {{place}}, line {number}, is not UTF-8.",
-                hint="Save it as UTF-8, then import it again.",
-                place=path,
-            ) from exc
+        line, read_as = from_utf8(raw)
         head = _HEAD.fullmatch(line)
         when = _parsed(head[1], zone) if head else None
         if head is not None and when is not None:
             if at is not None:
-                yield _entry(at, "".join(lines), f"{short} line {begins}", names)
-            at, begins, lines, size = when, number, [head[2]], 0
+                yield _entry(at, "".join(lines), f"{short} line {begins}", names, guessed)
+            at, begins, lines, size, guessed = when, number, [head[2]], 0, read_as
         elif at is not None:
-            size += len(line)
+            size, guessed = size + len(line), guessed or read_as
             if size <= _LONGEST_TEXT:  # a longer one is left out whole, and need not be held
                 lines.append(line)
         elif line.strip():
@@ -148,10 +140,10 @@ def _texts(file: IO[bytes], path: str, zone: tzinfo, names: _Names) -> Iterator[
                 place=path,
             )
     if at is not None:
-        yield _entry(at, "".join(lines), f"{short} line {begins}", names)
+        yield _entry(at, "".join(lines), f"{short} line {begins}", names, guessed)
 
 
-def _entry(at: datetime, text: str, where: str, names: _Names) -> ForeignEntry:
+def _entry(at: datetime, text: str, where: str, names: _Names, read_as: str) -> ForeignEntry:
     title, feed, body = text.partition("\n")
     # As jrnl itself takes them away: it writes a star behind one that the user put before.
     is_starred = title.rstrip().endswith("*")
@@ -162,6 +154,7 @@ def _entry(at: datetime, text: str, where: str, names: _Names) -> ForeignEntry:
         at=at,
         where=where,
         tags=("starred",) if is_starred else (),
+        read_as=read_as,
     )
 
 

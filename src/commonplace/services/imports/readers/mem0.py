@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
-from commonplace.core.files import regular_file
-from commonplace.core.text import opening
+from commonplace.core.text import opening, text_hash
+from commonplace.services.imports.decoding import opened_as_utf8
 from commonplace.services.imports.entry import ForeignEntry, NotTaken, instant_of, text_in, texts_in
 from commonplace.services.imports.json_pieces import JsonPieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
     from datetime import datetime, tzinfo
 
     from commonplace.services.imports.entry import Read
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["find", "read"]
 
 _LISTS = ("results", "memories")
-_TEXTS = ("memory", "text", "content")
-_WHOSE = ("user_id", "agent_id", "app_id", "run_id")
+_TEXTS = ("memory", "data", "text", "content")
+_KEPT = ("user_id", "agent_id", "app_id", "run_id", "expiration_date")
+_FIELDS = frozenset({"id", "created_at", "metadata", "categories", "next", *_TEXTS, *_KEPT})
 
 
 def find(_home: str, _environ: Mapping[str, str]) -> list[str]:
@@ -32,24 +33,19 @@ def find(_home: str, _environ: Mapping[str, str]) -> list[str]:
 
 
 def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
-    """The memories of a file; see the port."""
-    with regular_file(path) as file:
+    """The memories of a file: of a list, of pages one after another, or of lines; see the port."""
+    with opened_as_utf8(path) as file:
         pieces = JsonPieces(file, path)
-        if pieces.begins() == "[":
-            yield from _listed(pieces, zone)
-            return
-        if pieces.begins() != "{":
-            raise pieces.fault(f"expected an object or a list, found {pieces.kind()}.")
-        has_list = False
-        for name in pieces.members():
-            if name in _LISTS:
-                has_list = True
+        has_memories = False
+        while sign := pieces.begins():
+            if sign == "[":
+                has_memories = True
                 yield from _listed(pieces, zone)
-            elif name == "relations" and pieces.begins() == "[":
-                count = sum(1 for _ in pieces.elements())
-                if count:
-                    yield NotTaken(why="relations of mem0's graph", count=count)
-        if not has_list:
+            elif sign == "{":
+                has_memories = (yield from _page(pieces, zone)) or has_memories
+            else:
+                raise pieces.fault(f"expected an object or a list, found {pieces.kind()}.")
+        if not has_memories:
             raise Invalid(
                 "The file {place} holds no list of memories: neither `results` nor `memories`.",
                 hint="Write what `client.get_all(...)` answers into a file as JSON.",
@@ -57,9 +53,43 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
             )
 
 
+def _page(pieces: JsonPieces, zone: tzinfo) -> Generator[Read, None, bool]:
+    """The memories of an object: those it lists, or itself. Returns: Whether it is either."""
+    fields: dict[str, Any] = {}
+    is_list, where = False, f"line {pieces.line}"
+    for name in pieces.members():
+        if name in _LISTS and pieces.begins() == "[":
+            is_list = True
+            yield from _listed(pieces, zone)
+        elif name == "relations" and pieces.begins() == "[":
+            count = sum(1 for _ in pieces.elements())
+            if count:
+                yield NotTaken(why="relations of mem0's graph", count=count)
+        elif name in _FIELDS:
+            fields[name] = pieces.value()
+    if is_list:
+        if text_in(fields.get("next")):
+            yield NotTaken(why="a page that comes next (get it from mem0, then import it too)")
+        return True
+    if not fields.keys() & {"id", *_TEXTS}:
+        return False
+    yield _memory(fields, where, zone)
+    return True
+
+
 def _listed(pieces: JsonPieces, zone: tzinfo) -> Iterator[Read]:
     for line in pieces.elements():
-        yield _memory(pieces.value(), f"line {line}", zone)
+        value, where = pieces.value(), f"line {line}"
+        pages = [value[x] for x in _LISTS if isinstance(value, dict) and _is_list(value.get(x))]
+        for page in pages:
+            for each in page:
+                yield _memory(each, where, zone)
+        if not pages:
+            yield _memory(value, where, zone)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
 
 
 def _memory(fields: Any, where: str, zone: tzinfo) -> Read:
@@ -68,9 +98,10 @@ def _memory(fields: Any, where: str, zone: tzinfo) -> Read:
     text = next((x for x in map(text_in, map(fields.get, _TEXTS)) if x.strip()), "")
     if not text:
         return NotTaken(why="a memory has no text", where=where)
-    its_id = text_in(fields.get("id"))
-    if not its_id:
-        return NotTaken(why="a memory has no id", where=where)
+    its_id = fields.get("id")
+    if isinstance(its_id, bool) or not isinstance(its_id, (str, int)) or its_id == "":
+        # An export follows a schema of its user's, which may have none.
+        its_id = f"text {text_hash(text)}"
     at: datetime | None = None
     if fields.get("created_at") is not None:
         try:
@@ -79,14 +110,14 @@ def _memory(fields: Any, where: str, zone: tzinfo) -> Read:
             said = opening(str(fields["created_at"]), 40)
             return NotTaken(why="its created_at is not a time", where=f"{where}: {said!r}")
     own = fields.get("metadata")
-    whose = {name: fields[name] for name in _WHOSE if isinstance(fields.get(name), str)}
+    kept = {name: fields[name] for name in _KEPT if isinstance(fields.get(name), str)}
     return ForeignEntry(
-        id=its_id,
+        id=str(its_id),
         text=text,
         at=at,
         where=where,
         kind="memory",
         tags=texts_in(fields.get("categories")),
-        metadata={**(own if isinstance(own, dict) else {}), **whose},
+        metadata={**(own if isinstance(own, dict) else {}), **kept},
         is_dated=at is not None,
     )

@@ -8,23 +8,31 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from commonplace.core.errors import Invalid
-from commonplace.core.files import regular_file
 from commonplace.core.text import opening
+from commonplace.services.imports.decoding import from_utf8, opened_as_utf8
 from commonplace.services.imports.entry import ForeignEntry, NotTaken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.services.imports.entry import Read
+from commonplace.services.imports.entry import Read
 
 __all__ = ["find", "read"]
 
 _LONGEST_LINE = 16 * 1024 * 1024
+_MOST_TORN = 20
+"""So many torn records of a line are gone past: finding one may take as long as all of it."""
+_DECODER = json.JSONDecoder()
+_BEGINS = re.compile(r'\{\s*"type"\s*:')
+_SOLID = re.compile(r"\S")
 _NAMES = ("memory.jsonl", "memory.json")
 
 
@@ -39,7 +47,7 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:  # noqa: ARG001  no time
     if os.path.isdir(path):
         named = [os.path.join(path, name) for name in _NAMES]
         path = next((each for each in named if os.path.isfile(each)), named[-1])
-    with regular_file(path) as file:
+    with opened_as_utf8(path) as file:
         at = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
         number, known = 0, 0
         while line := file.readline(_LONGEST_LINE + 1):
@@ -52,8 +60,8 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:  # noqa: ARG001  no time
                 continue
             if not line.strip():
                 continue
-            each = _entry(line, where, at)
-            known += isinstance(each, ForeignEntry)
+            found = list(_records(line, where, at))
+            known += sum(isinstance(each, ForeignEntry) for each in found)
             if not known and number == 1:
                 raise Invalid(
                     "The file {place}, line 1, is not of a server-memory graph:"
@@ -61,16 +69,28 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:  # noqa: ARG001  no time
                     hint="Name the server's memory.json, which has an object on each line.",
                     place=path,
                 )
-            yield each
+            yield from found
 
 
-def _entry(line: bytes, where: str, at: datetime) -> Read:
-    try:
-        fields: Any = json.loads(line.removeprefix(b"\xef\xbb\xbf").decode())
-    except UnicodeDecodeError:
-        return NotTaken(why="a line is not UTF-8", where=where)
-    except (ValueError, RecursionError):
-        return NotTaken(why="a line is not JSON", where=where)
+def _records(line: bytes, where: str, at: datetime) -> Iterator[Read]:
+    """The records of a line: a writer that was killed leaves a torn one, or no end of the line."""
+    text, read_as = from_utf8(line)
+    begins, torn = _SOLID.search(text), 0
+    while begins is not None:
+        try:
+            fields, ends = _DECODER.raw_decode(text, begins.start())
+        except (ValueError, RecursionError):
+            # A record may stand whole behind a torn one.
+            found = _BEGINS.search(text, begins.end()) if torn < _MOST_TORN else None
+            torn, ends = torn + 1, found.start() if found else len(text)
+            yield NotTaken(why="a line is not JSON", where=where)
+        else:
+            each = _entry(fields, where, at)
+            yield replace(each, read_as=read_as) if isinstance(each, ForeignEntry) else each
+        begins = _SOLID.search(text, ends)
+
+
+def _entry(fields: Any, where: str, at: datetime) -> Read:
     if not isinstance(fields, dict):
         return NotTaken(why="a line is not an object", where=where)
     match fields.get("type"):
