@@ -18,6 +18,8 @@ from tests.journals.transcripts.originals import (
 
 pytestmark = pytest.mark.usefixtures("no_weights")
 
+KEY = b"AK" + b"IAIOSFODNN7EXAMPLE"
+
 
 @pytest.fixture
 def session(tmp_path):
@@ -75,6 +77,7 @@ def test_a_dry_run_takes_nothing(session, tmp_path):
             "bytes": session.stat().st_size,
             "unknown": 0,
             "broken": 0,
+            "left_out": [],
             "failed": [],
         }
     ]
@@ -101,13 +104,27 @@ def test_nothing_on_the_machine():
 
 
 def test_what_is_skipped_is_said(session):
-    """Lines that are broken, lines of an unknown kind."""
+    """Lines that are broken, lines of an unknown kind by its name, at once and later; each once."""
     with session.open("ab") as file:
-        file.write(b'{"type"\n{"type": "hologram"}\n')
+        file.write(b'{"type"\n{"type": "hologram"}\n{"type": "%s"}\n' % KEY)
+    broken = "Left out, as it cannot be read: 1 line or part of Claude Code."
+    unknown = "Left out, being of a kind that is not known: 3 lines or parts of Claude Code (2 hol"
     done = run("import", "claude-code")
-    lines = "1 line or part of Claude Code."
-    assert f"Note: Left out, as it cannot be read: {lines}" in done.stdout
-    assert f"Note: Left out, being of a kind that is not known: {lines}" in done.stdout
+    assert f"Note: {broken}" in done.stdout
+    assert "1 hologram" in done.stdout
+    assert KEY.decode() not in done.stdout
+    with session.open("ab") as file:
+        file.write(b'{"type": "hologram"}\n')
+    printed = facts("import", "claude-code")["items"][0]
+    assert printed["left_out"] == [{"why": "unknown", "kind": "hologram", "count": 1}]
+    for command in ("status", "doctor"):
+        shown = run(command).stdout
+        assert broken in shown
+        assert f"{unknown}ogram, 1 [secret: AWS access key" in shown
+        assert KEY.decode() not in shown
+    session.write_bytes(session.read_bytes().partition(b'{"type"\n')[0])
+    run("import", "claude-code")
+    assert "Left out" not in run("status").stdout
 
 
 def test_an_export_is_named(tmp_path):

@@ -18,7 +18,8 @@ def test_status_and_doctor_say_it(no_weights):
     write_transcript("s-2", 3)
     assert SAFE in run("status").output.splitlines()
     assert re.search(rf"^Transcripts .*\n +{re.escape(SAFE)}$", run("doctor").output, re.MULTILINE)
-    assert facts("status")["sessions"] == {"safe": 1, "waiting": 1, "days_left": 29}
+    counts = {"safe": 1, "waiting": 1, "days_left": 29, "left_out": []}
+    assert facts("status")["sessions"] == counts
 
 
 def test_a_command_copies_what_hooks_left(no_weights):

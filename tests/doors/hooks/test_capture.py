@@ -17,6 +17,7 @@ from tests.doors.hooks.transcripts import (
     whole_lines,
     write_transcript,
 )
+from tests.doors.terminal import facts
 from tests.patience import until
 
 from commonplace.journals.transcripts.catching_up import FOLLOWED_S, copy_spooled
@@ -111,6 +112,21 @@ def test_a_long_session_is_copied_bit_by_bit_and_the_rest_by_who_comes_next():
     assert 0 < before < 3000
     assert catch_up() == 3000 - before
     assert kept_ids("s-1") == ids_of("s-1", 3000)
+
+
+def test_what_a_hook_leaves_out_is_counted(no_weights):
+    """Each line once, however often a hook runs, and by its kind."""
+    path = write_transcript("s-1", 1)
+    for name in ("hologram", "hologram", "ansible"):
+        with path.open("a") as file:
+            file.write(json.dumps({"type": name}) + "\n")
+        for _ in range(2):
+            run_hook("stop", transcript_path=str(path))
+    left_out = facts("status")["sessions"]["left_out"]
+    assert [(x["client"], x["kind"], x["count"]) for x in left_out] == [
+        ("claude-code", "hologram", 2),
+        ("claude-code", "ansible", 1),
+    ]
 
 
 def test_a_vanished_transcript_loses_nothing_that_was_copied():

@@ -38,7 +38,10 @@ def path(tmp_path):
 
 def copied(store, path, client="claude-code", **more):
     done = copy_new(store, client, str(path), kept=Kept(), **more)
-    return done.copied, done.unknown, done.broken
+    counts = [
+        sum(n for x, n in done.left_out.items() if x.why == why) for why in ("unknown", "broken")
+    ]
+    return done.copied, *counts
 
 
 def texts(store, session="s1", client="claude-code"):

@@ -158,8 +158,7 @@ class TranscriptWiring:
         """Where they lie, and what of the files is not as it should be; changes nothing."""
         yield f"{self._folder}{'' if self.is_there() else ', not made yet'}"
         safety = self.safety()
-        if safety and safety.sentence:
-            yield safety.sentence
+        yield from safety.sentences if safety else ()
         if not self.is_there():
             return
         state = self.store.check()

@@ -18,7 +18,7 @@ from commonplace.journals.transcripts.message import SessionSummary
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from commonplace.journals.transcripts.message import Message
@@ -247,6 +247,23 @@ class Catalog:
     def put_origin(self, path: str, offset: int, fingerprint: str) -> None:
         """Keep how far an original was copied."""
         self._run("put_origin", path=path, offset=offset, fingerprint=fingerprint)
+
+    def list_left_out(self, path: str = "") -> list[tuple[str, str, str, int]]:
+        """Client, why, kind and number of what was left out of an original, or of all."""
+        return self._all("list_left_out", path=path) if self._has_left_out() else []
+
+    def put_left_out(self, path: str, client: str, counts: Mapping[tuple[str, str], int]) -> None:
+        """Keep what was left out of an original, in place of what was known of it."""
+        if not self._has_left_out():
+            if not counts:
+                return
+            self._run("make_left_out")
+        self._run("drop_left_out", path=path)
+        for (why, kind), count in counts.items():
+            self._run("put_left_out", path=path, client=client, why=why, kind=kind, count=count)
+
+    def _has_left_out(self) -> bool:
+        return bool(self._all("has_left_out"))
 
     def erase_log(self) -> None:
         """Leave nothing in the log of what was overwritten in the file."""

@@ -198,3 +198,32 @@ SELECT offset, fingerprint FROM origins WHERE path = :path;
 -- Keep how far an original file was copied.
 INSERT INTO origins (path, offset, fingerprint) VALUES (:path, :offset, :fingerprint)
 ON CONFLICT (path) DO UPDATE SET offset = excluded.offset, fingerprint = excluded.fingerprint;
+
+-- name: has_left_out
+-- Whether anything was ever left out.
+SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'left_out';
+
+-- name: make_left_out
+-- The table of what was left out, made when it is needed: a catalog of before stays as it is.
+CREATE TABLE left_out (
+    path TEXT NOT NULL,
+    client TEXT NOT NULL,
+    why TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (path, why, kind)
+) WITHOUT ROWID;
+
+-- name: list_left_out
+-- How much was left out of an original, or with an empty path of all, by client and kind.
+SELECT client, why, kind, sum(count) FROM left_out WHERE :path IN ('', path)
+GROUP BY client, why, kind ORDER BY client, sum(count) DESC, kind;
+
+-- name: drop_left_out
+-- Forget what was left out of an original.
+DELETE FROM left_out WHERE path = :path;
+
+-- name: put_left_out
+-- Keep how much of one kind was left out of an original.
+INSERT INTO left_out (path, client, why, kind, count) VALUES (:path, :client, :why, :kind, :count)
+ON CONFLICT (path, why, kind) DO UPDATE SET count = count + excluded.count;

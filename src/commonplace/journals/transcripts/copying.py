@@ -19,7 +19,7 @@ from commonplace.journals.transcripts.clients.original import BROKEN, UNKNOWN, K
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import IO, Protocol
 
     from commonplace.journals.transcripts.message import Message
@@ -36,11 +36,15 @@ if TYPE_CHECKING:
             origin: str = "",
             offset: int = 0,
             fingerprint: str = "",
+            left_out: Mapping[Skipped, int] = ...,
         ) -> int:
             """Keep what is new of these messages, note how far the origin is copied; how many."""
 
         def copied_to(self, origin: str) -> tuple[int, str]:
             """How far an original was copied, and its fingerprint then."""
+
+        def list_left_out(self, origin: str) -> dict[Skipped, int]:
+            """What was left out of an original as far as it was copied, and how often."""
 
 
 __all__ = ["Copied", "Kept", "copied_from", "copy_new", "is_whole"]
@@ -48,6 +52,7 @@ __all__ = ["Copied", "Kept", "copied_from", "copy_new", "is_whole"]
 _HEAD = 1024
 _FIRST_PIECE = 16 * 1024
 _LONGEST_FIRST_LINE = 1024 * 1024
+_MOST_KINDS = 50
 _BATCH, _BATCH_CHARACTERS = 2000, 4 * 1024 * 1024
 _SMALL_BATCH = 24
 """Where little is copied at once, by a hook: larger batches take it over 15 MB."""
@@ -59,32 +64,28 @@ class Copied:
     Args:
         session: the id of the session; empty where the original holds several.
         copied: the messages that were new.
-        unknown: lines or parts of kinds that this version does not know; they are skipped.
-        broken: those that are not JSON, too long or too deep; they are skipped.
         offset: how far the original is copied.
 
     Attributes:
+        left_out: what was skipped, being of a kind that this version does not know or broken, and
+            how often.
         has_more: whether there may be more, which waits for the next time.
     """
 
-    __slots__ = ("broken", "copied", "has_more", "offset", "session", "unknown")
+    __slots__ = ("copied", "has_more", "left_out", "offset", "session")
 
-    def __init__(
-        self, session: str, *, copied: int = 0, unknown: int = 0, broken: int = 0, offset: int = 0
-    ) -> None:
+    def __init__(self, session: str, *, copied: int = 0, offset: int = 0) -> None:
         self.session = session
         self.copied = copied
-        self.unknown = unknown
-        self.broken = broken
+        self.left_out: dict[Skipped, int] = {}
         self.offset = offset
         self.has_more = False
 
     def count(self, skipped: Skipped) -> None:
-        """Count a piece that is not kept."""
-        if skipped is UNKNOWN:
-            self.unknown += 1
-        else:
-            self.broken += 1
+        """Count a piece that is not kept; of a file with kinds without end the first by name."""
+        if len(self.left_out) >= _MOST_KINDS and skipped not in self.left_out:
+            skipped = UNKNOWN if skipped.why == UNKNOWN.why else BROKEN
+        self.left_out[skipped] = self.left_out.get(skipped, 0) + 1
 
 
 def copy_new(
@@ -130,6 +131,7 @@ def _copy_lines(
         conversation = parser.begin(path, parse_line(first), kept)
         conversation.before = partial(lines_before, path, start)
         done = Copied(conversation.session, offset=start)
+        known = store.list_left_out(origin) if start else {}
         lines = _counted(file, done, limit_bytes)
         batch: list[Message] = []
         size = 0
@@ -148,15 +150,26 @@ def _copy_lines(
                     origin=origin,
                     offset=done.offset,
                     fingerprint=mark,
+                    left_out=_added(known, done.left_out),
                 )
                 batch, size = [], 0
     if not done.has_more:
         mark = f"{mark} {end}"  # whole, though a blank or a torn line may stand at its end
     if batch or done.offset != start or before != mark:
         done.copied += store.append(
-            client, conversation.session, batch, origin=origin, offset=done.offset, fingerprint=mark
+            client,
+            conversation.session,
+            batch,
+            origin=origin,
+            offset=done.offset,
+            fingerprint=mark,
+            left_out=_added(known, done.left_out),
         )
     return done
+
+
+def _added(some: Mapping[Skipped, int], more: Mapping[Skipped, int]) -> dict[Skipped, int]:
+    return {x: some.get(x, 0) + more.get(x, 0) for x in {**some, **more}}
 
 
 def copied_from(store: KeepsTranscripts, path: str) -> tuple[int, str]:
@@ -193,7 +206,7 @@ def _counted(file: IO[bytes], done: Copied, limit_bytes: int | None) -> Iterator
     start = done.offset
     for value, at in json_lines(file, start=start):
         if value is BROKEN:
-            done.broken += 1
+            done.count(BROKEN)
         else:
             yield value
         done.offset = at
@@ -214,7 +227,15 @@ def _copy_document(store: KeepsTranscripts, client: str, path: str, kept: Kept) 
         done.session = session if sessions == 1 else ""
         for batch in _batches(said, done):
             done.copied += store.append(client, session, batch)
-    store.append(client, done.session, [], origin=_origin(path), offset=1, fingerprint=stamp)
+    store.append(
+        client,
+        done.session,
+        [],
+        origin=_origin(path),
+        offset=1,
+        fingerprint=stamp,
+        left_out=done.left_out,
+    )
     return done
 
 

@@ -25,6 +25,24 @@ _YEAR_LENGTH = 4
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
+class StoreState(NamedTuple):
+    """What of a store is not as it should be: its files against its catalog.
+
+    Attributes:
+        sessions: How many sessions there are.
+        broken: Files with lines that hold no message, and how many.
+        unread: How many files are other than the catalog knows them.
+        twice: Files of a session that has another file.
+        open_to_others: Files and folders that others may read.
+    """
+
+    sessions: int
+    broken: dict[str, int]
+    unread: int
+    twice: list[str]
+    open_to_others: list[str]
+
+
 class Line(NamedTuple):
     """A line of a file; message is None where it holds none."""
 

@@ -10,7 +10,8 @@ import json
 import os
 import threading
 import zlib
-from typing import NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import TypeVar
 
 from commonplace.core.errors import Corrupted, Denied, Invalid, Unavailable
 from commonplace.core.files import make_folder, translated
@@ -20,6 +21,7 @@ from commonplace.db.sqlite import transaction
 from commonplace.db.sqlite import translated as translated_sqlite
 from commonplace.journals.transcripts import files
 from commonplace.journals.transcripts.catalog import Catalog, FileState, LineRow
+from commonplace.journals.transcripts.clients.original import Skipped
 from commonplace.journals.transcripts.message import (
     ROLES,
     USER,
@@ -35,7 +37,7 @@ from commonplace.journals.transcripts.message import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from commonplace.journals.transcripts.message import SessionSummary
 
@@ -48,24 +50,6 @@ _DELETED_SIZE = "deleted_size"
 _NOTHING = FileState(key=0, year="", size=0, mtime_ns=0, last_n=0, broken=0)
 
 _T = TypeVar("_T")
-
-
-class StoreState(NamedTuple):
-    """What of a store is not as it should be: its files against its catalog.
-
-    Attributes:
-        sessions: How many sessions there are.
-        broken: Files with lines that hold no message, and how many.
-        unread: How many files are other than the catalog knows them.
-        twice: Files of a session that has another file.
-        open_to_others: Files and folders that others may read.
-    """
-
-    sessions: int
-    broken: dict[str, int]
-    unread: int
-    twice: list[str]
-    open_to_others: list[str]
 
 
 class TranscriptStore:
@@ -118,6 +102,7 @@ class TranscriptStore:
         origin: str = "",
         offset: int = 0,
         fingerprint: str = "",
+        left_out: Mapping[Skipped, int] = MappingProxyType({}),
     ) -> int:
         """Append those messages whose ids are neither kept nor deleted, and have them on the disk.
 
@@ -128,6 +113,7 @@ class TranscriptStore:
             origin: The original file they come from, whose offset is noted; empty for none.
             offset: How far that file is copied with these messages.
             fingerprint: By which the file is known to be the same.
+            left_out: What of the file is not kept, from its beginning on.
 
         Returns:
             How many were new.
@@ -154,6 +140,8 @@ class TranscriptStore:
             count = self._append(catalog, client, session_name(session), messages)
             if origin:
                 catalog.put_origin(origin, offset, fingerprint)
+                counts = {(x.why, self._screen.copied(x.kind)): n for x, n in left_out.items()}
+                catalog.put_left_out(origin, client, counts)
             return count
 
         return self._write(do)
@@ -172,6 +160,16 @@ class TranscriptStore:
     def copied_to(self, origin: str) -> tuple[int, str]:
         """How far an original file was copied, and its fingerprint then; (0, "") for never."""
         return self._read(lambda catalog: catalog.read_origin(origin)) or (0, "")
+
+    def list_left_out(self, origin: str) -> dict[Skipped, int]:
+        """What was left out of an original as far as it was copied, and how often."""
+        found = self._read(lambda catalog: catalog.list_left_out(origin)) or []
+        return {Skipped(why, kind): count for _client, why, kind, count in found}
+
+    def list_all_left_out(self) -> list[tuple[str, Skipped, int]]:
+        """Client, kind and number of all that was left out, by client, the most frequent first."""
+        found = self._read(lambda catalog: catalog.list_left_out()) or []
+        return [(client, Skipped(why, kind), count) for client, why, kind, count in found]
 
     def sessions(
         self, *, since: str = "", until: str = _EVER, client: str = ""
@@ -324,7 +322,7 @@ class TranscriptStore:
 
         return self._write(do)
 
-    def check(self) -> StoreState:
+    def check(self) -> files.StoreState:
         """What is not as it should be; changes nothing but a catalog that is not there."""
         known = self._read(lambda catalog: catalog.list_files()) or {}
         unread = len(self._read(self._list_altered) or [])
@@ -339,7 +337,7 @@ class TranscriptStore:
             for x in found
             if x.year != known.get((x.client, x.session), (x.year,))[0]
         ]
-        return StoreState(len(known), broken, unread, twice, self._list_open(found))
+        return files.StoreState(len(known), broken, unread, twice, self._list_open(found))
 
     def remake_catalog(self) -> None:
         """Make the catalog again from the files."""

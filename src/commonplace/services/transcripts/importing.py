@@ -6,6 +6,7 @@ Never changes an original, and never imports a message twice, however often it i
 from __future__ import annotations
 
 import os
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
@@ -19,7 +20,7 @@ from commonplace.journals.transcripts.clients import (
     document_client,
     line_client,
 )
-from commonplace.journals.transcripts.clients.original import instant
+from commonplace.journals.transcripts.clients.original import Skipped, instant
 from commonplace.journals.transcripts.copying import Kept, copy_new
 
 if TYPE_CHECKING:
@@ -52,8 +53,7 @@ class ClientImport(Struct, kw_only=True):
         first_at: when the first of them was, as messages have it; empty for none.
         last_at: when the last of them was.
         size: bytes of the originals that were looked at.
-        unknown: lines and parts of kinds that are not known, which are skipped.
-        broken: those that cannot be read, which are skipped.
+        left_out: what is skipped, being broken or of a kind that is not known, and how often.
         failed: the originals that cannot be read at all, each with the reason.
     """
 
@@ -63,8 +63,7 @@ class ClientImport(Struct, kw_only=True):
     first_at: str = ""
     last_at: str = ""
     size: int = 0
-    unknown: int = 0
-    broken: int = 0
+    left_out: dict[Skipped, int] = field(default_factory=dict)
     failed: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, session: str, messages: Sequence[Message]) -> None:
@@ -209,8 +208,8 @@ class TranscriptImport:
                 raise  # of the store, which no other original would be kept in either
             failed = exc
         else:
-            into.unknown += copied.unknown
-            into.broken += copied.broken
+            for skipped, count in copied.left_out.items():
+                into.left_out[skipped] = into.left_out.get(skipped, 0) + count
             return None
         into.failed.append((original.path, failed.message))
         return failed
@@ -254,6 +253,10 @@ class _CountingStore:
         """As of the store."""
         return self._store.copied_to(origin)
 
+    def list_left_out(self, origin: str) -> dict[Skipped, int]:
+        """As of the store."""
+        return self._store.list_left_out(origin)
+
     def append(
         self,
         client: str,
@@ -263,6 +266,7 @@ class _CountingStore:
         origin: str = "",
         offset: int = 0,
         fingerprint: str = "",
+        left_out: Mapping[Skipped, int] = MappingProxyType({}),
     ) -> int:
         """Count those of the messages that are new, and keep them; see the store's own."""
         if self._leaves_out(client, messages):
@@ -282,6 +286,7 @@ class _CountingStore:
                 origin="" if self._is_part(client) else origin,
                 offset=offset,
                 fingerprint=fingerprint,
+                left_out=left_out,
             )
         return len(new)
 

@@ -19,10 +19,12 @@ from commonplace.journals.transcripts.clients import (
     line_client,
     session_folders,
 )
+from commonplace.services.transcripts.left_out import left_out_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from commonplace.journals.transcripts.clients.original import Skipped
     from commonplace.journals.transcripts.store import TranscriptStore
 
 LOOKED_AT = ("claude-code", "codex", "gemini")
@@ -46,11 +48,18 @@ class Safety(Struct, frozen=True, kw_only=True):
         waiting: Those of which an original holds what is not copied.
         days_left: After how many whole days Claude Code deletes the oldest of these; 0 for at any
             time now, None where it deletes none.
+        left_out: Client, kind and number of what is not kept of those that are copied.
     """
 
     safe: int
     waiting: int
     days_left: int | None
+    left_out: tuple[tuple[str, Skipped, int], ...] = ()
+
+    @property
+    def sentences(self) -> list[str]:
+        """What people are to know of them; nothing where there is no session at all."""
+        return [*filter(None, [self.sentence]), *left_out_sentences(self.left_out)]
 
     @property
     def sentence(self) -> str:
@@ -121,7 +130,12 @@ def read_safety(
     if oldest is not None:
         days = (oldest - now) / _DAY_S + cleanup_days(home, environ)
         left = max(0, int(days))
-    return Safety(safe=len(kept - waiting), waiting=len(waiting), days_left=left)
+    return Safety(
+        safe=len(kept - waiting),
+        waiting=len(waiting),
+        days_left=left,
+        left_out=tuple(store.list_all_left_out()),
+    )
 
 
 def cleanup_days(home: str, environ: Mapping[str, str]) -> float:

@@ -76,6 +76,10 @@ def _session_facts(sessions: Safety | None) -> dict[str, Any] | None:
         "safe": sessions.safe,
         "waiting": sessions.waiting,
         "days_left": sessions.days_left,
+        "left_out": [
+            {"client": client, "why": kind.why, "kind": kind.kind, "count": count}
+            for client, kind, count in sessions.left_out
+        ],
     }
 
 
@@ -117,8 +121,8 @@ def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
         visible_line(f"Imported {x.entries:,} from {x.program} into {x.into}, last {x.last[:10]}")
         for x in status.imported
     ]
-    if status.sessions and status.sessions.sentence:
-        lines += ["", status.sessions.sentence]
+    if status.sessions and status.sessions.sentences:
+        lines += ["", *status.sessions.sentences]
     wrong = [each.trouble for each in status.journals]
     wrong += [status.index_trouble, *status.left_out]
     notes = [f"Note: {visible_line(each)}" for each in dict.fromkeys(wrong) if each]

@@ -12,6 +12,8 @@ from commonplace.core.clock import to_local
 from commonplace.core.text import counted
 from commonplace.core.values import Answer
 from commonplace.journals.transcripts.clients import CLIENTS
+from commonplace.journals.transcripts.clients.original import BROKEN, UNKNOWN
+from commonplace.services.transcripts.left_out import left_out_sentences
 from commonplace.tools.answers import answer_of, one_line
 
 if TYPE_CHECKING:
@@ -66,12 +68,7 @@ def _notes(imports: Sequence[ClientImport]) -> list[str]:
     notes = []
     for each in imports:
         name = CLIENTS[each.client]
-        if each.broken:
-            lines = counted(each.broken, "line or part", "lines or parts")
-            notes.append(f"Left out, as it cannot be read: {lines} of {name}.")
-        if each.unknown:
-            lines = counted(each.unknown, "line or part", "lines or parts")
-            notes.append(f"Left out, being of a kind that is not known: {lines} of {name}.")
+        notes += left_out_sentences((each.client, kind, n) for kind, n in each.left_out.items())
         for path, why in each.failed[:_MOST_FAILED]:
             notes.append(f"{one_line(path)}: {why}")
         more = len(each.failed) - _MOST_FAILED
@@ -92,8 +89,11 @@ def _facts(imports: Sequence[ClientImport], *, dry_run: bool) -> dict[str, objec
                 "first": each.first_at or None,
                 "last": each.last_at or None,
                 "bytes": each.size,
-                "unknown": each.unknown,
-                "broken": each.broken,
+                "unknown": sum(n for x, n in each.left_out.items() if x.why == UNKNOWN.why),
+                "broken": sum(n for x, n in each.left_out.items() if x.why == BROKEN.why),
+                "left_out": [
+                    {"why": x.why, "kind": x.kind, "count": n} for x, n in each.left_out.items()
+                ],
                 "failed": [path for path, _why in each.failed],
             }
             for each in imports

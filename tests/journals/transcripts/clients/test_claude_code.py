@@ -13,7 +13,7 @@ from commonplace.journals.transcripts.clients.claude_code import (
     originals,
     originals_in,
 )
-from commonplace.journals.transcripts.clients.original import UNKNOWN, Kept
+from commonplace.journals.transcripts.clients.original import UNKNOWN, Kept, Skipped, unknown
 
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "env"}}
 ANSWER = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "TOKEN=secret"}
@@ -211,8 +211,10 @@ def test_what_is_not_known_is_counted():
     block = [{"type": "hologram"}, {"type": "text", "text": "Hello."}]
     lines = {"type": "new-thing"}, claude_line("", content=block), [1, 2], {"type": ["x"]}
     found = said(*lines)
-    assert found.count(UNKNOWN) == 4
-    assert [x.text for x in found if x is not UNKNOWN] == ["Hello."]
+    named = [unknown("new-thing"), unknown("hologram")]
+    assert [x for x in found if isinstance(x, Skipped)] == [*named, UNKNOWN, UNKNOWN]
+    assert [x.text for x in found if not isinstance(x, Skipped)] == ["Hello."]
+    assert {unknown(x) for x in (None, "two\nlines", "x" * 41, "")} == {UNKNOWN}
 
 
 def test_lines_of_any_shape_raise_nothing():

@@ -11,7 +11,7 @@ from tests.journals.transcripts.originals import (
 )
 
 from commonplace.journals.transcripts.clients.codex import begin, messages, originals
-from commonplace.journals.transcripts.clients.original import UNKNOWN, Kept
+from commonplace.journals.transcripts.clients.original import UNKNOWN, Kept, unknown
 
 NAME = "rollout-2026-11-22T10-00-00-01a20852-5196-7f92-ab6a-1cd17f0107a9.jsonl"
 CALL = {"type": "function_call", "name": "shell", "arguments": '{"command":"env"}', "call_id": "c1"}
@@ -136,7 +136,7 @@ def test_the_first_versions_are_read():
 def test_what_is_not_known_is_counted_and_raises_nothing():
     """A kind of line, a kind of item, and what is no object."""
     lines = [codex_item({}, kind="new"), codex_item({"type": "new"}), 7, {"type": {}}, None]
-    assert said(*lines) == [UNKNOWN] * 5
+    assert said(*lines) == [unknown("new")] * 2 + [UNKNOWN] * 3
     for value in [None, 1e999, [], {}, "x", True]:
         for name in ("content", "role", "id", "type", "call_id", "name", "output", "arguments"):
             for item in (codex_message("a")["payload"], CALL, ANSWER):

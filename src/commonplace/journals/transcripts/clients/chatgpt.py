@@ -17,6 +17,7 @@ from commonplace.journals.transcripts.clients.original import (
     name_of,
     stamp_of,
     text_of,
+    unknown,
 )
 
 TYPE_CHECKING = False
@@ -60,7 +61,7 @@ def _said(nodes: dict[str, object], conversation: Conversation) -> Iterator[Mess
         content = dict_of(fields.get("content"))
         kind = text_of(content.get("content_type"))
         if kind not in _SAID and kind not in _NOT_SAID:
-            yield UNKNOWN
+            yield unknown(kind)
         hidden = dict_of(fields.get("metadata")).get("is_visually_hidden_from_conversation")
         to_tool = text_of(fields.get("recipient")) not in ("", "all")
         if role not in ("user", "assistant") or hidden is True:

@@ -19,6 +19,7 @@ from commonplace.journals.transcripts.clients.original import (
     name_of,
     stamp_of,
     text_of,
+    unknown,
 )
 
 TYPE_CHECKING = False
@@ -63,15 +64,15 @@ def _said(said: list[object], conversation: Conversation) -> Iterator[Message | 
     for fields in map(dict_of, said):
         role = _ROLES.get(text_of(fields.get("sender")))
         if role is None:
-            yield UNKNOWN
+            yield unknown(fields.get("sender"))
             continue
-        texts, tools, unknown = [], [], False
+        texts, tools = [], []
         for block in map(dict_of, list_of(fields.get("content"))):
             kind = block.get("type")
             if kind == "text":
                 texts.append(text_of(block.get("text")))
             elif not isinstance(kind, str) or kind not in _BLOCKS:
-                unknown = True
+                yield unknown(kind)
             elif kind == "tool_use":
                 tools.append(name_of(block.get("name")))
         message = conversation.message(
@@ -85,5 +86,3 @@ def _said(said: list[object], conversation: Conversation) -> Iterator[Message | 
         )
         if message:
             yield message
-        if unknown:
-            yield UNKNOWN

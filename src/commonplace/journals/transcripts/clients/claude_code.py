@@ -11,7 +11,6 @@ import os
 
 from commonplace.journals.transcripts.clients import session_folders
 from commonplace.journals.transcripts.clients.original import (
-    UNKNOWN,
     Conversation,
     dict_of,
     files_below,
@@ -20,6 +19,7 @@ from commonplace.journals.transcripts.clients.original import (
     made_id,
     name_of,
     text_of,
+    unknown,
 )
 from commonplace.journals.transcripts.injected import is_ours, typed
 
@@ -113,10 +113,12 @@ def messages(lines: Iterable[object], conversation: Conversation) -> Iterator[Me
             if message := _typed_during_a_turn(fields, conversation):
                 yield message
         elif not isinstance(kind, str) or kind not in _NOTES:
-            yield UNKNOWN
+            yield unknown(kind)
 
 
-def _typed_during_a_turn(fields: dict[str, object], conversation: Conversation) -> Message | None:
+def _typed_during_a_turn(
+    fields: dict[str, object], conversation: Conversation
+) -> Message | Skipped | None:
     """What the user typed while the model worked, where it was given to the model at once.
 
     Versions note that in an attachment, in the queue, or in both: its id is made of its words and
@@ -159,8 +161,7 @@ def _said(
         return
     content = dict_of(fields.get("message")).get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
-    texts, tools, unknown = [], [], 0
-    corrections, others = [], []
+    texts, tools, corrections, others = [], [], [], []
     for block in map(dict_of, blocks):
         kind = block.get("type")
         if kind == "text":
@@ -169,7 +170,7 @@ def _said(
             tools.append(name_of(block.get("name")))
             conversation.tool_names[text_of(block.get("id"))] = tools[-1]
         elif not isinstance(kind, str) or kind not in _BLOCKS:
-            unknown += 1
+            yield unknown(kind)
         elif kind == "tool_result" and (words := _words_in(block, fields, conversation)):
             corrections.append(words)
             continue
@@ -190,8 +191,6 @@ def _said(
     if message:
         yield message
     yield from _of_tools(others, own, conversation)
-    if unknown:
-        yield UNKNOWN
 
 
 def _words_in(
@@ -227,7 +226,7 @@ def _is_of_the_client(fields: dict[str, object]) -> bool:
 
 def _of_tools(
     blocks: list[dict[str, object]], own: str, conversation: Conversation
-) -> Iterator[Message]:
+) -> Iterator[Message | Skipped]:
     """What went into tools and came out of them, each as a message of its own, if that is set."""
     for block in blocks if conversation.kept.tools == "all" else ():
         if block.get("type") == "tool_use":

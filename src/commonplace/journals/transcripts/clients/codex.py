@@ -11,7 +11,6 @@ import re
 
 from commonplace.journals.transcripts.clients import session_folders
 from commonplace.journals.transcripts.clients.original import (
-    UNKNOWN,
     Conversation,
     dict_of,
     files_below,
@@ -20,6 +19,7 @@ from commonplace.journals.transcripts.clients.original import (
     made_id,
     name_of,
     text_of,
+    unknown,
 )
 from commonplace.journals.transcripts.injected import is_ours, typed
 
@@ -97,7 +97,7 @@ def messages(lines: Iterable[object], conversation: Conversation) -> Iterator[Me
         elif isinstance(kind, str) and kind in _ITEMS:  # the first versions: items without a frame
             yield from _item(fields, at, conversation)
         elif not (isinstance(kind, str) and kind in _LINES) and not _is_old_state(fields):
-            yield UNKNOWN
+            yield unknown(kind)
 
 
 def _is_old_state(fields: dict[str, object]) -> bool:
@@ -110,7 +110,7 @@ def _item(
 ) -> Iterator[Message | Skipped]:
     kind = item.get("type")
     if not isinstance(kind, str) or kind not in _ITEMS:
-        yield UNKNOWN
+        yield unknown(kind)
         return
     if kind == "message":
         message = _message(item, at, conversation)
@@ -124,7 +124,9 @@ def _item(
         yield message
 
 
-def _message(item: dict[str, object], at: str, conversation: Conversation) -> Message | None:
+def _message(
+    item: dict[str, object], at: str, conversation: Conversation
+) -> Message | Skipped | None:
     role = text_of(item.get("role"))
     if role not in ("user", "assistant"):
         return None
@@ -143,7 +145,7 @@ def _message(item: dict[str, object], at: str, conversation: Conversation) -> Me
     return conversation.message(_own_id(item, at, role, text), role, text, at=at)
 
 
-def _call(item: dict[str, object], at: str, conversation: Conversation) -> Message | None:
+def _call(item: dict[str, object], at: str, conversation: Conversation) -> Message | Skipped | None:
     name = name_of(item.get("name")) or text_of(item.get("type")).removesuffix("_call")
     namespace = name_of(item.get("namespace"))
     key = name_of(item.get("call_id")) or name_of(item.get("id"))
@@ -158,7 +160,9 @@ def _call(item: dict[str, object], at: str, conversation: Conversation) -> Messa
     return conversation.message(_own_id(item, at, "call", key), role, text, at=at, tools=(shown,))
 
 
-def _output(item: dict[str, object], at: str, conversation: Conversation) -> Message | None:
+def _output(
+    item: dict[str, object], at: str, conversation: Conversation
+) -> Message | Skipped | None:
     key = name_of(item.get("call_id"))
     name = conversation.tool_names.get(key, "")
     if not name or is_ours(name):  # of a call that was read before: it may have been one of ours

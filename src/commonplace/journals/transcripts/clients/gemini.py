@@ -14,7 +14,6 @@ from commonplace.journals.transcripts.clients.json_documents import list_values
 from commonplace.journals.transcripts.clients.json_lines import json_lines
 from commonplace.journals.transcripts.clients.original import (
     BROKEN,
-    UNKNOWN,
     Conversation,
     dict_of,
     files_below,
@@ -23,6 +22,7 @@ from commonplace.journals.transcripts.clients.original import (
     name_of,
     stamp_of,
     text_of,
+    unknown,
 )
 from commonplace.journals.transcripts.injected import is_ours, typed
 
@@ -65,7 +65,7 @@ def conversations(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message
             if value is BROKEN:
                 skipped.append(BROKEN)
             elif not _note(dict_of(value), records, conversation):
-                skipped.append(UNKNOWN)
+                skipped.append(unknown(dict_of(value).get("type")))
     yield conversation.session, [*skipped, *_said(records, conversation)]
 
 
@@ -124,7 +124,7 @@ def _said(
         role = _ROLES.get(kind)
         if role is None:
             if kind not in _NOTES:
-                yield UNKNOWN
+                yield unknown(kind)
             continue
         own = given if len(given) >= _SHORTEST_UNIQUE else f"{conversation.session}:{given}"
         text = text_of(fields.get("text"))
@@ -145,7 +145,7 @@ def _said(
 
 def _of_tools(
     own: str, calls: list[dict[str, object]], conversation: Conversation
-) -> Iterator[Message]:
+) -> Iterator[Message | Skipped]:
     """What went into tools and came out of them, each call as a message of its own."""
     for number, call in enumerate(calls):
         name = name_of(call.get("name"))

@@ -20,7 +20,6 @@ from commonplace.journals.transcripts.clients.json_lines import (
 )
 from commonplace.journals.transcripts.clients.original import (
     BROKEN,
-    UNKNOWN,
     Conversation,
     dict_of,
     files_below,
@@ -28,6 +27,7 @@ from commonplace.journals.transcripts.clients.original import (
     name_of,
     stamp_of,
     text_of,
+    unknown,
 )
 from commonplace.journals.transcripts.injected import is_ours, typed
 
@@ -182,15 +182,14 @@ def _said(
         fields = dict_of(data)
         role, time = text_of(fields.get("role")), dict_of(fields.get("time"))
         if role not in ("user", "assistant"):
-            yield UNKNOWN
+            yield unknown(role)
             continue
         if role == "assistant" and "completed" not in time and "error" not in fields:
             continue
         yield from _message(own, role, [dict_of(part) for part in parts], fields, conversation)
         yield from (BROKEN for part in parts if part is BROKEN)
         kinds = [dict_of(part).get("type") for part in parts if part is not BROKEN]
-        if any(not isinstance(kind, str) or kind not in _PARTS for kind in kinds):
-            yield UNKNOWN
+        yield from (unknown(x) for x in kinds if not isinstance(x, str) or x not in _PARTS)
 
 
 def _message(
@@ -199,7 +198,7 @@ def _message(
     parts: list[dict[str, object]],
     fields: dict[str, object],
     conversation: Conversation,
-) -> Iterator[Message]:
+) -> Iterator[Message | Skipped]:
     # What is synthetic was read or written by the client: a file's text, a reminder.
     texts = [
         text_of(part.get("text"))

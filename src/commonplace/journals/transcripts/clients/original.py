@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from datetime import UTC, datetime
-from enum import Enum
+from typing import NamedTuple
 
 from commonplace.core.digest import sha256_hex
 from commonplace.journals.transcripts.injected import without_ours
@@ -54,15 +54,30 @@ if TYPE_CHECKING:
             """Each session of a document with what was said in it. Raises: OSError."""
 
 
-class Skipped(Enum):
-    """Why a piece of an original is not kept, where it should be counted."""
+class Skipped(NamedTuple):
+    """Why a piece of an original is not kept, which is counted.
 
-    UNKNOWN = "unknown"
-    BROKEN = "broken"
+    Attributes:
+        why: `unknown` or `broken`.
+        kind: What it is called; empty where it has no name that can be shown.
+    """
+
+    why: str
+    kind: str = ""
 
 
-UNKNOWN = Skipped.UNKNOWN
-BROKEN = Skipped.BROKEN
+UNKNOWN = Skipped("unknown")
+BROKEN = Skipped("broken")
+NAMELESS = Skipped("broken", "message without an id")
+TIMELESS = Skipped("broken", "message without a time")
+
+_KIND = re.compile(r"[\w.:/-]{1,40}", re.ASCII)
+
+
+def unknown(kind: object) -> Skipped:
+    """What is of a kind that this version does not know, by what its client calls the kind."""
+    is_name = isinstance(kind, str) and _KIND.fullmatch(kind)
+    return Skipped("unknown", str(kind)) if is_name else UNKNOWN
 
 
 class Kept:
@@ -137,24 +152,26 @@ class Conversation:
         at: str = "",
         parent: str = "",
         tools: tuple[str, ...] = (),
-    ) -> Message | None:
+    ) -> Message | Skipped | None:
         """A message without what is ours; None where nothing is left of it.
 
         Args:
-            id: The message's own; without one it cannot be told apart, and is not kept.
+            id: The message's own; without one it cannot be told apart, and is left out.
             role: user, assistant or tool.
             text: What was said.
             at: When, as `instant` gives it; else the time of the message before.
             parent: The id of the message that it follows.
             tools: The names of the tools it calls.
         """
-        if not id or (self.sidechain and not self.kept.subagents):
+        if self.sidechain and not self.kept.subagents:
             return None
         self.at = at or self.at
         text = whole(without_ours(text)).strip()
         named = tools if self.kept.tools != "none" else ()
-        if not self.at or not (text or named):
+        if not (text or named):
             return None
+        if not id or not self.at:
+            return TIMELESS if id else NAMELESS
         return Message(
             id=whole(id),
             role=role,
