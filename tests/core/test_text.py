@@ -8,7 +8,7 @@ from tests.cases import cases
 
 from commonplace.core.text import (
     Term,
-    entries,
+    counted_entries,
     excerpt,
     first_words,
     fold_name,
@@ -178,4 +178,4 @@ def test_first_words_are_short_for_any_text(text):
 )
 def test_entries_are_counted_in_words(count, words):
     """One is one entry; thousands have a comma."""
-    assert entries(count) == words
+    assert counted_entries(count) == words

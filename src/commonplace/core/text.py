@@ -273,7 +273,7 @@ def counted(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-def entries(count: int) -> str:
+def counted_entries(count: int) -> str:
     """How many entries there are, in words: `1 entry`, `3 entries`."""
     return counted(count, "entry", "entries")
 

@@ -16,7 +16,7 @@ from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, may_exist, remove_leftovers
 from commonplace.core.staging import temp_folder
-from commonplace.core.text import counted, entries
+from commonplace.core.text import counted, counted_entries
 from commonplace.core.values import Problem
 
 if TYPE_CHECKING:
@@ -334,7 +334,9 @@ class PrivateWiring:
             count = count_entries(folder)
             if not count:
                 continue
-            what = f"{folder} holds {entries(count)} written while the home could not be used"
+            what = (
+                f"{folder} holds {counted_entries(count)} written while the home could not be used"
+            )
             if folder == self._roots.left:
                 hint = f"Repair moves it all into {self._roots.user}."
                 yield Problem(what=f"{what}.", hint=hint, repairable=True)

@@ -17,7 +17,7 @@ from msgspec import Struct
 from commonplace.core.brief_item import OWN
 from commonplace.core.clock import render_interval, to_local
 from commonplace.core.fence import visible
-from commonplace.core.text import asked_spans, entries
+from commonplace.core.text import asked_spans, counted_entries
 from commonplace.core.values import Interval
 from commonplace.doors.cli.terminal_width import cells, cut, terminal_size
 from commonplace.journals.table import JOURNALS
@@ -202,7 +202,7 @@ def _replaced(item: Mapping[str, Any], look: ListLook) -> str:
     """When an entry was replaced; of a text that sums up entries, how many were since."""
     link = item.get("replaced_by")
     if since := item.get("replaced_since"):
-        return f"[{entries(len(since))} replaced since] "
+        return f"[{counted_entries(len(since))} replaced since] "
     if not link:
         return ""
     when = to_local(datetime.fromisoformat(link["at"]), look.zone).date() if link["at"] else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.errors import Conflict, NotFound
-from commonplace.core.text import entries
+from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.acts import Act, forget, read, this_terminal
 from commonplace.doors.cli.calls import opened
@@ -179,7 +179,7 @@ def _import_undone(app: App, *, yes: bool) -> Answer | None:
     brought = app.chronicle.journal.last_import()
     if not brought.events:
         return None
-    confirm(f"Delete an import of {entries(len(brought.events))} for good?", yes=yes)
+    confirm(f"Delete an import of {counted_entries(len(brought.events))} for good?", yes=yes)
     return ChronicleKeeping(service=app.chronicle.service).undo_import(brought)
 
 
@@ -199,7 +199,9 @@ def _program_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
         forget(app.settings, act)
         raise Conflict(f"Nothing of the import of {left.program} is as it was.", hint=_NEXT)
     if left.entries:
-        names = f"{entries(left.entries)} in {left.into} that were imported from {left.program}"
+        names = (
+            f"{counted_entries(left.entries)} in {left.into} that were imported from {left.program}"
+        )
         confirm(f"Delete {names} for good?", yes=yes)
     with show_counting("Taking back entries") as progress:
         done = taking.take_back(progress, most=left.entries)

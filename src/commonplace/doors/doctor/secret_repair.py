@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import Erasing
-from commonplace.core.text import entries
+from commonplace.core.text import counted_entries
 from commonplace.core.values import HealthRepairs, Problem
 from commonplace.doors.doctor.secrets import holding_secrets
 
@@ -46,7 +46,7 @@ def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None)
         else:
             counts[part] = counts.get(part, 0) + 1
     for part, count in counts.items():
-        repairs.done.append((part, f"Replaced the secrets in {entries(count)}."))
+        repairs.done.append((part, f"Replaced the secrets in {counted_entries(count)}."))
     if found:
         _erase(app, repairs)
     return repairs

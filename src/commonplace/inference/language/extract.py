@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import local_date, render_date, to_local
 from commonplace.core.rollups import Figures, Point, Summary, ranked
-from commonplace.core.text import body_of, entries, opening
+from commonplace.core.text import body_of, counted_entries, opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -151,7 +151,7 @@ def _hour(material: Material, points: Sequence[Point]) -> str:
         for label, counts in (("projects", figures.projects), ("tools", figures.tools))
         if counts
     ]
-    head = "; ".join([entries(figures.entries), *names])
+    head = "; ".join([counted_entries(figures.entries), *names])
     return "\n".join([f"[{start}-{end}] {head}.", *(_ended(x.text) for x in points)])
 
 
@@ -195,7 +195,7 @@ def title_of(material: Material) -> str:
 
 def _counted(figures: Figures, zone: tzinfo) -> str:
     if figures.first is None or figures.last is None:
-        return f"{entries(figures.entries)}."
+        return f"{counted_entries(figures.entries)}."
     first, last = (to_local(at, zone) for at in (figures.first, figures.last))
     if figures.entries == 1:
         return f"1 entry, {render_date(first.date())} {first:%H:%M}."
@@ -204,7 +204,7 @@ def _counted(figures: Figures, zone: tzinfo) -> str:
         span = f"{first:%H:%M} to {last:%H:%M}"
     else:
         span = f"{render_date(first.date())} to {render_date(last.date())}"
-    return f"{entries(figures.entries)} in {hours}, {span}."
+    return f"{counted_entries(figures.entries)} in {hours}, {span}."
 
 
 def _names(counts: Mapping[str, int]) -> str:

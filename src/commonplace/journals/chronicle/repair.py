@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Corrupted
-from commonplace.core.text import entries
+from commonplace.core.text import counted_entries
 from commonplace.core.values import Problem
 from commonplace.journals.chronicle.database import UPGRADE_HINT
 from commonplace.journals.chronicle.layouts import (
@@ -75,7 +75,8 @@ def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Pr
         )
     if missing:
         yield Problem(
-            what=f"{entries(missing)} of {store.path} without the instant that the time names.",
+            what=f"{counted_entries(missing)} of {store.path} without the instant that the time"
+            " names.",
             hint=_REPAIR_HINT,
             repairable=True,
         )
@@ -135,7 +136,9 @@ def repair(store: ChronicleDatabase | ChronicleTree) -> list[str]:
             done.append(f"Added to {store.path} what the newest chronicle has.")
         filled = fill_instants(conn)
         if filled:
-            done.append(f"Gave {entries(filled)} of {store.path} the instant that the time names.")
+            done.append(
+                f"Gave {counted_entries(filled)} of {store.path} the instant that the time names."
+            )
         if not words_fit or not layout.whole:
             conn.execute(SQL["rebuild_words"])
     if not words_fit:

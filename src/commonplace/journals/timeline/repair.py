@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Corrupted
-from commonplace.core.text import entries
+from commonplace.core.text import counted_entries
 from commonplace.core.values import Problem
 from commonplace.journals.timeline.privacy_delete import erase, is_erasing
 from commonplace.journals.timeline.queries import sql
@@ -47,7 +47,8 @@ def find_problems(journal: TimelineJournal, feeding: Feeding | None = None) -> I
             )
         elif journal.exists and feeding is not None and (count := feeding.count_outdated()):
             yield Problem(
-                what=f"{path} may quote {entries(count)} that another program deleted or changed.",
+                what=f"{path} may quote {counted_entries(count)} that another program deleted or"
+                " changed.",
                 hint="Repair takes them out of every summary.",
                 repairable=True,
             )

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
-from commonplace.core.text import entries, opening
+from commonplace.core.text import counted_entries, opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,7 +71,9 @@ def _sections(
         kept = [x for x in olds if x is not None]
         if len(kept) < len(olds):
             empty = len(olds) - len(kept)
-            notes.append(f"Left out {entries(empty)} of {opening(path, 80)!r}: there is no text.")
+            notes.append(
+                f"Left out {counted_entries(empty)} of {opening(path, 80)!r}: there is no text."
+            )
         if overview.strip():
             kept = _with_overview(path, overview, kept)
         yield from kept

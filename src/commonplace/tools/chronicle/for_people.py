@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from commonplace.core.clock import to_local
 from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.text import entries
+from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer
 from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
 from commonplace.tools.amend import changed_lines
@@ -81,10 +81,12 @@ class ChronicleKeeping:
         """Take back what the last import added; answers what is gone. Raises: Unavailable."""
         done, filed, left = self._service().undo_import(brought)
         notes = (*_left_in_index(filed), *left)
-        lines = [f"Removed {entries(len(done.events))} that the last import had added."]
+        lines = [f"Removed {counted_entries(len(done.events))} that the last import had added."]
         if done.edited:
             verbs = ("was", "stays") if done.edited == 1 else ("were", "stay")
-            lines.append(f"{entries(done.edited)} of it {verbs[0]} edited since, and {verbs[1]}.")
+            lines.append(
+                f"{counted_entries(done.edited)} of it {verbs[0]} edited since, and {verbs[1]}."
+            )
         return answer_of(lines, {"removed": len(done.events), "edited": done.edited}, notes)
 
     def list_tags(self, *, limit: int | None = None) -> Answer:
@@ -150,14 +152,14 @@ class ChronicleKeeping:
         }
         lines = [f"{done.path} needs no upgrade."]
         if done.backup is not None:
-            count = entries(done.entries)
+            count = counted_entries(done.entries)
             lines = [
                 f"Upgraded {done.path} from generation {done.generation}: {count}.",
                 f"The original is kept in {done.backup}.",
             ]
             if done.without_time:
                 bear = "bears" if done.without_time == 1 else "bear"
-                without = entries(done.without_time)
+                without = counted_entries(done.without_time)
                 lines.append(f"{without} {bear} no readable time: not listed, but kept.")
         return answer_of(lines, facts)
 
@@ -188,5 +190,5 @@ def _left_in_index(filed: Filed | Pending) -> list[str]:
 
 def _imported(done: EventsImported) -> Answer:
     verb = "was" if done.there == 1 else "were"
-    line = f"Imported {entries(done.added)}; {done.there:,} {verb} there already."
+    line = f"Imported {counted_entries(done.added)}; {done.there:,} {verb} there already."
     return answer_of([line], {"added": done.added, "there": done.there}, done.notes)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import day_of
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible
-from commonplace.core.text import entries, opening
+from commonplace.core.text import counted_entries, opening
 from commonplace.tools.answers import ago, one_line, time_of, when_of
 
 if TYPE_CHECKING:
@@ -135,4 +135,4 @@ def topic_of(event: Event) -> str:
 def _extent(events: Sequence[Event], zone: tzinfo) -> str:
     first, last = (time_of(event.at, zone) for event in (events[0], events[-1]))
     extent = first if first == last else f"{first} to {last}"
-    return f"{entries(len(events))}, {extent}"
+    return f"{counted_entries(len(events))}, {extent}"

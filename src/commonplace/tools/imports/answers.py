@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import to_local
-from commonplace.core.text import counted, entries
+from commonplace.core.text import counted, counted_entries
 from commonplace.core.values import Answer
 from commonplace.services.imports.programs import PROGRAMS
 from commonplace.tools.answers import answer_of, one_line
@@ -36,10 +36,14 @@ def program_answer(done: ProgramImport, zone: tzinfo, *, dry_run: bool) -> Answe
     if done.taken:
         verb = "" if dry_run else "imported "
         span = _span(done.first_at, done.last_at, zone)
-        line = f"{title}: {verb}{entries(done.new)} into {done.into}{span}"
+        line = f"{title}: {verb}{counted_entries(done.new)} into {done.into}{span}"
         if done.updated:
-            line += f", {entries(done.updated)} updated" if done.new else ""
-            line = line if done.new else f"{title}: {entries(done.updated)} in {done.into} updated"
+            line += f", {counted_entries(done.updated)} updated" if done.new else ""
+            line = (
+                line
+                if done.new
+                else f"{title}: {counted_entries(done.updated)} in {done.into} updated"
+            )
         lines = [f"{line}."]
     else:
         lines = [f"{title}: nothing new."]
@@ -56,20 +60,21 @@ def _span(first: datetime | None, last: datetime | None, zone: tzinfo) -> str:
 def _notes(done: ProgramImport) -> list[str]:
     notes = []
     if done.there:
-        notes.append(f"There already: {entries(done.there)}.")
+        notes.append(f"There already: {counted_entries(done.there)}.")
     if done.undated:
         notes.append(
-            f"Without a time of their own: {entries(done.undated)}, at that of the file or of now."
+            f"Without a time of their own: {counted_entries(done.undated)}, at that of the file or"
+            " of now."
         )
     if done.changed_count:
         notes.append(
-            f"Changed there and here, so left as here: {entries(done.changed_count)}"
+            f"Changed there and here, so left as here: {counted_entries(done.changed_count)}"
             f" ({', '.join(map(one_line, done.changed_here))})."
         )
     if done.deleted_here:
-        notes.append(f"Deleted here, so not brought back: {entries(done.deleted_here)}.")
+        notes.append(f"Deleted here, so not brought back: {counted_entries(done.deleted_here)}.")
     notes += [
-        f"Not UTF-8, so read as {name}: {entries(reason.count)} ({_first(reason)})."
+        f"Not UTF-8, so read as {name}: {counted_entries(reason.count)} ({_first(reason)})."
         for name, reason in done.guessed.items()
     ]
     for why, reason in list(done.left_out.items())[:_MOST_REASONS]:
@@ -116,7 +121,7 @@ def taken_back_answer(done: ImportLeft) -> Answer:
     title = PROGRAMS[done.program].title
     notes = [edited_note(done)] if done.edited_count else []
     if done.updated:
-        notes.append(f"It had updated {entries(done.updated)}: they stay as they are.")
+        notes.append(f"It had updated {counted_entries(done.updated)}: they stay as they are.")
     facts = {
         "act": "deleted",
         "program": done.program,
@@ -125,7 +130,7 @@ def taken_back_answer(done: ImportLeft) -> Answer:
         "edited": done.edited_count,
         "updated": done.updated,
     }
-    removed = f"{title}: removed {entries(done.entries)} from {done.into}"
+    removed = f"{title}: removed {counted_entries(done.entries)} from {done.into}"
     return answer_of([f"{removed}; another import brings them back."], facts, [*notes, *done.notes])
 
 
@@ -134,8 +139,8 @@ def edited_note(left: ImportLeft) -> str:
     more = ", …" if left.edited_count > len(left.edited) else ""
     named = ", ".join(left.edited)
     return (
-        f"Edited or replaced here since, so left: {entries(left.edited_count)} ({named}{more})."
-        " `commonplace delete REF` removes one."
+        f"Edited or replaced here since, so left: {counted_entries(left.edited_count)}"
+        f" ({named}{more}). `commonplace delete REF` removes one."
     )
 
 

@@ -9,7 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.fence import fenced
-from commonplace.core.text import entries
+from commonplace.core.text import counted_entries
 from commonplace.tools.answers import answer_of, when_of
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def moved_answer(moves: SectionMoves, *, old: str, new: str) -> Answer:
 
 def imported_answer(imported: JsonImport) -> Answer:
     """What an import of the older JSON came to."""
-    lines = [f"Imported {entries(imported.added)}."]
+    lines = [f"Imported {counted_entries(imported.added)}."]
     if imported.repeated:
-        lines.append(f"{entries(imported.repeated)} of it had been imported before.")
+        lines.append(f"{counted_entries(imported.repeated)} of it had been imported before.")
     facts = {
         "added": imported.added,
         "repeated": imported.repeated,
@@ -82,7 +82,7 @@ def synced_answer(synced: SyncReport) -> Answer:
         "before": synced.before,
         "now": synced.now,
     }
-    counted = f"{entries(synced.received)} received, {entries(synced.sent)} sent."
+    counted = f"{counted_entries(synced.received)} received, {counted_entries(synced.sent)} sent."
     lines = [f"Synced with {synced.remote} ({synced.address}): {counted}"]
     if not (synced.received or synced.sent or synced.dropped) and synced.before != synced.now:
         lines.append(
@@ -90,8 +90,8 @@ def synced_answer(synced: SyncReport) -> Answer:
         )
     if synced.dropped:
         lines.append(
-            f"{entries(synced.dropped)} that the remote lost are gone from here as well; git keeps"
-            f" them for some weeks at {synced.before[:12]}."
+            f"{counted_entries(synced.dropped)} that the remote lost are gone from here as well;"
+            f" git keeps them for some weeks at {synced.before[:12]}."
         )
     lines += [
         f"Both sides changed the overview of {section}: theirs stands, yours waits."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import visible
-from commonplace.core.text import entries, excerpt, opening
+from commonplace.core.text import counted_entries, excerpt, opening
 from commonplace.journals.notebook.format import JOURNAL
 from commonplace.services.replaced_since import replaced_since_lines
 from commonplace.tools.answers import (
@@ -84,7 +84,9 @@ def section_answer(
         "last_entry": line_facts(section.last_entry) if section.last_entry else None,
         **replaced_since_facts(replaced),
     }
-    lines = [f"{_ref(section.name)}, version {section.version}, {entries(section.entry_count)}"]
+    lines = [
+        f"{_ref(section.name)}, version {section.version}, {counted_entries(section.entry_count)}"
+    ]
     if section.last_entry:
         lines.append(f"Last entry: {line_line(section.last_entry, zone).removeprefix('- ')}")
     lines += replaced_since_lines(replaced, zone)
@@ -131,7 +133,7 @@ def written_answer(written: WrittenEntry, *, with_overview: bool, notes: Sequenc
     }
     done = "This was already written" if written.repeated else "Entry written"
     ref = _ref(named(entry.section, entry.id))
-    lines = [f"{done}: {ref}, {entries(written.entry_count)} in {entry.section}."]
+    lines = [f"{done}: {ref}, {counted_entries(written.entry_count)} in {entry.section}."]
     if facts["overview_written"]:
         lines.append(f"Its overview is now at version {written.version}.")
     return answer_of(lines, facts, [*written.notes, *notes])
@@ -152,7 +154,7 @@ def node_facts(node: TocNode) -> dict[str, Any]:
 def node_lines(nodes: Sequence[TocNode], zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
     """Sections and groups, each in a line, those below them indented."""
     for node in nodes:
-        count = "group" if node.type == "group" else entries(node.entry_count)
+        count = "group" if node.type == "group" else counted_entries(node.entry_count)
         when = f", {when_of(node.last_updated, zone)}" if node.last_updated else ""
         hidden = f"; {node.below:,} below" if node.below and not node.subsections else ""
         yield f"{'  ' * indent}- {node.id} ({count}{when}{hidden})"
