@@ -223,7 +223,7 @@ class OwnerContext(ABC):
         return self.expiry_book_of(self.settings.owner)
 
     def expiry_book_of(self, owner: str) -> TimeBook:
-        """The same of any owner."""
+        """The times at which the entries of an owner expire."""
         from commonplace.core.expiring import expiry_book
 
         return expiry_book(self.shared.folder_of(owner), self._times(owner, "expires_at"))
@@ -241,7 +241,7 @@ class OwnerContext(ABC):
         return self.replaced_of(self.settings.owner)
 
     def replaced_of(self, owner: str) -> TimeBook:
-        """The same of any owner."""
+        """The notes of an owner's entries that were replaced by one that has gone."""
         from commonplace.core.replaced import replaced_book
 
         return replaced_book(self.shared.folder_of(owner), self._times(owner, "replaced_at"))
@@ -252,7 +252,7 @@ class OwnerContext(ABC):
         return self.former_of(self.settings.owner)
 
     def former_of(self, owner: str) -> FormerTexts:
-        """The same of any owner."""
+        """The texts that edits of an owner's entries replaced."""
         from commonplace.core.former_files import FOLDER, FormerFiles
         from commonplace.core.former_texts import FormerTexts
 

@@ -106,7 +106,7 @@ class ProcessContext:
             yield self._others.of_owner(folder.parent.name)
 
     def index_folders_of_others(self) -> list[Path]:
-        """Where these are; none where owners are served, who have journals of their own."""
+        """The folders of those; none where owners are served, who have journals of their own."""
         users, own = self.settings.home / "users", owner_folder(self.settings.owner)
         if self.serves_owners:
             return []

@@ -109,9 +109,13 @@ class _SharedTransaction(NamedTuple):
 
 
 class _Joint(threading.local):
-    """What a thread shares. owner: whose; nobody's outside. is_used: a question is being asked.
+    """The transactions that a thread shares.
 
-    whole: the owner and the connection of `one_transaction`.
+    Attributes:
+        owner: Whose rows the shared one is of; empty outside of one.
+        shared: The transaction that questions share.
+        is_used: Whether a question is being asked in it.
+        whole: The owner and the connection of `one_transaction`.
     """
 
     owner = ""
@@ -181,9 +185,8 @@ class Postgres:
     def one_transaction(self, owner: str) -> Iterator[None]:
         """Have all that this thread reads and writes of an owner be one transaction.
 
-        Nothing of it is done before the end, and nothing where that is not reached. What is inside
-        asks one thing after another, and catches no failure of a statement. Raises: as
-        `owner_transaction`.
+        All of it is committed at the end, or none of it. Inside, one thing is asked after another,
+        and a statement that fails ends it. Raises: as `owner_transaction`.
         """
         if self._joint.whole is not None:
             yield

@@ -1,4 +1,4 @@
-"""`commonplace mcp`: the MCP server over stdio, where its start wants all settings read.
+"""`commonplace mcp`: the MCP server over stdio, for a start that needs all settings read first.
 
 Never prints: stdout is the protocol's alone.
 """

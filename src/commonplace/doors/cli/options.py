@@ -55,8 +55,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Output as JS
 def setting_option(key: str, **attrs: Any) -> Callable[[Any], Any]:
     """An option that is the flag of a setting: `settings()` sees it, the command need not.
 
-    key: as in config_table.SETTINGS; `read_only` becomes `--read-only`. attrs: click's, above all
-    help.
+    Args:
+        key: As in `config.table.SETTINGS`; `read_only` becomes `--read-only`.
+        **attrs: Those of `click.option`, above all `help`.
     """
     name = f"--{key.replace('_', '-').replace('.', '-')}"
     return click.option(name, callback=flag_of(key), expose_value=False, default=None, **attrs)

@@ -66,7 +66,7 @@ def set_up_client(
 
 
 def _plugin_answer(client: str, machine: Machine) -> Answer:
-    """What a client has that brings all of it already."""
+    """The answer where our plugin is installed, which brings all of it already."""
     row = _state(client, machine)
     facts = {"client": client, "plugin": True, "changed": False}
     text = f"{row['title']} has Commonplace as a plugin, which brings the same: no file is changed."

@@ -52,9 +52,9 @@ class Difference(Struct, kw_only=True):
     back: list[str] = field(default_factory=list)
 
     def has_new_days(self) -> bool:
-        """Whether the record lacks more than when a name last came or went in the newest day.
+        """Whether the days differ from the record in more than the time of the newest one.
 
-        That changes with every write: to note it takes longer than to list the day at each look.
+        That time changes with every write, and noting it takes longer than listing the day again.
         """
         known = self.record.days
         if self.days.keys() != known.keys():

@@ -1,4 +1,4 @@
-"""Owns how notes that only their copies have are read to be forgotten; no index follows them.
+"""Owns how notes that are left in their copies alone are read, so that `forget` finds them.
 
 Never brings one back, and never logs its text.
 """
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class GoneNotesSource:
-    """The notes of all projects that are gone from them, each under its ref; a `Source`.
+    """The notes that are gone from their projects, each under its ref; a `Source` without an index.
 
     Args:
         journal: Of the owner who has the copies.
@@ -40,11 +40,11 @@ class GoneNotesSource:
         self._hidden = hidden
 
     def mark(self) -> str:
-        """None: it is read whole."""
+        """An empty mark: all of it is read each time."""
         return ""
 
     def scan(self, since: Since) -> Iterator[Change]:
-        """Puts of all; the proof of forgetting names a copy that cannot be read."""
+        """A put of each note; the proof of forgetting names a copy that cannot be read."""
         hidden = self._hidden()
         try:
             for _, place in self._journal.recovery.gone_places():

@@ -187,9 +187,9 @@ class MemoryService:
         return MemorySaved(saved=saved, notes=self._file(saved))
 
     def _altered(self, draft: RecordDraft) -> Saved:
-        """Keep what a draft makes, and what a record was that it alters.
+        """Keep what a draft makes, and the former text of a record that it alters.
 
-        What is not known to be done is done once more, unless the record is as it was to be.
+        A save that may be lost is done once more, unless the record is already what it was to be.
         """
         made: list[Record] = []
         try:
@@ -201,7 +201,7 @@ class MemoryService:
             return self._alter(draft, [])
 
     def _alter(self, draft: RecordDraft, seen: list[Record]) -> Saved:
-        """seen: takes what an altered record came to, before the end of its transaction."""
+        """As `_altered`, once; puts an altered record into `seen` before its transaction ends."""
         ref_id = PREFERENCES_ID if draft.kind == "preference" else draft.ref_id
         old = self.store.find(draft.kind, parse_id(draft.kind, ref_id)) if ref_id else None
         if old is None:
