@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from commonplace.services.export.service import ExportService
     from commonplace.services.forgetting.expiry import ExpiryService
     from commonplace.services.forgetting.service import ForgettingService
-    from commonplace.services.imports.brought import ImportRecords
+    from commonplace.services.imports.records import ImportRecords
     from commonplace.services.imports.service import ForeignImport
     from commonplace.services.imports.taking_back import ImportTakingBack
     from commonplace.services.imports.tally import ImportTally
@@ -387,7 +387,7 @@ class App(OwnerContext):
 
     def import_records(self) -> ImportRecords:
         """What each import from another program added."""
-        from commonplace.services.imports.brought import ImportRecords
+        from commonplace.services.imports.records import ImportRecords
 
         return ImportRecords(self.folder, self.clock)
 

@@ -67,7 +67,7 @@ NO_TEXT = {
     "services.backup.copies": "paths of copies",
     "services.export.service": "the hash of an export that is being imported",
     "services.forgetting.service": "refs and versions",
-    "services.imports.brought": "hashes of ids in other programs, and of entries",
+    "services.imports.records": "hashes of ids in other programs, and of entries",
     "services.imports.tally": "numbers",
     "services.projects": "paths of projects",
 }

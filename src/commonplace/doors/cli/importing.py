@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.app import App
-    from commonplace.services.imports.brought import ImportRecord
+    from commonplace.services.imports.records import ImportRecord
     from commonplace.services.imports.service import ProgramImport
     from commonplace.services.transcripts.importing import Original, TranscriptImport
 

@@ -192,7 +192,7 @@ def _program_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
     except NotFound as exc:
         forget(app.settings, act)
         raise exc.extended("", hint=_NEXT) from exc
-    left = taking.look()
+    left = taking.preview()
     if left.edited_count:
         say(edited_note(left), err=True)
     if not left.entries and left.edited_count and not left.is_going:

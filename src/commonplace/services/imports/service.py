@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from commonplace.services.imports.brought import ImportRecord
     from commonplace.services.imports.entry import Read
     from commonplace.services.imports.journals import TakesImports
+    from commonplace.services.imports.records import ImportRecord
     from commonplace.services.imports.tally import ImportTally
 
 Progress: TypeAlias = "Callable[[int, int], None]"

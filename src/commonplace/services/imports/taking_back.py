@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.search.filing.filing import Filed, Pending
-    from commonplace.services.imports.brought import ImportRecord
+    from commonplace.services.imports.records import ImportRecord
     from commonplace.services.private.service import PrivateService
     from commonplace.services.timeline.service import TimelineService
 
@@ -206,7 +206,7 @@ class ImportTakingBack:
         self._program, self._into = program, into
         self._journal = journals[into]()
 
-    def look(self) -> ImportLeft:
+    def preview(self) -> ImportLeft:
         """Count what is still there of it; changes nothing. Raises: Unavailable, Denied."""
         left = self._left()
         left.is_going = bool(self._record.going())

@@ -34,8 +34,8 @@ _KEPT = 20
 _log = logging.getLogger(__name__)
 
 
-class BroughtGroup(Struct, frozen=True, kw_only=True):
-    """Entries that were written together.
+class AddedGroup(Struct, frozen=True, kw_only=True):
+    """Entries that an import wrote together.
 
     Attributes:
         versions: The version of each entry that was added, by its key.
@@ -89,7 +89,7 @@ class ImportRecord:
             return str(line.get("program", "")), str(line.get("into", ""))
         return "", ""
 
-    def groups(self) -> Iterator[BroughtGroup]:
+    def groups(self) -> Iterator[AddedGroup]:
         """What was added, in the order it was written; read as it is asked for."""
         begun: dict[str, Any] = {}
         for line in self._lines():
@@ -98,7 +98,7 @@ class ImportRecord:
                 begun = line
             elif "versions" in line:
                 begun = {}
-                yield BroughtGroup(versions=line["versions"], updated=line["updated"])
+                yield AddedGroup(versions=line["versions"], updated=line["updated"])
         yield from _broken_off(begun)
 
     def going(self) -> tuple[str, ...]:
@@ -163,6 +163,6 @@ class ImportRecords:
         return ImportRecord(self._folder / f"{record_id}.jsonl", self._clock)
 
 
-def _broken_off(line: dict[str, Any]) -> Iterator[BroughtGroup]:
+def _broken_off(line: dict[str, Any]) -> Iterator[AddedGroup]:
     if line:
-        yield BroughtGroup(keys=tuple(line["keys"]), begun=parse_time(line["begun"]))
+        yield AddedGroup(keys=tuple(line["keys"]), begun=parse_time(line["begun"]))
