@@ -262,6 +262,25 @@ def test_what_no_one_foresaw_is_answered(tmp_path):
         assert server.end() == 0
 
 
+def test_a_start_in_a_folder_that_is_gone_says_so(tmp_path):
+    """In the words of the command line, without a traceback."""
+    script = "import os, runpy, sys\nos.rmdir(os.getcwd())\nsys.argv = ['commonplace', 'mcp']\n"
+    script += "runpy.run_module('commonplace', run_name='__main__')\n"
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=PATIENCE_S,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: The working directory is gone.")
+    assert "Traceback" not in done.stderr
+
+
 def test_an_opening_imports_next_to_nothing(tmp_path):
     """After the lists: neither SDK nor app nor command line, and little of anything else."""
     script = (

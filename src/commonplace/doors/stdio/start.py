@@ -33,7 +33,11 @@ def serve_at_once(argv: Sequence[str], *, parent: int) -> None:
         argv: The words after `mcp`.
         parent: The id of the process that started this one.
     """
-    found = find_quick_start(argv, os.environ, os.getcwd())
+    try:
+        cwd = os.getcwd()
+    except OSError:  # the working folder is gone: who reads all settings says so
+        return
+    found = find_quick_start(argv, os.environ, cwd)
     if found is not None:
         opened = OpenedApp(found.flags)
         _serve(opened, found.lists, parent=parent, preload=found.preload)
