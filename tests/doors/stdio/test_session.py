@@ -140,7 +140,8 @@ def test_each_request_is_answered_as_the_sdk_answers_it(tmp_path, words_only, re
     ("params", "sentence"),
     [
         (None, "params.protocolVersion is missing: it must be a text."),
-        ([1], "params is [1]: it must be an object."),
+        ([1], "params is a list: it must be an object."),
+        ("a text of theirs", "params is a text: it must be an object."),
         ({"protocolVersion": 5}, "params.protocolVersion is 5: it must be a text."),
         ({"protocolVersion": "x"}, "params.capabilities is missing: it must be an object."),
         (
@@ -230,6 +231,14 @@ def test_what_no_utf_8_can_hold_is_answered(tmp_path, words_only):
         server.handshake()
         found = server.text("search_journal", {"query": "x", "type": "a\ud800b\U0001f600"})
         assert "'a\ufffdb\U0001f600'" in found
+
+
+def test_an_answer_is_json_whatever_revision_is_asked_for(tmp_path):
+    """Infinity is no number of JSON: a client that is sent it reads nothing more."""
+    with RawServer(cwd=tmp_path, env=ALONE) as server:
+        endless = ask(1, "tools/list", {"_meta": {VERSION_KEY: 5}})
+        server.send_raw(on_the_wire([endless]).replace(b":5}", b":1e999}"))
+        assert server.receive()["error"]["data"]["requested"] is None
 
 
 def test_what_is_broken_is_told_at_the_call(tmp_path, words_only):

@@ -40,7 +40,7 @@ SLOW = frozenset({"tools/call", "resources/read", "prompts/get"})
 
 _CACHED = frozenset({*LISTS, "resources/read"})
 _METHODS = SLOW | {*LISTS}
-_KINDS: dict[type, str] = {str: "a text", dict: "an object"}
+_KINDS: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}
 
 
 class StdioSession:
@@ -105,14 +105,14 @@ class StdioSession:
                 raise RefusedRequest(
                     UNSUPPORTED_VERSION,
                     f"This session is in {MODERN}, which has no initialize: send any request.",
-                    {"supported": [MODERN], "requested": params.get("protocolVersion")},
+                    {"supported": [MODERN], "requested": _named(params.get("protocolVersion"))},
                 )
             return {}
         if meta[VERSION_KEY] != MODERN:
             raise RefusedRequest(
                 UNSUPPORTED_VERSION,
                 "Unsupported protocol version",
-                {"supported": [MODERN], "requested": meta[VERSION_KEY]},
+                {"supported": [MODERN], "requested": _named(meta[VERSION_KEY])},
             )
         if type(meta.get(CAPABILITIES_KEY)) is not dict:
             raise _refused(f"params._meta: {CAPABILITIES_KEY}", dict, meta.get(CAPABILITIES_KEY))
@@ -193,7 +193,13 @@ class StdioSession:
         )
 
 
+def _named(revision: object) -> str | None:
+    """A revision as it was asked for; None for what is none, which JSON may not hold."""
+    return revision if type(revision) is str else None
+
+
 def _refused(name: str, kind: type, value: object) -> RefusedRequest:
     """The error that names a field which is not what it must be."""
-    found = "is missing" if value is None else f"is {repr(value)[:60]}"
+    shown = _KINDS.get(type(value)) or repr(value)[:60]  # what may hold a secret is not quoted
+    found = "is missing" if value is None else f"is {shown}"
     return RefusedRequest(INVALID_PARAMS, f"{name} {found}: it must be {_KINDS[kind]}.")
