@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SITE = '''\
-import errno, json, os, sqlite3, threading
+import errno, json, os, sqlite3, stat, threading
 
 PLAN = os.environ["FAULT_PLAN"]
 lock = threading.Lock()
@@ -52,7 +52,7 @@ def wrapped(name):
     def call(*args, **rest):
         writing = name != "open" or (args[1] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
         # The pipes of the protocol are no disk.
-        if writing and not (name == "write" and args[0] < 3):
+        if writing and not (name == "write" and stat.S_ISFIFO(os.fstat(args[0]).st_mode)):
             fault = step(name)
             if fault:
                 raise OSError(getattr(errno, fault), os.strerror(getattr(errno, fault)))

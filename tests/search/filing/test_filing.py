@@ -271,12 +271,14 @@ def test_a_search_has_vectors_made_that_nobody_makes(opened, index):
 def test_words_go_before_vectors(opened, index, monkeypatch):
     """While a long log is filed no vector is made of its first part; afterwards all are."""
     monkeypatch.setattr(policy, "SILENT_S", PATIENCE_S)  # a busy machine may pause it for long
-    going = threading.Event()
+    part_filed, going = threading.Event(), threading.Event()
 
     class LargeSource(OneSource):
         def scan(self, since):
             for number, change in enumerate(super().scan(since)):
-                assert number < policy.APPLY_BATCH or going.wait(PATIENCE_S)
+                if number == policy.APPLY_BATCH:  # asked for once the part before is filed
+                    part_filed.set()
+                    assert going.wait(PATIENCE_S)
                 yield change
 
     class CountingSlot(ReadySlot):
@@ -292,7 +294,7 @@ def test_words_go_before_vectors(opened, index, monkeypatch):
     filing = opened(source, encoder=slot)
     try:
         filing.start()
-        until(lambda: index.counts("").docs == policy.APPLY_BATCH, "the first part to be filed")
+        assert part_filed.wait(PATIENCE_S)
         for _ in range(3):  # at the third time the second is over
             before = slot.times
             filing.wake()

@@ -135,6 +135,11 @@ class StdioLoop:
             return {"jsonrpc": "2.0", "id": number, "result": self._session.answer(method, params)}
         except RefusedRequest as exc:
             return _error(number, exc.code, exc.message, exc.data)
+        except Exception:  # noqa: BLE001  the door's last line: logged, never shown
+            import logging
+
+            logging.getLogger(__name__).exception("Internal error in %s", method)
+            return _error(number, INTERNAL_ERROR, "Internal error. Look into the log.")
         except Exception:  # the door's last line: logged, never shown, and no client waits for ever
             import logging
 
@@ -256,14 +261,17 @@ def _take_streams() -> tuple[int, int]:
     the answers: what they print goes to stderr, up to the very end.
     """
     stdin, stdout = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
+    _replace(0, os.open(os.devnull, os.O_RDONLY))
     try:
         os.dup2(2, 1)
     except OSError:  # started without a stderr
-        os.dup2(null, 1)
-    os.close(null)
+        _replace(1, os.open(os.devnull, os.O_WRONLY))
     return stdin, stdout
+
+
+def _replace(descriptor: int, opened: int) -> None:
+    os.dup2(opened, descriptor)
+    os.close(opened)
 
 
 def _lines(descriptor: int) -> Iterator[bytes]:
