@@ -31,7 +31,7 @@ VERSION := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py 
 # Where it is set, each program that a test starts compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-memory test explore test-core test-version downloads extras chromium test-npm test-browser test-long proof check bench bench-retrieval docs examples picture docs-pictures model-wheel lock clean
+.PHONY: demo demo-memory test explore test-core test-version downloads extras chromium test-npm test-browser test-long world proof check bench bench-retrieval docs examples picture docs-pictures model-wheel lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -P -m commonplace.doors.demos.journals
@@ -175,6 +175,10 @@ test-browser: $(READY) $(WEIGHTS) $(BROWSER) .tools/axe/ready chromium
 
 test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
 	$(BIN)/python -m pytest -m npm -n0 --no-skips $(OPTIONS)
+
+# The tests of clients again, with the newest of each that the registry has, beside the load that LOAD names; and older SDKs.
+world: $(READY) $(WEIGHTS) .tools/ready
+	$(BIN)/python scripts/run_world.py --load $(or $(LOAD),0)
 
 test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(IMPORTED)
 	$(BIN)/python -m pytest -m "(long or law) and not whole" --on-disk $(OPTIONS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -18,8 +19,9 @@ needs_npm = [
     ),
 ]
 
-CLIENTS = Path(__file__).parents[2] / ".tools" / "clients" / "node_modules" / ".bin"
-"""The real clients of users, which are driven by a scripted model."""
+TOOLS = Path(__file__).parents[2] / ".tools"
+CLIENTS = TOOLS / os.environ.get("COMMONPLACE_TEST_CLIENTS", "clients") / "node_modules" / ".bin"
+"""The real clients of users, which are driven by a scripted model; `make world` has the newest."""
 
 needs_clients = [
     pytest.mark.npm,
