@@ -135,11 +135,6 @@ class StdioLoop:
             return {"jsonrpc": "2.0", "id": number, "result": self._session.answer(method, params)}
         except RefusedRequest as exc:
             return _error(number, exc.code, exc.message, exc.data)
-        except Exception:  # noqa: BLE001  the door's last line: logged, never shown
-            import logging
-
-            logging.getLogger(__name__).exception("Internal error in %s", method)
-            return _error(number, INTERNAL_ERROR, "Internal error. Look into the log.")
         except Exception:  # the door's last line: logged, never shown, and no client waits for ever
             import logging
 
