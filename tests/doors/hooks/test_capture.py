@@ -204,14 +204,14 @@ def test_a_session_that_was_killed_before_it_paused_is_copied_by_who_comes_next(
 
 
 def test_the_next_session_knows_what_the_last_one_was_about():
-    """How it began and what was asked last; not the session itself."""
+    """How it began, what was asked and answered last; not the session itself."""
     path = write_transcript("s-1", 5, text="caulk the hull")
     run_hook("session-end", transcript_path=str(path))
     said = brief_of(run_hook("session-start", session_id="s-2", source="startup"))
     assert (
-        "session of 5 messages, began with: caulk the hull 0 | asked last: caulk the hull 4" in said
-    )
-    assert "[transcripts:claude-code/s-1]" in said
+        "session of 5 messages, began with: caulk the hull 0 | asked last: caulk the hull 4"
+        " | answered last: caulk the hull 3 [transcripts:claude-code/s-1]"
+    ) in said
     assert brief_of(run_hook("session-start", session_id="s-1", source="resume")) == ""
 
 

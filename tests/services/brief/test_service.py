@@ -298,6 +298,32 @@ def test_of_a_session_that_went_on_elsewhere_only_what_was_asked_here_is_said(tm
     assert "hidden" not in text
 
 
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_what_says_nothing_was_not_asked_last(is_cut):
+    """Neither thanks nor what a sub-agent said: the last question and the last answer stand."""
+    here = Path.cwd()
+    agent = said_in(here, 10, "An agent reports.")._replace(sidechain=True)
+    keep_session(
+        "s",
+        said_in(here, 1, "paint the light"),
+        said_in(here, 3, "why is the bell green?"),
+        said_in(here, 4, "It is the paint of the light."),
+        *(said_in(here, n, text) for n, text in ((5, "OK, thanks!"), (7, "go on"), (9, "Ok."))),
+        agent,
+    )
+    text = refreshed(session="s" if is_cut else "", client="claude-code", is_cut=is_cut)
+    if is_cut:
+        lost = part(text, "Said in this session before its context was cut")
+        assert [x[19:].partition(" [")[0] for x in lost] == [
+            "user: paint the light",
+            "user: why is the bell green?",
+            "assistant: It is the paint of the light.",
+        ]
+        return
+    asked = "asked last: why is the bell green? | answered last: It is the paint of the light."
+    assert asked in text
+
+
 def test_a_time_beyond_the_calendar_takes_no_brief_away():
     """Another program's entry; it is read as every list reads it."""
     facts("log", "painted the light")

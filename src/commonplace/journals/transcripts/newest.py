@@ -5,6 +5,7 @@ Never writes; a hook asks it with the store that it has just copied to, within a
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 
 from commonplace.core.brief_item import BriefItem
@@ -35,13 +36,25 @@ MOST_TURNS = 6
 SURVEYED = 30
 """The newest sessions in a project's folders that are looked at."""
 
-SHOWN = 120
-"""Characters that are shown of what a session began with, and of what was asked in it last."""
+SHOWN = 72
+"""Characters that are shown of what a session began with, what was asked in it last, and of the
+last answer: together they fit into a line of a brief."""
+
+LOOKED_AT = 24
+"""The last things that were said in a role among which those that say something are looked for."""
 
 LONGEST_TURN = 600
 """Characters of what was said that are kept: a brief shows half of them."""
 
 ASSISTANT = "assistant"
+
+_SAYS_NOTHING = re.compile(
+    r"(?:\b(?:ok(?:ay)?|k|thanks?(?: you)?|thx|ty|yes|yep|y|sure|fine|good|great|nice|perfect|cool"
+    r"|done|right|go(?: on| ahead)?|continue|proceed|please|do it|lgtm|so much|a lot|it|that|looks)"
+    r"\b|\W)+",
+    re.IGNORECASE,
+)
+"""What a person says so that it goes on: of what was asked last it says nothing."""
 
 
 def list_newest(
@@ -83,19 +96,30 @@ def _items_of(
 ) -> Iterator[BriefItem]:
     client, name = session.client, session.name
     opening = store.read_opening(client, name)
-    asked = store.read_last(client, name, USER, MOST_TURNS)
-    answers = store.read_last(client, name, ASSISTANT, 1)
+    asked = _last_of(store, session, USER, MOST_TURNS)
+    answers = _last_of(store, session, ASSISTANT, 1)
     if opening is None or opening.sidechain:
         return
     if project.holds(session.cwd):
         text = f"session of {session.messages} messages, began with: {_cut(opening.text)}"
         # It may have gone on in another project, of which nothing is said here.
         last = asked[-1] if asked else opening
-        if last.n != opening.n and not last.sidechain and project.holds(last.cwd or session.cwd):
+        if last.n != opening.n and project.holds(last.cwd or session.cwd):
             text += f" | asked last: {_cut(last.text)}"
+        if answers and project.holds(answers[0].cwd or session.cwd):
+            text += f" | answered last: {_cut(answers[0].text)}"
         at = instant_of(session.last_at).timestamp()
         yield BriefItem(at, text, ref_of(client, name), "session")
     yield from _turns(session, [opening, *asked, *answers])
+
+
+def _last_of(
+    store: TranscriptStore, session: SessionSummary, role: str, most: int
+) -> list[Message]:
+    """The last things said in a role, but for what says nothing and what sub-agents said."""
+    found = store.read_last(session.client, session.name, role, LOOKED_AT)
+    own = [x for x in found if not x.sidechain]
+    return [x for x in own if not _SAYS_NOTHING.fullmatch(x.text)][-most:] or own[-1:]
 
 
 def _turns(session: SessionSummary, said: Iterable[Message]) -> Iterator[BriefItem]:
