@@ -250,7 +250,7 @@ class TranscriptsSettings(Struct, frozen=True, kw_only=True):
     subagents: bool = row(
         "COMMONPLACE_TRANSCRIPTS_SUBAGENTS",
         parse_boolean,
-        "Keep what sub-agents said as well.",
+        "Keep all that sub-agents said, not only the last message of each.",
         default=QUICK["transcripts.subagents"][2],
     )
     retain_days: float = row(

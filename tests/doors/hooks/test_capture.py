@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.doors.hooks.hook_process import brief_of, run_hook, start_hook
 from tests.doors.hooks.transcripts import (
+    claude_line,
     ids_of,
     kept_ids,
     our_folder,
@@ -102,6 +103,29 @@ def test_a_transcript_that_lies_in_another_folder_is_found(event):
     catch_up()
     assert kept_ids("s-1") == ids_of("s-1", 3)
     assert kept_ids("s-2") == []
+
+
+@pytest.mark.parametrize("count", [4, 3000])
+def test_of_a_sub_agent_the_last_message_is_kept(count):
+    """Once it ends, as its session's; a long one's by what comes next. Nothing of its start."""
+    session = write_transcript("s-1", 2)
+    path = session.parent / "s-1" / "subagents" / "agent-a1.jsonl"
+    path.parent.mkdir(parents=True)
+    lines = [
+        claude_line("agent", n, f"wind {n} " * 20, role="assistant" if n % 2 else "user")
+        for n in range(count)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    said = {"transcript_path": str(session), "agent_transcript_path": str(path)}
+    run_hook("subagent-start", **said)
+    assert kept_ids("s-1") == []
+    run_hook("subagent-stop", **said)
+    catch_up()
+    run_hook("stop", **said)
+    catch_up()
+    assert kept_ids("s-1") == [f"agent-{count - 1}", *ids_of("s-1", 2)]
+    (copy,) = our_folder().glob("claude-code/*/s-1.jsonl")
+    assert json.loads(copy.read_text().splitlines()[0])["sidechain"] is True
 
 
 def test_a_long_session_is_copied_bit_by_bit_and_the_rest_by_who_comes_next():

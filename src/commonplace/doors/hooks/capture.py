@@ -56,8 +56,10 @@ def capture(call: HookCall, settings: QuickSettings) -> None:
 def _copy(call: HookCall, settings: QuickSettings, folder: str) -> None:
     from commonplace.journals.transcripts.clients import LINE_CLIENTS
 
-    if call.client not in LINE_CLIENTS and os.path.getsize(call.transcript) > MOST_BYTES:
-        return  # a document is read whole or not at all
+    # A document is read whole or not at all; a sub-agent's last message is at its file's end.
+    is_whole = call.client not in LINE_CLIENTS or call.event == "subagent-stop"
+    if is_whole and os.path.getsize(call.transcript) > MOST_BYTES:
+        return
     from commonplace.journals.transcripts.copying import Kept, copy_new
     from commonplace.journals.transcripts.store import TranscriptStore
 

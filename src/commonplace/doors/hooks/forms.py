@@ -12,14 +12,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-EVENTS = ("session-start", "prompt", "stop", "pre-compact", "session-end")
+EVENTS = (
+    "session-start",
+    "prompt",
+    "stop",
+    "pre-compact",
+    "session-end",
+    "subagent-start",
+    "subagent-stop",
+)
 
 DEFAULT_CLIENT = "claude-code"
 CUTS = ("compact", "clear")
 """Sources of a session's start after which the model no longer sees what was said before."""
 
 _NAMES = {
-    "claude-code": {"session-start": "SessionStart", "prompt": "UserPromptSubmit"},
+    "claude-code": {
+        "session-start": "SessionStart",
+        "prompt": "UserPromptSubmit",
+        "subagent-start": "SubagentStart",
+    },
     "codex": {"session-start": "SessionStart", "prompt": "UserPromptSubmit"},
     "gemini": {"session-start": "SessionStart", "prompt": "BeforeAgent"},
 }
@@ -38,7 +50,7 @@ class HookCall:
         event: One of `EVENTS`.
         client: The client's name, as transcripts name it.
         session: The client's id of the session.
-        transcript: The path of its transcript; empty where it has none.
+        transcript: The path of its transcript, or of the sub-agent's that ends; empty for none.
         cwd: The folder it works in.
         source: Why the session starts: `startup`, `resume`, `clear`, `compact`.
         prompt: What the user asked.
@@ -50,7 +62,10 @@ class HookCall:
         self.event = event
         self.client = client
         self.session = _text(said, "session_id", "sessionId", "conversation_id")
-        self.transcript = _path(_text(said, "transcript_path", "transcriptPath"))
+        if event == "subagent-stop":
+            self.transcript = _path(_text(said, "agent_transcript_path"))
+        else:
+            self.transcript = _path(_text(said, "transcript_path", "transcriptPath"))
         self.cwd = _path(_text(said, "cwd")) or _first_root(said) or cwd
         self.source = _text(said, "source", "trigger")
         prompt = said.get("prompt")
@@ -85,7 +100,7 @@ def render_answer(call: HookCall, context: str) -> str:
     import json
 
     names = _NAMES.get(call.client)
-    if not context:
+    if not context or (names is not None and call.event not in names):
         return render_nothing(call.client)
     if names is None:
         answer: dict[str, Any] = {_FIELDS.get(call.client, "additionalContext"): context}

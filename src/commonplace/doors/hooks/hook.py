@@ -103,7 +103,7 @@ def _context(call: HookCall, settings: QuickSettings) -> str:
         from commonplace.doors.hooks.prompt import recall_for
 
         return recall_for(call, settings)
-    if call.event != "session-start":
+    if call.event not in ("session-start", "subagent-start"):
         return ""
     from commonplace.services.brief.project import find_root
     from commonplace.services.brief.service import BriefQuestion, make_brief
@@ -113,9 +113,10 @@ def _context(call: HookCall, settings: QuickSettings) -> str:
         session=call.session,
         client=call.client,
         is_cut=call.source in CUTS,
+        of_agent=call.event == "subagent-start",
     )
     brief = make_brief(settings, question).text
-    if settings["hooks.recall"]:
+    if settings["hooks.recall"] and not question.of_agent:
         from commonplace.doors.hooks.prompt import note_brief
 
         note_brief(call, settings, brief)
@@ -123,7 +124,7 @@ def _context(call: HookCall, settings: QuickSettings) -> str:
 
 
 def _capture(call: HookCall, settings: QuickSettings) -> None:
-    if call.transcript and call.event != "prompt":
+    if call.transcript and call.event not in ("prompt", "subagent-start"):
         from commonplace.doors.hooks.capture import capture
 
         capture(call, settings)

@@ -58,7 +58,14 @@ _CLAUDE_EVENTS = {
 }
 
 HOOKS: dict[str, HookTable] = {
-    "claude-code": HookTable(events=_CLAUDE_EVENTS, guard=" || true"),
+    "claude-code": HookTable(
+        events={
+            **_CLAUDE_EVENTS,
+            "subagent-start": "SubagentStart",
+            "subagent-stop": "SubagentStop",
+        },
+        guard=" || true",
+    ),
     "codex": HookTable(
         events=_CLAUDE_EVENTS,
         shorter={"session-end": 3},

@@ -34,6 +34,9 @@ MOST_ITEMS = 12
 
 MOST_SESSIONS = 3
 
+AGENT_LINES = 3
+"""Lines of the brief of a sub-agent, which has one task and little room."""
+
 NOT_MADE = (
     "Of this project no brief is made yet: the next start of a server makes it, or"
     " `commonplace brief`. Until then recall knows more than stands here."
@@ -51,13 +54,21 @@ class BriefQuestion:
         session: The id of the session that begins or goes on; empty where it is not known.
         client: The client's name, as transcripts name it.
         is_cut: Whether the session lost its context: it was compacted or cleared.
+        of_agent: Whether a sub-agent of the session asks, which is told three lines.
     """
 
-    __slots__ = ("client", "is_cut", "project", "session")
+    __slots__ = ("client", "is_cut", "of_agent", "project", "session")
 
     def __init__(
-        self, project: str, *, session: str = "", client: str = "", is_cut: bool = False
+        self,
+        project: str,
+        *,
+        session: str = "",
+        client: str = "",
+        is_cut: bool = False,
+        of_agent: bool = False,
     ) -> None:
+        self.of_agent = of_agent
         self.project = project
         self.session = session
         self.client = client
@@ -105,10 +116,13 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
         if line.word == OWN and not (line.expires and line.expires <= now)
     ]
     chosen = _choose(lines, settings, question)
+    note = NOT_MADE if kept[-1] is None else kept[-1].notice
+    if question.of_agent:
+        chosen, note = _first_of(chosen, AGENT_LINES), ""
     text = render_brief(
         chosen,
         _head(question),
-        note=NOT_MADE if kept[-1] is None else kept[-1].notice,
+        note=note,
         tokens=settings["brief.tokens"],
         local=local_time(settings["timezone"]),
         screen=settings.screen().shown,
@@ -142,6 +156,16 @@ def _choose(
         newest = [*without(written, shown), *others[:MOST_SESSIONS]]
         chosen["last"] = find_distinct(sorted(newest, key=lambda item: -item.at))[:MOST_ITEMS]
     return chosen
+
+
+def _first_of(chosen: dict[str, list[BriefItem]], most: int) -> dict[str, list[BriefItem]]:
+    """The first items of the parts in turn: what stands rather than what was done."""
+    names = [name for name in ("decided", "preferred", "open", "last") if name in chosen]
+    turns = sorted(
+        (place, turn, name) for turn, name in enumerate(names) for place in range(len(chosen[name]))
+    )
+    taken = [name for _place, _turn, name in turns[:most]]
+    return {name: chosen[name][: taken.count(name)] for name in names}
 
 
 def _find_lost(said: Sequence[BriefItem], question: BriefQuestion) -> list[BriefItem]:

@@ -197,13 +197,15 @@ def test_what_the_client_says_in_the_models_name_is_not_kept():
 
 
 def test_sub_agents_are_left_out_or_marked():
-    """By the mark of a line, and by the name of the file."""
+    """By the mark of a line, and by the name of the file, of which the last answer is kept."""
     line = claude_line("Look around.", isSidechain=True)
     own = "/p/s1/subagents/agent-a1.jsonl"
     assert said(line) == said(line, path=own) == []
     assert [x.sidechain for x in said(line, subagents=True)] == [True]
     plain = claude_line("Look around.")
     assert [x.sidechain for x in said(plain, subagents=True, path=own)] == [True]
+    found = claude_line("Found it.", role="assistant"), claude_line("So be it.", role="assistant")
+    assert [(x.text, x.sidechain) for x in said(line, *found, path=own)] == [("So be it.", True)]
 
 
 def test_what_is_not_known_is_counted():

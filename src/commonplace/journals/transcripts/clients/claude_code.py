@@ -12,6 +12,8 @@ import os
 from commonplace.journals.transcripts.clients import session_folders
 from commonplace.journals.transcripts.clients.original import (
     Conversation,
+    Kept,
+    Skipped,
     dict_of,
     files_below,
     instant,
@@ -27,7 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from commonplace.journals.transcripts.clients.original import Kept, Skipped
     from commonplace.journals.transcripts.message import Message
 
 _AGENT = "agent-"
@@ -96,7 +97,26 @@ def begin(path: str, first: object, kept: Kept) -> Conversation:
 
 
 def messages(lines: Iterable[object], conversation: Conversation) -> Iterator[Message | Skipped]:
-    """What the lines say: user and assistant, and tools as is set."""
+    """What the lines say: user and assistant, and tools as is set; of a sub-agent the last answer.
+
+    All that a sub-agent said where that is set.
+    """
+    kept = conversation.kept
+    if kept.subagents or not conversation.sidechain:
+        yield from _messages(lines, conversation)
+        return
+    last = None
+    conversation.kept = Kept(tools=kept.tools, subagents=True)
+    for message in _messages(lines, conversation):
+        if isinstance(message, Skipped):
+            yield message
+        elif message.role == "assistant" and message.text:
+            last = message
+    if last:
+        yield last
+
+
+def _messages(lines: Iterable[object], conversation: Conversation) -> Iterator[Message | Skipped]:
     is_agent = conversation.sidechain
     for line in lines:
         fields = dict_of(line)
