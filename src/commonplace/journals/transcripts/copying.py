@@ -8,7 +8,6 @@ from __future__ import annotations
 import zlib
 from functools import partial
 
-from commonplace.core.regular_files import open_regular
 from commonplace.journals.transcripts.clients import LINE_CLIENTS, document_client, line_client
 from commonplace.journals.transcripts.clients.json_lines import (
     json_lines,
@@ -16,11 +15,13 @@ from commonplace.journals.transcripts.clients.json_lines import (
     parse_line,
 )
 from commonplace.journals.transcripts.clients.original import BROKEN, UNKNOWN, Kept, Skipped
+from commonplace.journals.transcripts.clients.packed import LineFile, is_packed, plain_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import IO, Protocol
+    from typing import Protocol
 
     from commonplace.journals.transcripts.message import Message
 
@@ -120,13 +121,15 @@ def _copy_lines(
     parser = line_client(client)
     is_little = limit_bytes is not None and limit_bytes < _BATCH_CHARACTERS
     most = _SMALL_BATCH if is_little else _BATCH
-    with open_regular(path) as file:
-        first = _first_line(file)
-        mark = f"{min(len(first), _HEAD)}-{zlib.crc32(first[:_HEAD]):08x}"
+    with LineFile(path) as file:
         origin = _origin(path)
         start, before = store.copied_to(origin)
-        end = file.seek(0, 2)
-        if before.partition(" ")[0] != mark or start > end:  # another file, or one that was cut
+        if file.is_packed and is_whole(start, before, path, file.state):
+            return Copied("", offset=start)
+        first = _first_line(file)
+        mark = f"{min(len(first), _HEAD)}-{zlib.crc32(first[:_HEAD]):08x}"
+        # Another file, or one that was cut.
+        if before.partition(" ")[0] != mark or not file.seek(start):
             start = 0
         conversation = parser.begin(path, parse_line(first), kept)
         conversation.before = partial(lines_before, path, start)
@@ -153,8 +156,9 @@ def _copy_lines(
                     left_out=_added(known, done.left_out),
                 )
                 batch, size = [], 0
-    if not done.has_more:
-        mark = f"{mark} {end}"  # whole, though a blank or a torn line may stand at its end
+    if not done.has_more and not file.failure:
+        # Whole, though a blank or a torn line may stand at its end.
+        mark = f"{mark} {file.state.st_size} {file.state.st_mtime_ns}"
     if batch or done.offset != start or before != mark:
         done.copied += store.append(
             client,
@@ -165,6 +169,8 @@ def _copy_lines(
             fingerprint=mark,
             left_out=_added(known, done.left_out),
         )
+    if file.failure:
+        raise file.failure
     return done
 
 
@@ -177,18 +183,22 @@ def copied_from(store: KeepsTranscripts, path: str) -> tuple[int, str]:
     return store.copied_to(_origin(path))
 
 
-def is_whole(offset: int, fingerprint: str, size: int) -> bool:
+def is_whole(offset: int, fingerprint: str, path: str, state: os.stat_result) -> bool:
     """Whether an original of lines was copied to its end, or to the torn line at its end.
 
     Args:
         offset: How far it was copied.
         fingerprint: As it was noted.
-        size: How large the original is now.
+        path: The original's.
+        state: How large it is now, and when it was written to: packing leaves that as it was.
     """
-    return offset == size or fingerprint.partition(" ")[2] == str(size)
+    _mark, size, mtime_ns = [*fingerprint.split(" "), "", ""][:3]
+    if size == str(state.st_size):
+        return True
+    return mtime_ns == str(state.st_mtime_ns) if is_packed(path) else offset == state.st_size
 
 
-def _first_line(file: IO[bytes]) -> bytes:
+def _first_line(file: LineFile) -> bytes:
     """The first line, or the beginning of a long one; reads little where that is short."""
     head = file.read(_FIRST_PIECE)
     if b"\n" not in head:
@@ -197,11 +207,11 @@ def _first_line(file: IO[bytes]) -> bytes:
 
 
 def _origin(path: str) -> str:
-    """A path as text, also where its name is not UTF-8."""
-    return path.encode(errors="backslashreplace").decode()
+    """A path as text, also where its name is not UTF-8; of a packed file the one it had before."""
+    return plain_name(path).encode(errors="backslashreplace").decode()
 
 
-def _counted(file: IO[bytes], done: Copied, limit_bytes: int | None) -> Iterator[object]:
+def _counted(file: LineFile, done: Copied, limit_bytes: int | None) -> Iterator[object]:
     """The values of the lines; how far they reach, and what is broken, is noted in `done`."""
     start = done.offset
     for value, at in json_lines(file, start=start):

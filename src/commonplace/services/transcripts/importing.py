@@ -211,7 +211,7 @@ class TranscriptImport:
             for skipped, count in copied.left_out.items():
                 into.left_out[skipped] = into.left_out.get(skipped, 0) + count
             return None
-        into.failed.append((original.path, failed.message))
+        into.failed.append((original.path, failed.summary))
         return failed
 
 

@@ -118,7 +118,7 @@ def read_safety(
     for client, path, session in _originals(home, environ, subagents=subagents):
         try:
             found = os.stat(path)
-            if not _is_behind(store, client, path, found.st_size):
+            if not _is_behind(store, client, path, found):
                 continue
         except OSError:  # it vanished just now
             continue
@@ -168,10 +168,10 @@ def _originals(
                 yield client, path, session
 
 
-def _is_behind(store: TranscriptStore, client: str, path: str, size: int) -> bool:
+def _is_behind(store: TranscriptStore, client: str, path: str, found: os.stat_result) -> bool:
     from commonplace.journals.transcripts.copying import copied_from, is_whole
 
     offset, fingerprint = copied_from(store, path)
     if client in LINE_CLIENTS:
-        return not is_whole(offset, fingerprint, size)
+        return not is_whole(offset, fingerprint, path, found)
     return fingerprint != document_client(client).stamp(path)

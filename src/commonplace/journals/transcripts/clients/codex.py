@@ -21,6 +21,7 @@ from commonplace.journals.transcripts.clients.original import (
     text_of,
     unknown,
 )
+from commonplace.journals.transcripts.clients.packed import PACKED, is_packed, plain_name
 from commonplace.journals.transcripts.injected import is_ours, typed
 
 TYPE_CHECKING = False
@@ -52,19 +53,29 @@ _ADDED = ("agents_md.", "environments.", "skills.", "plugins.", "apps.", "hooks.
 
 def originals(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The path and the session of each file of this machine's user, the archived ones too."""
-    for folder in session_folders("codex", home, environ):
-        yield from originals_in(folder)
+    yield from _rollouts(session_folders("codex", home, environ))
 
 
 def originals_in(folder: str) -> Iterator[tuple[str, str]]:
-    """The same, of the rollout files below a folder."""
-    for path in files_below(folder, ".jsonl"):
-        if os.path.basename(path).startswith("rollout-"):
+    """The same, of the rollout files below a folder, packed or not, the one begun first first.
+
+    A fork is begun after what it repeats, which so stays with the session it was said in. Of a
+    file that is there plain and packed, as while Codex packs it, the plain one counts.
+    """
+    yield from _rollouts([folder])
+
+
+def _rollouts(folders: Iterable[str]) -> Iterator[tuple[str, str]]:
+    found = [x for folder in folders for x in files_below(folder, ".jsonl", f".jsonl{PACKED}")]
+    plain = {path for path in found if not is_packed(path)}
+    for path in sorted(found, key=lambda x: (os.path.basename(x), x)):
+        is_twin = is_packed(path) and plain_name(path) in plain
+        if os.path.basename(path).startswith("rollout-") and not is_twin:
             yield path, _session_of(path)
 
 
 def _session_of(path: str) -> str:
-    name = os.path.basename(path)
+    name = plain_name(os.path.basename(path))
     found = _UUID.search(name)
     return found[0] if found else name.removesuffix(".jsonl")
 

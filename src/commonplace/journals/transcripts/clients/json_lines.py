@@ -14,9 +14,19 @@ from commonplace.journals.transcripts.clients.original import BROKEN
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import IO
+    from typing import Protocol
 
     from commonplace.journals.transcripts.clients.original import Skipped
+
+    class Seekable(Protocol):
+        """What bytes are read from, from any place on."""
+
+        def read(self, size: int, /) -> bytes:
+            """The next bytes, at most so many; none at the end."""
+
+        def seek(self, at: int, /) -> object:
+            """Go to a place."""
+
 
 LONGEST_LINE = 16 * 1024 * 1024
 """The most bytes of one line; a longer one is skipped, and counted as broken."""
@@ -24,7 +34,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 _PIECE = 64 * 1024  # a hook has no megabytes to spare
 
 
-def json_lines(file: IO[bytes], *, start: int = 0) -> Iterator[tuple[object | Skipped, int]]:
+def json_lines(file: Seekable, *, start: int = 0) -> Iterator[tuple[object | Skipped, int]]:
     """The value of each whole line, and where the next line begins.
 
     Args:
