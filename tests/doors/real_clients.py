@@ -23,7 +23,7 @@ TOOLS = ("recall", "open_ref", "process_thoughts")
 
 
 def plain_environment(monkeypatch):
-    """Codex hands a server few variables; a start that differs begins from no snapshot."""
+    """As Codex hands on few variables, so do all here."""
     for name in [x for x in os.environ if x.startswith(("XDG_", "PYTHON"))]:
         monkeypatch.delenv(name)
     for name in ("USERPROFILE", "APPDATA", "LOCALAPPDATA"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import time
 import tomllib
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from tests.doors.terminal import on_screen, on_terminal
-from tests.patience import PATIENCE_S
 
 from commonplace.doors.cli import main
 from commonplace.doors.setup.clients import CLIENTS, Machine
@@ -24,18 +22,6 @@ from commonplace.doors.setup.packaged import list_skills
 
 WITH_HOOKS = [name for name, client in CLIENTS.items() if client.hooks_file]
 WITH_SKILLS = [name for name, client in CLIENTS.items() if client.skills]
-
-
-@pytest.fixture(autouse=True)
-def young_settings():
-    """Settings of the project that may change again: setup keeps no first answers of a server.
-
-    To ask the SDK for them takes ten times as long as all else that setup does.
-    """
-    file = Path.cwd() / ".commonplace.toml"
-    file.touch()
-    os.utime(file, (time.time() + PATIENCE_S,) * 2)
-    return file
 
 
 @pytest.fixture
