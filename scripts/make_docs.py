@@ -186,10 +186,11 @@ def clients_table() -> str:
     """What each MCP client gets, and how, in a line."""
     rows = "".join(
         f"| {client.title} | `commonplace setup {name}` | {', '.join(gets(name))} "
-        f"| {client.afterwards} |\n"
+        f"| {'`--allow`' if client.rules_file else 'asks'} | {client.afterwards} |\n"
         for name, client in CLIENTS.items()
     )
-    return f"| client | set up by | gets | then |\n|---|---|---|---|\n{rows}"
+    head = "| client | set up by | gets | without asking | then |\n|---|---|---|---|---|\n"
+    return f"{head}{rows}"
 
 
 def hooks_table() -> str:

@@ -104,12 +104,17 @@ def gemini(*words):
     return talk([CLIENTS / "gemini", *words], is_err_said=True, **GEMINI)
 
 
-def gemini_session(model, task):
-    """One session of Gemini CLI as it is set up."""
+def gemini_settings():
+    """An account in the settings of Gemini CLI, which it needs before a session."""
     file = Path.home() / ".gemini" / "settings.json"
     held = json.loads(file.read_text()) if file.exists() else {}
     held["security"] = {"auth": {"selectedType": "gemini-api-key"}}
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(held))
+
+
+def gemini_session(model, task):
+    """One session of Gemini CLI as it is set up, in which it asks for nothing."""
+    gemini_settings()
     command = [CLIENTS / "gemini", "--approval-mode", "yolo", "-m", "gemini-2.5-flash", "-p", task]
     return talk(command, **GEMINI, GOOGLE_GEMINI_BASE_URL=model.url)

@@ -65,7 +65,7 @@ def hook_lines(name, machine):
 
 def test_each_step_is_said_before_it_is_done(home):
     """In a line of a terminal; not beside JSON, and not where stderr is no terminal."""
-    lines = on_screen("setup", "cursor").splitlines()
+    lines = on_screen("setup", "cursor", "--allow", "none").splitlines()
     written = [f"Writing {file} ..." for file in setup("cursor")["files"]]
     steps = [lines.index(line) for line in written]
     answer = next(n for n, line in enumerate(lines) if line.startswith("Commonplace is set up for"))
@@ -389,6 +389,7 @@ def test_the_list_says_what_is_where_and_what_is_wrong(home):
         "client": "zed",
         "title": "Zed",
         **{key: [] for key in ("server", "hooks", "skills", "module")},
+        "allowed": "none",
         "plugin": False,
         "problem": None,
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +14,10 @@ from commonplace.doors.cli.frame import home_folder, show
 from commonplace.doors.cli.options import json_option
 from commonplace.doors.cli.progress import show_steps
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LEVELS = ("none", "read", "all")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -29,6 +35,11 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
     metavar="NAME",
     help="What the client calls the server (commonplace).",
 )
+@click.option(
+    "--allow",
+    type=click.Choice(_LEVELS),
+    help="What it may call without asking: the tools that only read, or all of ours.",
+)
 @json_option
 def setup(
     client: str | None,
@@ -38,6 +49,7 @@ def setup(
     list_all: bool,
     toolsets: str | None,
     name: str,
+    allow: str | None,
     as_json: bool,
 ) -> None:
     """Add Commonplace to an MCP client.
@@ -50,9 +62,9 @@ def setup(
     home = home_folder()
     if home is None:
         raise Unavailable("You have no home folder.", hint="Set HOME, then try again.")
-    if only_print + remove + list_all > 1 or (toolsets and (remove or list_all)):
+    if only_print + remove + list_all > 1 or ((toolsets or allow) and (remove or list_all)):
         raise click.UsageError(
-            "Use one of --print, --remove, --list; --toolsets with none of the last two."
+            "Use one of --print, --remove, --list; --toolsets, --allow with none of the last two."
         )
     if name and (list_all or not _NAME.fullmatch(name)):
         raise click.UsageError("--name takes 1 to 64 letters, digits, - and _; --list takes none.")
@@ -65,9 +77,29 @@ def setup(
     if remove:
         show(entry_point("remove_from_client")(client, name=name, home=home), as_json)
         return
-    asked = {"toolsets": toolsets, "name": name, "home": home}
+    if allow is None and not only_print and not as_json:
+        allow = _ask(client, name, home)
+    asked = {"toolsets": toolsets, "name": name, "allow": allow, "home": home}
     if only_print:
         show(entry_point("show_client_blocks")(client, **asked), as_json)
         return
     done = entry_point("set_up_client")(client, **asked, on_step=show_steps(as_json=as_json))
     show(done, as_json)
+
+
+def _ask(client: str, name: str, home: Path) -> str | None:
+    """What the user lets a client call without asking; None where that was asked before."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    if not entry_point("asks_at_setup")(client, name=name, home=home):
+        return None
+    title = entry_point("clients")[client].title
+    click.echo(
+        f"{title} may call tools of Commonplace without asking: none; read, those that only read; "
+        "all, those that write or delete too.",
+        err=True,
+    )
+    answer: str = click.prompt(
+        "Without asking", type=click.Choice(_LEVELS), default="none", err=True
+    )
+    return answer

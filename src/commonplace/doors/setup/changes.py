@@ -23,6 +23,7 @@ from commonplace.core.files import (
     translated,
     write_new,
 )
+from commonplace.doors.setup.allowing import Rule, note_file, parse_note, render_note
 from commonplace.doors.setup.clients import SERVER
 from commonplace.doors.setup.files import ClientFile, ListedServer, OwnFile
 
@@ -82,13 +83,17 @@ def plan_setup(files: Sequence[ClientFile]) -> list[Change]:
             raise _not_editable(exc.message, each, text) from exc
         except RecursionError as exc:
             raise _not_editable(_too_deep(each), each, text) from exc
+        # The note goes first: rules without it would be taken for the user's own.
+        changes += _note_changes(each, text, after)
         if after != text:
+            own = [part for part in each.parts if isinstance(part, OwnFile)]
+            is_known = any(text in part.others for part in own)
             changes.append(
                 Change(
                     file=each.path,
                     before=before,
-                    after=_encoded(after, before),
-                    needs_backup=before is not None,
+                    after=None if own and not after else _encoded(after, before),
+                    needs_backup=before is not None and not is_known,
                 )
             )
     return changes
@@ -109,9 +114,12 @@ def plan_removal(files: Sequence[ClientFile]) -> list[Change]:
         text = read_text(each.path)
         present = each.present(text)
         if before is None or not present:
+            changes += _note_changes(each, text, text)
             continue
         try:
-            changes.append(_restored(each, before, present) or _cut(each, before, present))
+            change = _restored(each, before, present) or _cut(each, before, present)
+            left = (change.after or b"").decode("utf-8-sig")
+            changes += [change, *_note_changes(each, text, left)]
         except (Invalid, RecursionError) as exc:
             labels = ", ".join(dict.fromkeys(part.label for part in present))
             hint = f"Take out of it yourself: {labels}. Then run this again."
@@ -150,6 +158,28 @@ def write_change(change: Change, *, now: datetime) -> Path | None:
     for path in change.stale:
         remove_file(path)
     return backup
+
+
+def _note_changes(each: ClientFile, before: str, after: str) -> list[Change]:
+    """The change of the note that says which rules of a file are ours; none where it stays."""
+    rules = [part for part in each.parts if isinstance(part, Rule)]
+    if not rules:
+        return []
+    note = note_file(each.path)
+    held = _content(note)
+    noted = parse_note((held or b"").decode("utf-8", "replace"))
+    # Of a server of another name it says the same as before.
+    others = noted - {rule.label for rule in rules}
+    ours = [
+        rule.label
+        for rule in rules
+        if rule.stands(after) and (rule.label in noted or not rule.stands(before))
+    ]
+    labels = [*sorted(others), *ours]
+    if frozenset(labels) == noted:
+        return []
+    text = render_note(labels).encode() if labels else None
+    return [Change(file=note, before=held, after=text, needs_backup=False)]
 
 
 def _restored(each: ClientFile, now: bytes, present: Sequence[SetupPart]) -> Change | None:

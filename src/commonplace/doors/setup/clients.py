@@ -72,6 +72,9 @@ class Client(Struct, frozen=True, kw_only=True):
         module: Where a module of ours goes that the client loads; None where it loads none.
         plugin: The file in which our plugin is named where it is installed, and the keys that lead
             to it there; None for a client without plugins of ours.
+        rules_file: Where a machine has what tools may be called without asking; None for a client
+            that keeps that in no file.
+        how_to_allow: What the user of such a client does instead, a sentence.
     """
 
     title: str
@@ -86,6 +89,8 @@ class Client(Struct, frozen=True, kw_only=True):
     skills: Callable[[Machine], Path] | None = None
     module: Callable[[Machine], Path] | None = None
     plugin: Callable[[Machine], tuple[Path, Sequence[str]]] | None = None
+    rules_file: Callable[[Machine], Path] | None = None
+    how_to_allow: str = ""
 
     def entry(self, command: Sequence[str], environ: Mapping[str, str]) -> dict[str, Any]:
         """The entry of our server among the client's.
@@ -201,7 +206,8 @@ def _windsurf(machine: Machine, *names: str) -> Path:
     return machine.home.joinpath(".codeium", "windsurf", *names)
 
 
-_OUR_PLUGIN = f"{SERVER}@{SERVER}"
+OUR_PLUGIN = f"{SERVER}@{SERVER}"
+"""Our plugin, by the name that clients list it under."""
 
 CLIENTS: dict[str, Client] = {
     "claude-code": Client(
@@ -215,14 +221,16 @@ CLIENTS: dict[str, Client] = {
         skills=lambda machine: _claude(machine, "skills"),
         plugin=lambda machine: (
             _claude(machine, "settings.json"),
-            ("enabledPlugins", _OUR_PLUGIN),
+            ("enabledPlugins", OUR_PLUGIN),
         ),
+        rules_file=lambda machine: _claude(machine, "settings.json"),
     ),
     "claude-desktop": Client(
         title="Claude Desktop",
         file=_claude_desktop,
         table="mcpServers",
         afterwards="Quit Claude Desktop and start it again.",
+        how_to_allow="Choose Always allow where it asks.",
     ),
     "cursor": Client(
         title="Cursor",
@@ -231,6 +239,7 @@ CLIENTS: dict[str, Client] = {
         afterwards="Look for it in Cursor's settings, under MCP.",
         hooks_file=lambda machine: machine.home / ".cursor" / "hooks.json",
         skills=lambda machine: machine.home / ".cursor" / "skills",
+        rules_file=lambda machine: machine.home / ".cursor" / "permissions.json",
     ),
     "vscode": Client(
         title="VS Code",
@@ -238,6 +247,7 @@ CLIENTS: dict[str, Client] = {
         table="servers",
         extra={"type": "stdio"},
         afterwards="Run the command MCP: List Servers in VS Code to start it.",
+        how_to_allow="It asks before tools that write alone: choose Always Allow there.",
     ),
     "codex": Client(
         title="Codex",
@@ -249,7 +259,8 @@ CLIENTS: dict[str, Client] = {
         variables="env_vars",
         hooks_file=lambda machine: _codex(machine, "hooks.json"),
         skills=lambda machine: _codex(machine, "skills"),
-        plugin=lambda machine: (_codex(machine, "config.toml"), ("plugins", _OUR_PLUGIN)),
+        plugin=lambda machine: (_codex(machine, "config.toml"), ("plugins", OUR_PLUGIN)),
+        rules_file=lambda machine: _codex(machine, "config.toml"),
     ),
     "gemini": Client(
         title="Gemini CLI",
@@ -262,6 +273,7 @@ CLIENTS: dict[str, Client] = {
             _gemini(machine, "extensions", SERVER, "gemini-extension.json"),
             ("name",),
         ),
+        rules_file=lambda machine: _gemini(machine, "policies", f"{SERVER}.toml"),
     ),
     "opencode": Client(
         title="OpenCode",
@@ -272,12 +284,14 @@ CLIENTS: dict[str, Client] = {
         is_one_list=True,
         skills=lambda machine: _opencode(machine, "skills"),
         module=lambda machine: _opencode(machine, "plugins", f"{SERVER}.js"),
+        rules_file=_opencode_settings,
     ),
     "zed": Client(
         title="Zed",
         file=_zed,
         table="context_servers",
         afterwards="Look for it in the settings of Zed's agent panel.",
+        rules_file=_zed,
     ),
     "windsurf": Client(
         title="Windsurf",
@@ -285,6 +299,7 @@ CLIENTS: dict[str, Client] = {
         table="mcpServers",
         afterwards="Refresh the list of MCP servers in Windsurf's settings.",
         skills=lambda machine: _windsurf(machine, "skills"),
+        how_to_allow="Allow the tools where it asks.",
     ),
     "copilot": Client(
         title="Copilot CLI",
@@ -294,5 +309,6 @@ CLIENTS: dict[str, Client] = {
         afterwards="Start Copilot again; /mcp show lists it.",
         hooks_file=lambda machine: _copilot(machine, "hooks", f"{SERVER}.json"),
         skills=lambda machine: _copilot(machine, "skills"),
+        how_to_allow="Start it with --allow-tool=commonplace, for one session.",
     ),
 }

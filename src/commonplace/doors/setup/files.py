@@ -15,6 +15,14 @@ from msgspec.structs import replace
 from commonplace.config.toml_edit import cut_toml_table, render_toml_value, set_toml_value
 from commonplace.core.errors import Conflict
 from commonplace.core.toml import parse_toml
+from commonplace.doors.setup.allowing import (
+    LEVELS,
+    Leave,
+    Rule,
+    list_rules,
+    render_policies,
+    skill_rule,
+)
 from commonplace.doors.setup.clients import CLIENTS, SERVER, Client, Machine
 from commonplace.doors.setup.hooks import HOOKS, HookTable, is_ours, render_hook, with_group
 from commonplace.doors.setup.json_text import (
@@ -24,7 +32,7 @@ from commonplace.doors.setup.json_text import (
     read_json_object,
     set_json_value,
 )
-from commonplace.doors.setup.packaged import MARK, list_skills, render_module
+from commonplace.doors.setup.packaged import MARK, list_skills, render_module, with_allowed_tools
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +46,7 @@ class SetupPart(Protocol):
 
     @property
     def kind(self) -> str:
-        """One of `server`, `hook`, `skill`, `module`."""
+        """One of `server`, `hook`, `skill`, `module`, `rule`."""
 
     @property
     def label(self) -> str:
@@ -70,14 +78,14 @@ class ListedServer(Struct, frozen=True, kw_only=True):
 
     def find(self, text: str) -> Self | None:
         """See `SetupPart`."""
-        name, present = self._name_in(text), self.named(text)
+        name, present = self.name_in(text), self.named(text)
         is_ours = self.client.is_ours(present)
         return replace(self, entry=present, label=name) if is_ours else None
 
     def named(self, text: str) -> Any:
         """What a text has under our name, no matter whose it is; None where it has nothing."""
         servers = self._servers(text)
-        return servers.get(self._name_in(text)) if isinstance(servers, dict) else None
+        return servers.get(self.name_in(text)) if isinstance(servers, dict) else None
 
     def restore(self, text: str, former: Any, *, name: str) -> str:
         """The text with a former entry under our name. Raises: Invalid."""
@@ -87,7 +95,8 @@ class ListedServer(Struct, frozen=True, kw_only=True):
         """The client's servers, by their names; anything else where the file has no such list."""
         raise NotImplementedError
 
-    def _name_in(self, text: str) -> str:
+    def name_in(self, text: str) -> str:
+        """The name that a text has for our server, or that it is to get there."""
         return self.label or self.client.own_name(self._servers(text))
 
 
@@ -99,7 +108,7 @@ class JsonServer(ListedServer, frozen=True, kw_only=True):
 
     def put(self, text: str, *, name: str) -> str:
         """See `SetupPart`. Raises Conflict for a server of the user's own under our name."""
-        present, path = self.find(text), (self.client.table, self._name_in(text))
+        present, path = self.find(text), (self.client.table, self.name_in(text))
         if present is None:
             if self.named(text) is not None:
                 raise _other_server(name, path[1])
@@ -112,11 +121,11 @@ class JsonServer(ListedServer, frozen=True, kw_only=True):
 
     def cut(self, text: str, *, name: str) -> str:
         """See `SetupPart`."""
-        return cut_json_value(text, (self.client.table, self._name_in(text)), name=name)
+        return cut_json_value(text, (self.client.table, self.name_in(text)), name=name)
 
     def restore(self, text: str, former: Any, *, name: str) -> str:
         """The text with a former entry under our name. Raises: Invalid."""
-        return set_json_value(text, (self.client.table, self._name_in(text)), former, name=name)
+        return set_json_value(text, (self.client.table, self.name_in(text)), former, name=name)
 
 
 class JsonHook(Struct, frozen=True, kw_only=True):
@@ -199,7 +208,7 @@ class TomlServer(ListedServer, frozen=True, kw_only=True):
     def put(self, text: str, *, name: str) -> str:
         """See `SetupPart`. Raises Conflict for a server of the user's own under our name."""
         parse_toml(text, name=name)
-        found, path = self.find(text), (self.client.table, self._name_in(text))
+        found, path = self.find(text), (self.client.table, self.name_in(text))
         if found is None and self.named(text) is not None:
             raise _other_server(name, path[1])
         present = found.entry if found else {}
@@ -215,11 +224,11 @@ class TomlServer(ListedServer, frozen=True, kw_only=True):
 
     def cut(self, text: str, *, name: str) -> str:
         """See `SetupPart`."""
-        return cut_toml_table(text, (self.client.table, self._name_in(text)), name=name)
+        return cut_toml_table(text, (self.client.table, self.name_in(text)), name=name)
 
     def restore(self, text: str, former: Any, *, name: str) -> str:
         """The text with a former entry under our name. Raises: Invalid."""
-        path = (self.client.table, self._name_in(text))
+        path = (self.client.table, self.name_in(text))
         for key, value in former.items():
             text = set_toml_value(text, (*path, key), value, name=name)
         return text
@@ -229,14 +238,16 @@ class OwnFile(Struct, frozen=True, kw_only=True):
     """A file that is ours from its first line to its last.
 
     Args:
-        kind: `skill` or `module`.
+        kind: `skill`, `module` or `rule`.
         label: Its name.
-        text: What stands in it.
+        text: What stands in it; empty where it is not to be there.
+        others: What else setup writes there, of which no backup is needed.
     """
 
     kind: str
     label: str
     text: str
+    others: tuple[str, ...] = ()
 
     def find(self, text: str) -> OwnFile | None:
         """See `SetupPart`."""
@@ -244,6 +255,8 @@ class OwnFile(Struct, frozen=True, kw_only=True):
 
     def put(self, text: str, *, name: str) -> str:
         """See `SetupPart`. Raises Conflict for a file of the user's own under our name."""
+        if not self.text and self.find(text) is None:
+            return text
         if text.strip() and self.find(text) is None:
             raise Conflict(f"{name} is not ours.", hint="Move it away, then run setup again.")
         return self.text
@@ -263,6 +276,11 @@ class ClientFile(Struct, frozen=True, kw_only=True):
 
     path: Path
     parts: tuple[SetupPart, ...]
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anything of ours goes into it."""
+        return bool(self.with_ours(""))
 
     def with_ours(self, text: str) -> str:
         """The text with every part in it. Raises: Invalid, Conflict."""
@@ -292,7 +310,7 @@ class ClientFile(Struct, frozen=True, kw_only=True):
         """
         first = self.parts[0]
         if isinstance(first, TomlServer):
-            return _toml_block(first, beside)
+            return _toml_block(first, self.parts[1:], beside)
         return self.with_ours("").rstrip("\n")
 
 
@@ -303,6 +321,7 @@ def list_files(
     machine: Machine,
     *,
     name: str = "",
+    leave: Leave | None = None,
 ) -> list[ClientFile]:
     """Every file of a client that something of ours goes into, the list of servers first.
 
@@ -312,6 +331,7 @@ def list_files(
         options: What follows `mcp`.
         machine: Where the files are.
         name: What the client calls our server; empty for the name that it has, else the usual one.
+        leave: What it need not ask for; None to leave out what says so.
     """
     chosen = CLIENTS[client]
     entry = chosen.entry([*program, "mcp", *options], machine.environ)
@@ -334,7 +354,21 @@ def list_files(
     if chosen.skills is not None:
         for skill, text in list_skills():
             path = chosen.skills(machine) / skill / "SKILL.md"
-            files[path] = [OwnFile(kind="skill", label=skill, text=text)]
+            versions = [
+                with_allowed_tools(skill, text, skill_rule(client, leave, level))
+                for level in (None, *LEVELS)
+            ]
+            files[path] = [
+                OwnFile(kind="skill", label=skill, text=versions[0], others=tuple(versions[1:]))
+            ]
+    if chosen.rules_file is not None and leave is not None:
+        path = chosen.rules_file(machine)
+        files.setdefault(path, []).extend(list_rules(client, leave))
+        policies = render_policies(client, leave.server)
+        if policies:
+            own = policies.get(leave.level, "")
+            others = tuple(policies.values())
+            files[path] = [OwnFile(kind="rule", label=path.name, text=own, others=others)]
     return [ClientFile(path=path, parts=tuple(parts)) for path, parts in files.items()]
 
 
@@ -351,9 +385,11 @@ def _merged(present: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     return {**wanted, **present} | {key: wanted[key] for key in wanted if key in started}
 
 
-def _toml_block(part: TomlServer, beside: str) -> str:
+def _toml_block(part: TomlServer, beside_it: Sequence[SetupPart], beside: str) -> str:
     table, name = part.client.table, part.label or SERVER
-    lines = [f"{key} = {render_toml_value(value)}" for key, value in part.entry.items()]
+    rules = [each for each in beside_it if isinstance(each, Rule) and each.is_wanted]
+    keys = {**part.entry, **{rule.path[-1]: rule.value for rule in rules}}
+    lines = [f"{key} = {render_toml_value(value)}" for key, value in keys.items()]
     if _is_toml(beside) and not _is_toml(f"{beside}\n[{table}.{name}-]\n"):
         inside = f"{name} = {{ {', '.join(lines)} }}"
         return f"# inside the braces of {table}, after a comma:\n{inside}"

@@ -11,13 +11,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from commonplace.config.settings import parse_setting
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.programs import find_program
 from commonplace.core.toml import parse_toml
 from commonplace.core.values import Answer
+from commonplace.doors.setup.allowing import (
+    ALL,
+    NONE,
+    READ,
+    Leave,
+    allowed_level,
+    kept_level,
+    note_file,
+    parse_note,
+)
 from commonplace.doors.setup.changes import plan_removal, plan_setup, read_text, write_change
-from commonplace.doors.setup.clients import CLIENTS, Machine, own_command
+from commonplace.doors.setup.clients import CLIENTS, SERVER, Machine, own_command
 from commonplace.doors.setup.files import ListedServer, SetupPart, list_files
 from commonplace.doors.setup.json_text import read_json_object
 
@@ -28,67 +40,123 @@ if TYPE_CHECKING:
     from commonplace.doors.setup.files import ClientFile
 
 _KINDS = {"server": "server", "hook": "hooks", "skill": "skills", "module": "module"}
+_ALLOWED = {
+    READ: "It may call the tools that only read without asking.",
+    ALL: "It may call all tools of ours without asking.",
+}
 
 
 def set_up_client(
-    client: str, *, toolsets: str | None, name: str, home: Path, on_step: Callable[[str], None]
+    client: str,
+    *,
+    toolsets: str | None,
+    name: str,
+    allow: str | None = None,
+    home: Path,
+    on_step: Callable[[str], None],
 ) -> Answer:
     """Put our server, hooks and skills into a client's files, with backups beside them.
 
     The options of an entry that is there already are kept. Where our plugin is installed in the
-    client no file is changed.
+    client no file is changed, but for what it need not ask for.
 
     Args:
         client: A key of `CLIENTS`.
         toolsets: As the setting is written; None for those of the entry, else the default.
         name: What the client calls our server; empty for the name that it has, else the usual one.
+        allow: What the client need not ask for: none, read or all; None for what setup wrote last.
         home: The user's home folder, below which clients keep their files.
         on_step: Called with a sentence before each thing that is done.
 
     Raises:
-        Invalid: A file cannot be edited safely, or the toolsets are unknown.
-        Conflict: Another program changed a file, or a file or a server of the user's own has the
-            name of ours.
+        Invalid: A file cannot be edited safely, the toolsets are unknown, or the client keeps in no
+            file what it need not ask for.
+        Conflict: Another program changed a file, or a file, a rule or a server of the user's own
+            has the name of ours.
     """
     chosen, machine = CLIENTS[client], _machine(home)
+    _check_allow(client, allow)
     if _has_plugin(client, machine):
-        return _plugin_answer(client, machine)
+        return _plugin_answer(client, machine, allow, on_step)
     options = _options(_kept_options(client, machine, name), toolsets)
-    files = _files(client, options, machine, name)
+    files = _files(client, options, machine, name, allow=allow)
     changes = plan_setup(files)
     backups = _write(changes, on_step)
-    facts = _facts(client, options, files, changes, backups)
-    places = _places(files)
+    wanted = [each for each in files if each.is_wanted]
+    facts = _facts(client, options, wanted, changes, backups)
+    places = _places(wanted)
     if not changes:
         return Answer(text=f"{chosen.title} is already set up in {places}.", facts=facts)
-    text = f"Commonplace is set up for {chosen.title} in {places}."
-    return Answer(text="\n".join([text, *_kept_lines(backups), chosen.afterwards]), facts=facts)
+    lines = [f"Commonplace is set up for {chosen.title} in {places}.", *_kept_lines(backups)]
+    allowed = _ALLOWED.get(_state(client, machine, name)["allowed"])
+    return Answer(
+        text="\n".join([*lines, *filter(None, [allowed]), chosen.afterwards]), facts=facts
+    )
 
 
-def _plugin_answer(client: str, machine: Machine) -> Answer:
-    """The answer where our plugin is installed, which brings all of it already."""
+def asks_at_setup(client: str, *, name: str, home: Path) -> bool:
+    """Whether setup asks what a client need not ask for: before its files have anything of ours.
+
+    Args:
+        client: A key of `CLIENTS`.
+        name: What the client calls our server; empty for the name that it has, else the usual one.
+        home: The user's home folder, below which clients keep their files.
+    """
+    machine = _machine(home)
+    if CLIENTS[client].rules_file is None or _has_plugin(client, machine):
+        return False
+    row = _state(client, machine, name)
+    return row["allowed"] == NONE and not any(row[kind] for kind in _KINDS.values())
+
+
+def _plugin_answer(
+    client: str, machine: Machine, allow: str | None, on_step: Callable[[str], None]
+) -> Answer:
+    """The answer where our plugin is installed: it brings all but what need not be asked for."""
+    rules = [
+        replace(each, parts=tuple(part for part in each.parts if part.kind == "rule"))
+        for each in ([] if allow is None else _files(client, [], machine, allow=allow))
+    ]
+    changes = plan_setup([each for each in rules if each.parts])
+    backups = _write(changes, on_step)
     row = _state(client, machine)
-    facts = {"client": client, "plugin": True, "changed": False}
-    text = f"{row['title']} has Commonplace as a plugin, which brings the same: no file is changed."
-    return Answer(text="\n".join([text, *filter(None, [row["problem"]])]), facts=facts)
+    facts = {"client": client, "plugin": True, "changed": bool(changes)}
+    what = "no file is changed" if not changes else "only what it need not ask for is changed"
+    text = f"{row['title']} has Commonplace as a plugin, which brings the same: {what}."
+    lines = [*_kept_lines(backups), _ALLOWED.get(row["allowed"]), row["problem"]]
+    return Answer(text="\n".join([text, *filter(None, lines)]), facts=facts)
 
 
-def show_blocks(client: str, *, toolsets: str | None, name: str, home: Path) -> Answer:
+def _check_allow(client: str, allow: str | None) -> None:
+    """Raises Invalid where a client is to be allowed what it keeps in no file."""
+    chosen = CLIENTS[client]
+    if allow not in (None, NONE) and chosen.rules_file is None:
+        raise Invalid(
+            f"{chosen.title} keeps in no file what it need not ask for.", hint=chosen.how_to_allow
+        )
+
+
+def show_blocks(
+    client: str, *, toolsets: str | None, name: str, allow: str | None = None, home: Path
+) -> Answer:
     """What a user puts into a client's files by hand, and where; writes nothing.
 
     Args:
         client: A key of `CLIENTS`.
         toolsets: As the setting is written; None for those of the entry, else the default.
         name: What the client calls our server; empty for the name that it has, else the usual one.
+        allow: What the client need not ask for: none, read or all; None for what setup wrote last.
         home: The user's home folder, below which clients keep their files.
 
     Raises:
-        Invalid: The toolsets are unknown.
+        Invalid: The toolsets are unknown, or the client keeps in no file what it need not ask for.
     """
     machine = _machine(home)
+    _check_allow(client, allow)
     options = _options(_kept_options(client, machine, name), toolsets)
-    files = _files(client, options, machine, name)
-    blocks = [{"file": str(each.path), "block": each.block(read_text(each.path))} for each in files]
+    files = _files(client, options, machine, name, allow=allow)
+    shown = [(str(each.path), each.block(read_text(each.path))) for each in files]
+    blocks = [{"file": file, "block": block} for file, block in shown if block]
     facts = {"client": client, "command": _command(options), "blocks": blocks}
     text = "\n\n".join(f"# {each['file']}\n{each['block']}" for each in blocks)
     return Answer(text=text, facts=facts)
@@ -133,25 +201,26 @@ def list_clients(*, home: Path) -> Answer:
     return Answer(text="\n".join(lines), facts={"clients": rows})
 
 
-def _state(client: str, machine: Machine) -> dict[str, Any]:
+def _state(client: str, machine: Machine, name: str = "") -> dict[str, Any]:
     """What of ours a client has: facts."""
     found: dict[str, list[dict[str, str]]] = {kind: [] for kind in _KINDS}
     missing = []
     command: list[str] = []
-    for each in _files(client, [], machine):
+    for each in _files(client, [], machine, name):
         text = read_text(each.path)
-        present = each.present(text)
+        present = [part for part in each.present(text) if part.kind != "rule"]
         for part in present:
             found[part.kind].append({"file": str(each.path), "name": part.label})
             if isinstance(part, ListedServer):
                 command = CLIENTS[client].command(part.entry)
-        missing += [part for part in each.parts if part.find(text) is None]
+        missing += [x for x in each.parts if x.kind != "rule" and x.find(text) is None]
     is_there = any(found.values())
     plugin = _has_plugin(client, machine)
     return {
         "client": client,
         "title": CLIENTS[client].title,
         **{name: found[kind] for kind, name in _KINDS.items()},
+        "allowed": _allowed(client, machine, name),
         "plugin": plugin,
         "problem": _problem(client, command, missing, has_plugin=plugin) if is_there else None,
     }
@@ -184,6 +253,8 @@ def _state_lines(row: Mapping[str, Any]) -> list[str]:
         lines.append(f"{what if name in ('hooks', 'skills') else name} in {where}")
     if row["plugin"]:
         lines.append("plugin")
+    if row["allowed"] in _ALLOWED:
+        lines.append(_ALLOWED[row["allowed"]])
     if row["problem"]:
         lines.append(row["problem"])
     heads = [row["client"], *[""] * len(lines)]
@@ -195,10 +266,42 @@ def _machine(home: Path) -> Machine:
 
 
 def _files(
-    client: str, options: Sequence[str], machine: Machine, name: str = ""
+    client: str,
+    options: Sequence[str],
+    machine: Machine,
+    name: str = "",
+    *,
+    allow: str | None = None,
 ) -> list[ClientFile]:
     program = own_command(sys.argv[0], sys.executable)
-    return list_files(client, program, options, machine, name=name)
+    leave = _leave(client, machine, name)
+    if leave is not None and allow is not None:
+        leave = replace(leave, level=allow)
+    return list_files(client, program, options, machine, name=name, leave=leave)
+
+
+def _leave(client: str, machine: Machine, name: str) -> Leave | None:
+    """What setup wrote that a client need not ask for; None where that stands in no file."""
+    file = CLIENTS[client].rules_file
+    if file is None:
+        return None
+    servers = list_files(client, [SERVER], [], machine, name=name)[0]
+    (part,) = [part for part in servers.parts if isinstance(part, ListedServer)]
+    path = file(machine)
+    leave = Leave(
+        server=part.name_in(read_text(servers.path)),
+        has_plugin=_has_plugin(client, machine),
+        noted=parse_note(read_text(note_file(path))),
+    )
+    return replace(leave, level=kept_level(client, leave, read_text(path)))
+
+
+def _allowed(client: str, machine: Machine, name: str) -> str | None:
+    """What a client need not ask for, whoever wrote that; None where it stands in no file."""
+    leave, file = _leave(client, machine, name), CLIENTS[client].rules_file
+    if leave is None or file is None:
+        return None
+    return allowed_level(client, leave, read_text(file(machine)))
 
 
 def _command(options: Sequence[str]) -> list[str]:

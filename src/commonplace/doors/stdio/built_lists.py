@@ -88,6 +88,13 @@ def build(offers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     return built
 
 
+def offered_tools() -> dict[str, bool]:
+    """Every tool that a client may be shown, by name, and whether it only reads."""
+    with open(FILE, encoding="utf-8") as file:
+        tools = json.load(file)["tools"]
+    return {name: bool(tool["annotations"]["readOnlyHint"]) for name, tool in tools.items()}
+
+
 def _flags_of(argv: Sequence[str]) -> dict[str, object] | None:
     """The options of `mcp`, by the keys of settings; None where click must read them."""
     words = [*argv]
