@@ -247,7 +247,7 @@ CLIENTS: dict[str, Client] = {
         table="servers",
         extra={"type": "stdio"},
         afterwards="Run the command MCP: List Servers in VS Code to start it.",
-        how_to_allow="It asks before tools that write alone: choose Always Allow there.",
+        how_to_allow="Choose Always Allow where it asks.",
     ),
     "codex": Client(
         title="Codex",
