@@ -118,6 +118,35 @@ def test_an_export_of_claude_ai(tmp_path, form):
     ]
 
 
+def test_what_was_pasted_into_claude_ai_is_kept(tmp_path):
+    """It stands in an attachment, beside the words that were typed or instead of them."""
+    pasted = {"file_name": "", "extracted_content": "The lease ends on 3 March 2028."}
+    asked = {**CLAUDE_AI["chat_messages"][0], "attachments": [pasted, {}, "x"]}
+    alone = {**asked, "uuid": "m3", "text": "", "content": [{"type": "text", "text": ""}]}
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([{**CLAUDE_AI, "chat_messages": [asked, alone]}]))
+    assert [x.text for x in said("claude-ai", path)["c1"]] == [
+        "How?\n\nThe lease ends on 3 March 2028.",
+        "The lease ends on 3 March 2028.",
+    ]
+
+
+def test_messages_of_chatgpt_without_a_time_stand_where_the_tree_has_them(tmp_path):
+    """After the one above, with its time, and before what is later; in a circle they are kept."""
+    parents = {"m4": "m3", "m3": "m2", "m2": "m1", "m1": "root", "m5": "m6", "m6": "m5"}
+    nodes = {
+        own: node(own, "user", own, 0, parent=parent, create_time=None)
+        for own, parent in parents.items()
+    }
+    nodes["m1"]["message"]["create_time"] = 1795341601.0
+    nodes["m4"]["message"]["create_time"] = 1795341604.0
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([{**CHATGPT, "mapping": nodes}]))
+    found = said("chatgpt", path)["c1"]
+    assert [x.text for x in found if x.text in parents][2:] == ["m1", "m2", "m3", "m4"]
+    assert [x.at for x in found][2:] == [clock(1), clock(1), clock(1), clock(4)]
+
+
 def test_an_export_of_chatgpt(tmp_path):
     """All branches, in the order of time; what is hidden, thought or said to a tool is left out."""
     path = tmp_path / "conversations.json"
@@ -292,6 +321,15 @@ def test_a_session_of_gemini(tmp_path):
     assert [x.text for x in every if x is not UNKNOWN][-1] == '{"args": {}, "result": "SECRET"}'
 
 
+def test_a_session_of_gemini_that_names_no_folder_has_the_projects(tmp_path):
+    """It stands in a file beside the chats; what is not a whole path is passed over."""
+    message = {"id": "a" * 36, "type": "user", "content": "How?", "timestamp": clock(1)}
+    path = gemini(message, folder=tmp_path)
+    for content, cwd in [("/home/ann/shop\n", "/home/ann/shop"), ("shop", ""), ("/a\nb", "")]:
+        (tmp_path / ".project_root").write_text(content)
+        assert [x.cwd for x in said("gemini", path)["g1"]] == [cwd]
+
+
 def test_an_older_session_of_gemini_is_one_document(tmp_path):
     """Goes on as lines in a file beside it, which repeats nothing."""
     message = {"id": "a" * 36, "type": "user", "content": "How?", "timestamp": clock(1)}
@@ -419,3 +457,72 @@ def test_a_database_that_breaks_in_the_middle_is_an_error_of_the_file(tmp_path, 
         db.executescript(change)
     with pytest.raises(OSError, match=why):
         said("opencode", path)
+
+
+def opencode_2(path):
+    """What version 2 adds to a database: a session of before, a new one, a fork and an agent's."""
+    session = "CREATE TABLE session_v2(id TEXT, parent_id TEXT, fork_session_id TEXT,"
+    rows = [
+        ("ses_1", 1, "user", {"text": "How?", "time": USER["time"]}),
+        ("ses_1", 2, "user", {"text": "And now?", "time": {"created": 1795341700000}}),
+        ("ses_5", 1, "user", {"text": "Where?", "time": {"created": 1795341800000}}),
+        ("ses_5", 2, "assistant", SAID_2),
+        ("ses_5", 3, "synthetic", {"text": "<file>", "time": {"created": 1795341804000}}),
+        ("ses_5", 4, "shell", {"command": "ls", "output": "x", "time": {"created": 1795341805000}}),
+        ("ses_5", 5, "hologram", {"time": {"created": 1795341806000}}),
+        ("ses_5", 6, "assistant", {**SAID_2, "time": {"created": 1795341807000}}),
+        ("ses_6", 1, "user", {"text": "Where?", "time": {"created": 1795341800000}}),
+        ("ses_6", 2, "user", {"text": "Elsewhere?", "time": {"created": 1795341900000}}),
+        ("ses_7", 1, "user", {"text": "Look.", "time": {"created": 1795341900000}}),
+    ]
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executescript(
+            f"{session} directory TEXT, time_created INTEGER);"
+            "CREATE TABLE session_message(id TEXT PRIMARY KEY, session_id TEXT, type TEXT,"
+            " seq INTEGER, time_created INTEGER, data TEXT);"
+        )
+        for own, parent, fork in [
+            ("ses_1", None, None),
+            ("ses_5", None, None),
+            ("ses_6", None, "ses_5"),
+            ("ses_7", "ses_5", None),
+        ]:
+            db.execute("INSERT INTO session_v2 VALUES (?, ?, ?, '/w', 1)", (own, parent, fork))
+        for own, seq, kind, data in rows:
+            values = (f"{own}_{seq}", own, kind, seq, json.dumps(data))
+            db.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, 0, ?)", values)
+    return path
+
+
+SAID_2 = {
+    "content": [
+        {"type": "reasoning", "text": "hm"},
+        {"type": "text", "text": "Here."},
+        {"type": "tool", "id": "t", "name": "shell", "state": {"input": {}, "content": "SECRET"}},
+    ],
+    "time": {"created": 1795341802000},
+}
+
+
+def test_sessions_of_opencode_2_lie_beside_the_former(store, tmp_path):
+    """What it brought over, or copied into a fork, is kept once; the last answer may be in making."""
+    path = opencode_2(opencode_database(tmp_path / "o"))
+    copy_new(store, "opencode", str(path), kept=Kept())
+    kept = {x.name: [m.text for m in store.read("opencode", x.name)] for x in store.sessions()}
+    assert kept == {
+        "ses_1": ["How?", "Slowly.", "And now?"],
+        "ses_5": ["Where?", "Here.", "! ls"],
+        "ses_6": ["Elsewhere?"],
+    }
+    found = store.read("opencode", "ses_5")
+    assert (found[0].cwd, found[1].tools) == ("/w", ("shell",))
+
+
+def test_a_database_of_opencode_2_alone_is_read(tmp_path):
+    """One that was never version 1's has none of the former tables."""
+    found = said("opencode", opencode_2(tmp_path / "opencode.db"), tools="all", subagents=True)
+    assert [x.text for x in found["ses_7"]] == ["Look."]
+    assert [x.text for x in found["ses_5"] if x.__class__.__name__ == "Message"][2] == (
+        '{"input": {}, "output": "SECRET"}'
+    )
+    assert unknown("hologram") in found["ses_5"]

@@ -53,8 +53,10 @@ def conversations(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message
 
 def _said(nodes: dict[str, object], conversation: Conversation) -> Iterator[Message | Skipped]:
     """The messages of all branches, oldest first: what was asked again was said as well."""
-    messages = [(node, dict_of(node.get("message"))) for node in map(dict_of, nodes.values())]
-    for node, fields in sorted(messages, key=lambda pair: instant(pair[1].get("create_time"))):
+    places = _places(nodes, conversation.at)
+    for key in sorted(places, key=lambda key: places[key]):
+        node = dict_of(nodes[key])
+        fields = dict_of(node.get("message"))
         if not fields:
             continue
         role = text_of(dict_of(fields.get("author")).get("role"))
@@ -71,12 +73,37 @@ def _said(nodes: dict[str, object], conversation: Conversation) -> Iterator[Mess
             name_of(fields.get("id")),
             role,
             text,
-            at=instant(fields.get("create_time")),
+            at=places[key][0],
             parent=name_of(node.get("parent")),
             tools=(name_of(fields.get("recipient")),) if to_tool else (),
         )
         if message:
             yield message
+
+
+def _places(nodes: dict[str, object], begun: str) -> dict[str, tuple[str, int]]:
+    """The time of each node, and how far it stands below the one that the time is of.
+
+    A message without a time was said after the one above it, and before what has a later time.
+    """
+    places: dict[str, tuple[str, int]] = {}
+    for key in nodes:
+        above: list[str] = []
+        at, depth = begun, 0
+        step = key
+        while step in nodes and step not in above:
+            if step in places:
+                at, depth = places[step]
+                break
+            above.append(step)
+            own = instant(dict_of(dict_of(nodes[step]).get("message")).get("create_time"))
+            if own:
+                at, depth = own, -1
+                break
+            step = name_of(dict_of(nodes[step]).get("parent"))
+        for number, each in enumerate(reversed(above), 1):
+            places[each] = (at, depth + number)
+    return places
 
 
 def _text(content: dict[str, object]) -> str:

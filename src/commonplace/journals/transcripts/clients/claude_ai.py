@@ -79,10 +79,18 @@ def _said(said: list[object], conversation: Conversation) -> Iterator[Message | 
             name_of(fields.get("uuid")),
             role,
             # Older exports have a text alone, newer ones repeat the blocks in it with notes.
-            "\n\n".join(texts) if texts else text_of(fields.get("text")),
+            "\n\n".join(
+                x for x in (*(texts or [text_of(fields.get("text"))]), *_pasted(fields)) if x
+            ),
             at=instant(fields.get("created_at")),
             parent=name_of(fields.get("parent_message_uuid")),
             tools=tuple(name for name in tools if name),
         )
         if message:
             yield message
+
+
+def _pasted(fields: dict[str, object]) -> list[str]:
+    """What was pasted or given as a file: Claude.ai takes a long text out of the words typed."""
+    attachments = map(dict_of, list_of(fields.get("attachments")))
+    return [text_of(x.get("extracted_content")).strip() for x in attachments]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _ROLES = {"user": "user", "gemini": "assistant"}
 _NOTES = frozenset(("info", "error", "warning"))
 _SHORTEST_UNIQUE = 20
+_ROOT, _LONGEST_PATH = ".project_root", 4096
 
 stamp = stamp_of
 
@@ -56,7 +57,8 @@ def originals_in(folder: str) -> Iterator[tuple[str, str]]:
 
 def conversations(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message | Skipped]]]:
     """The one session of a file with what was said in it. Raises: OSError."""
-    conversation = Conversation(os.path.basename(path).partition(".json")[0], kept)
+    session = os.path.basename(path).partition(".json")[0]
+    conversation = Conversation(session, kept, cwd=_project_of(path))
     records: dict[str, dict[str, object]] = {}
     skipped: list[Skipped] = []
     with open_regular(path) as file:
@@ -67,6 +69,16 @@ def conversations(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message
             elif not _note(dict_of(value), records, conversation):
                 skipped.append(unknown(dict_of(value).get("type")))
     yield conversation.session, [*skipped, *_said(records, conversation)]
+
+
+def _project_of(path: str) -> str:
+    """The folder that is named beside the chats, for a session that names none; empty for none."""
+    try:
+        with open_regular(os.path.join(os.path.dirname(path), os.pardir, _ROOT)) as file:
+            found = name_of(file.read(_LONGEST_PATH).decode().strip())
+    except (OSError, ValueError):
+        return ""
+    return found if os.path.isabs(found) else ""
 
 
 def _note(

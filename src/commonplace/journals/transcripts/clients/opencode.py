@@ -1,5 +1,7 @@
 """OpenCode's transcripts: a database of sessions, or, before version 1.2, a file for each part.
 
+Version 2 has tables of its own in the same database, and leaves the former ones as they are.
+
 Reads the database without ever writing to it; never keeps reasoning.
 """
 
@@ -24,6 +26,7 @@ from commonplace.journals.transcripts.clients.original import (
     dict_of,
     files_below,
     instant,
+    list_of,
     name_of,
     stamp_of,
     text_of,
@@ -46,6 +49,17 @@ _TABLES = ("session", "message", "part")
 _SESSIONS = "SELECT id, parent_id, directory, time_created FROM session ORDER BY time_created, id"
 _MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
 _PARTS_OF = "SELECT data FROM part WHERE message_id = ? ORDER BY id"
+_TABLES_2 = ("session_v2", "session_message")
+_SESSIONS_2 = (
+    "SELECT id, parent_id, directory, time_created, fork_session_id FROM session_v2"
+    " ORDER BY time_created, id"
+)
+_MESSAGES_2 = (
+    "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq, time_created, id"
+)
+_NOTES_2 = frozenset(
+    "synthetic system compaction idle agent-switched model-switched location-switched".split()
+)
 _BUSY_S = 5.0
 
 
@@ -102,22 +116,82 @@ def _of_database(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message 
     with closing(connection) as database:
         database.text_factory = bytes
         with _explained(path):
-            if not all(is_table(database, name) for name in _TABLES):
-                raise sqlite3.DatabaseError(f"it has no tables {', '.join(_TABLES)}")
-            rows = [*foreign_rows(database, _SESSIONS)]
-        for row in rows:
-            own, parent, folder, at = (_plain(value) for value in row)
-            session = Conversation(
-                name_of(own), kept, cwd=name_of(folder), sidechain=bool(parent), at=instant(at)
+            is_first, is_second = (
+                all(is_table(database, name) for name in names) for names in (_TABLES, _TABLES_2)
             )
-            yield session.session, _said(_rows_of(database, path, own), session)
+            if not is_first and not is_second:
+                raise sqlite3.DatabaseError(f"it has no tables {', '.join(_TABLES)}")
+            sessions = [*foreign_rows(database, _SESSIONS)] if is_first else []
+            later = [*foreign_rows(database, _SESSIONS_2)] if is_second else []
+        for row in sessions:
+            session = _session_of(row, kept)
+            yield session.session, _said(_rows_of(database, path, row[0]), session)
+        for row in later:
+            session = _session_of(row[:4], kept)
+            known = _times_of(_rows_of(database, path, row[0])) if is_first else set()
+            if row[4]:
+                known |= _times_of(_rows_of_2(database, path, row[4], set()))
+            yield session.session, _said(_rows_of_2(database, path, row[0], known), session)
+
+
+def _session_of(row: tuple[object, ...], kept: Kept) -> Conversation:
+    own, parent, folder, at = (_plain(value) for value in row)
+    return Conversation(
+        name_of(own), kept, cwd=name_of(folder), sidechain=bool(parent), at=instant(at)
+    )
+
+
+def _times_of(rows: Iterable[tuple[str, object | Skipped, list[object | Skipped]]]) -> set[object]:
+    """When what another session, or the former tables, have was said: a copy has the same time."""
+    return {dict_of(dict_of(data).get("time")).get("created") for _own, data, _parts in rows}
+
+
+def _rows_of_2(
+    database: sqlite3.Connection, path: str, session: object, known: set[object]
+) -> Iterator[tuple[str, object | Skipped, list[object | Skipped]]]:
+    """The messages that OpenCode 2 has of a session, as rows of the former tables.
+
+    What it brought over from these, or copied into a fork, has new ids: its times are in `known`.
+    An answer that another message follows is not being made any more.
+    """
+    with _explained(path):
+        rows = [*foreign_rows(database, _MESSAGES_2, (_plain(session),))]
+    for number, (key, kind, data) in enumerate(rows, 1):
+        fields, role = dict_of(_parsed(data)), text_of(_plain(kind))
+        time = dict_of(fields.get("time"))
+        if role in _NOTES_2 or (time.get("created") in known and known):
+            continue
+        if _parsed(data) is BROKEN:
+            yield text_of(_plain(key)), BROKEN, []
+            continue
+        parts: list[object | Skipped] = [*map(_former_part, list_of(fields.get("content")))]
+        if role == "shell":
+            role, fields = "user", {**fields, "text": f"! {text_of(fields.get('command'))}"}
+        if role == "user":
+            parts = [{"type": "text", "text": fields.get("text")}]
+        if role == "assistant" and (number < len(rows) or "finish" in fields):
+            time = {"completed": None, **time}
+        yield text_of(_plain(key)), {**fields, "role": role, "time": time}, parts
+
+
+def _former_part(part: object) -> object:
+    """A part of an answer as the former tables have it."""
+    fields = dict_of(part)
+    if fields.get("type") != "tool":
+        return part
+    state = dict_of(fields.get("state"))
+    return {
+        "type": "tool",
+        "tool": fields.get("name"),
+        "state": {"output": state.get("content"), **state},
+    }
 
 
 def _rows_of(
     database: sqlite3.Connection, path: str, session: object
 ) -> Iterator[tuple[str, object | Skipped, list[object | Skipped]]]:
     with _explained(path):
-        for key, data in [*foreign_rows(database, _MESSAGES, (session,))]:
+        for key, data in [*foreign_rows(database, _MESSAGES, (_plain(session),))]:
             own = _plain(key)
             parts = [_parsed(part) for (part,) in foreign_rows(database, _PARTS_OF, (own,))]
             yield text_of(own), _parsed(data), parts
