@@ -92,6 +92,7 @@ VALUES = {
     "transcripts.tools": ["none", "names", "all", "none"],
     "transcripts.subagents": ["true", "false", "true", "false"],
     "transcripts.retain_days": ["0", "30", "90.0", "365"],
+    "transcripts.client_memory": ["true", "false", "true", "false"],
     "database.url": ["a", "b", "c", "d"],
     "database.worker_url": ["a", "b", "c", "d"],
     "database.admin_url": ["a", "b", "c", "d"],

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +30,7 @@ from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.source import TimelineSource
 from commonplace.journals.transcripts import message as transcript
+from commonplace.journals.transcripts.client_memory import ClientMemory
 from commonplace.journals.transcripts.pages import TranscriptPages
 from commonplace.journals.transcripts.source import TranscriptSource
 from commonplace.journals.transcripts.store import TranscriptStore
@@ -202,6 +205,39 @@ class TestMemory(SourceContract, PagesContract):
             reopen=source,
             alter=alter,
             delete=lambda ref: mine.delete(*parse_ref(ref)),
+        )
+
+
+class TestClientMemory(SourceContract, PagesContract):
+    """A folder of files that a client writes, alters and removes."""
+
+    @pytest.fixture
+    def journal(self, tmp_path, clock):
+        folder = tmp_path / "projects" / "-srv" / "memory"
+        folder.mkdir(parents=True)
+        store = TranscriptStore(str(tmp_path / "none"))
+
+        def memory():
+            return ClientMemory(str(folder.parents[1]), "", str)
+
+        def path_of(ref):
+            return Path(memory().find(ref).path)
+
+        def put(path, text):
+            path.write_text(text)
+            at = later(clock).timestamp()
+            os.utime(path, (at, at))
+            return next(x.ref for x in memory()._notes() if x.path == str(path))
+
+        numbers = itertools.count(1)
+        mine = memory()
+        return JournalTrial(
+            source=mine,
+            pages=TranscriptPages(store, mine),
+            add=lambda text: put(folder / f"{next(numbers)}.md", text),
+            reopen=memory,
+            alter=lambda ref, text: put(path_of(ref), text),
+            delete=lambda ref: path_of(ref).unlink(),
         )
 
 

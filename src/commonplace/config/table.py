@@ -259,6 +259,12 @@ class TranscriptsSettings(Struct, frozen=True, kw_only=True):
         "Days that a session is kept after its last message; 0 keeps all for ever.",
         default=0.0,
     )
+    client_memory: bool = row(
+        "COMMONPLACE_TRANSCRIPTS_CLIENT_MEMORY",
+        parse_boolean,
+        "Find what Claude Code and Codex note in files of their own as well.",
+        default=True,
+    )
 
 
 class DatabaseSettings(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,9 @@ OWN = "own"
 REPOSITORY = "repository"
 """The word of what came with a repository, or of what another user of the system owns."""
 
+CLIENT = "client"
+"""The word of what a client noted by itself, in a file of its own."""
+
 
 class BriefItem:
     """What was written once, when, and the ref that opens it.

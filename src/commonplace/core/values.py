@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from commonplace.core.brief_item import OWN, REPOSITORY
+from commonplace.core.brief_item import CLIENT, OWN, REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +38,9 @@ _SUPERSEDES = "\x1e"
 
 FROM_REPOSITORY = "\x1f"
 """The tag of a doc that is a repository's word, not the owner's; a search can leave it out."""
+
+FROM_CLIENT = "\x1d"
+"""The tag of a doc that is a file of a client's own memory; likewise."""
 
 
 def superseding_tag(ref: str) -> str:
@@ -102,11 +105,15 @@ class Doc(Struct, frozen=True, kw_only=True):
     @property
     def own_tags(self) -> tuple[str, ...]:
         """The tags less those that say what it supersedes, and whose word it is."""
-        return tuple(x for x in self.tags if not x.startswith((_SUPERSEDES, FROM_REPOSITORY)))
+        return tuple(
+            x for x in self.tags if not x.startswith((_SUPERSEDES, FROM_REPOSITORY, FROM_CLIENT))
+        )
 
     @property
     def word(self) -> str:
-        """Whose word it is: the owner's, or a repository's that brought it along."""
+        """Whose word it is: the owner's, a repository's that brought it along, or a client's."""
+        if FROM_CLIENT in self.tags:
+            return CLIENT
         return REPOSITORY if FROM_REPOSITORY in self.tags else OWN
 
     @property
@@ -381,6 +388,7 @@ class EditableText(Struct, frozen=True, kw_only=True):
         written: When it was written down; of use where it took a place.
         has_expired: Whether nothing shows it any more, though its journal still holds it.
         words: What it says, where `text` begins with more, such as a frontmatter; else empty.
+        file: The file of another program that it is, which nothing here touches; else empty.
     """
 
     ref: str
@@ -391,6 +399,7 @@ class EditableText(Struct, frozen=True, kw_only=True):
     written: datetime | None = None
     has_expired: bool = False
     words: str = ""
+    file: str = ""
 
 
 class Amendment(Struct, frozen=True, kw_only=True):

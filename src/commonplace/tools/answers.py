@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
-from commonplace.core.brief_item import OWN
+from commonplace.core.brief_item import CLIENT, OWN
 from commonplace.core.clock import local_date, render_date, render_interval, to_local
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced, visible, visible_line
@@ -121,9 +121,11 @@ def chain_lines(hit: Chained, zone: tzinfo) -> list[str]:
 
 
 def word_lines(word: str) -> list[str]:
-    """Of an entry that is a repository's word, a line that says so; none of the owner's."""
+    """Of an entry that is a repository's or a client's word, a line that says so; else none."""
     if word == OWN:
         return []
+    if word == CLIENT:
+        return ["From the client's own memory: it keeps and changes this file itself."]
     return ["From the repository: it is not the user's own note."]
 
 

@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING
 
 from commonplace.app.cached import locked_cached_property
-from commonplace.app.context import late_source
 from commonplace.core.files import may_exist
 from commonplace.core.values import Problem
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Finding
+    from commonplace.journals.transcripts.client_memory import ClientMemory
     from commonplace.journals.transcripts.store import TranscriptStore
     from commonplace.services.transcripts.safety import Safety
     from commonplace.services.transcripts.service import TranscriptService
@@ -49,7 +49,7 @@ class TranscriptWiring:
             screen=self._context.shared.screen,
             clock=lambda: self._context.clock().timestamp(),
         )
-        if self._context.settings.transcripts.capture and self.is_there():
+        if self._context.settings.transcripts.capture and self.is_kept():
             self._copy_spooled(store)
         return store
 
@@ -98,7 +98,7 @@ class TranscriptWiring:
         if context.user_home is None or not context.shows_paths:
             return None
         home = str(context.user_home)
-        if not self.is_there() and not clients_with_sessions(home, os.environ):
+        if not self.is_kept() and not clients_with_sessions(home, os.environ):
             return NO_SESSIONS
         return read_safety(
             self.store,
@@ -121,23 +121,44 @@ class TranscriptWiring:
         """The newest sessions of a project, and what was said in them; none without one."""
         from commonplace.journals.transcripts.newest import list_newest
 
-        return () if project is None or not self.is_there() else list_newest(self.store, project)
+        return () if project is None or not self.is_kept() else list_newest(self.store, project)
+
+    @locked_cached_property
+    def memory(self) -> ClientMemory | None:
+        """What clients note by themselves; None for another owner than this machine's user."""
+        from commonplace.journals.transcripts.client_memory import ClientMemory
+        from commonplace.journals.transcripts.clients import memory_folder
+
+        context = self._context
+        if context.user_home is None or not context.shows_paths:
+            return None
+        home, followed = str(context.user_home), context.settings.transcripts.client_memory
+        # Where they are no longer followed, the source stays, and drops what was filed.
+        claude, codex = (
+            memory_folder(name, home, os.environ) if followed else ""
+            for name in ("claude-code", "codex")
+        )
+        return ClientMemory(claude, codex, context.shared.screen.shown)
+
+    def is_kept(self) -> bool:
+        """Whether anything was kept of what was said."""
+        return may_exist(self._folder)
 
     def is_there(self) -> bool:
-        """Whether anything was kept."""
-        return may_exist(self._folder)
+        """Whether anything was kept, or a client has notes of its own."""
+        return self.is_kept() or (self.memory is not None and self.memory.is_there())
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
         from commonplace.journals.transcripts.pages import TranscriptPages
 
-        return TranscriptPages(self.store)
+        return TranscriptPages(self.store, self.memory)
 
     def amender(self) -> AmendsRefs:
         """What deletes by refs."""
         from commonplace.services.transcripts.amend import TranscriptAmender
 
-        return TranscriptAmender(self.service())
+        return TranscriptAmender(self.service(), self.memory)
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""
@@ -147,7 +168,10 @@ class TranscriptWiring:
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if the first session is kept while a server runs."""
-        return [late_source(self, self._source)]
+        from commonplace.search.filing.late_source import LateSource
+
+        said = LateSource(self.name, is_there=self.is_kept, find=self._source)
+        return [said, *([] if self.memory is None else [self.memory])]
 
     def _source(self) -> Source:
         from commonplace.journals.transcripts.source import TranscriptSource
@@ -156,10 +180,10 @@ class TranscriptWiring:
 
     def problems(self) -> Iterator[Finding]:
         """Where they lie, and what of the files is not as it should be; changes nothing."""
-        yield f"{self._folder}{'' if self.is_there() else ', not made yet'}"
+        yield f"{self._folder}{'' if self.is_kept() else ', not made yet'}"
         safety = self.safety()
         yield from safety.sentences if safety else ()
-        if not self.is_there():
+        if not self.is_kept():
             return
         state = self.store.check()
         for path, count in state.broken.items():
@@ -187,7 +211,7 @@ class TranscriptWiring:
 
     def repair(self) -> Iterator[str]:
         """Make the catalog again where it differs, and close what others can read."""
-        if not self.is_there():
+        if not self.is_kept():
             return
         state = self.store.check()
         for path in state.open_to_others:

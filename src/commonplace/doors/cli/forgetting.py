@@ -123,8 +123,9 @@ def forget(
             show(Answer(text="\n".join(notes), facts={"notes": list(notes)}), as_json)
             return
         named = [find_entry(app, ref, app.amend.service().read_kept_text).ref for ref in refs]
+        wanted = named or [doc.ref for doc in chosen]
         plan = service.plan(
-            named or [doc.ref for doc in chosen],
+            wanted,
             kept_days=days if rewrites else None,
             with_inherited=INHERITED if "all" in inherited else inherited,
         )
@@ -137,7 +138,9 @@ def forget(
             raise Denied(
                 plan.stays[0],
                 hint="--rewrite-history rewrites it; or supersede it with a text that says what"
-                " holds.",
+                " holds."
+                if any(ref.startswith("notebook:") for ref in wanted)
+                else "",
             )
         _ask(plan, listed, yes=yes)
         proof = service.carry_out(plan)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from commonplace.core.brief_item import OWN
+from commonplace.core.brief_item import CLIENT, OWN
 from commonplace.core.clock import render_interval, to_local
 from commonplace.core.fence import visible
 from commonplace.core.text import asked_spans, counted_entries
@@ -194,8 +194,11 @@ def _said_where(item: Mapping[str, Any]) -> str:
 
 
 def _from(item: Mapping[str, Any]) -> str:
-    """A mark of what is a repository's word."""
-    return "" if item.get("word", OWN) == OWN else "[from the repository] "
+    """A mark of what is a repository's or a client's word."""
+    word = item.get("word", OWN)
+    if word == CLIENT:
+        return "[from the client's memory] "
+    return "" if word == OWN else "[from the repository] "
 
 
 def _replaced(item: Mapping[str, Any], look: ListLook) -> str:

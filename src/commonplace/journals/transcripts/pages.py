@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import NotFound
 from commonplace.core.text import first_words, opening
 from commonplace.core.values import Glimpse, Page
+from commonplace.journals.transcripts.client_memory import NOTE, PREFIX
 from commonplace.journals.transcripts.message import (
     JOURNAL,
     KIND,
@@ -20,6 +21,7 @@ from commonplace.journals.transcripts.message import (
 )
 
 if TYPE_CHECKING:
+    from commonplace.journals.transcripts.client_memory import ClientMemory
     from commonplace.journals.transcripts.message import Message
     from commonplace.journals.transcripts.store import TranscriptStore
 
@@ -27,24 +29,32 @@ SESSION = "session"
 
 
 class TranscriptPages:
-    """What opens refs of transcripts; see `core.ports.OpensRefs`."""
+    """What opens refs of transcripts; see `core.ports.OpensRefs`.
+
+    Args:
+        store: What was said.
+        memory: What clients noted by themselves; None where no one else's files are read.
+    """
 
     journal = JOURNAL
-    kinds = (KIND,)
+    kinds = (KIND, NOTE)
     ref_form = f"{JOURNAL}:<client>/<session>#<number>"
 
-    def __init__(self, store: TranscriptStore) -> None:
+    def __init__(self, store: TranscriptStore, memory: ClientMemory | None = None) -> None:
         self._store = store
+        self._memory = memory
 
     def place_of(self, scope: str) -> str:
         """The folder in which it was said."""
         return scope
 
     def read_ref(self, ref: str) -> Page:
-        """The message under a ref with its neighbours, or a session with its messages.
+        """The message under a ref with its neighbours, a session with its messages, or a note.
 
         Raises: NotFound, Denied, Unavailable.
         """
+        if self._memory is not None and ref.startswith(PREFIX):
+            return self._memory.read_ref(ref)
         parts = parse_ref(ref)
         if parts is None:
             raise no_such(ref)

@@ -9,6 +9,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from commonplace.core.values import Doc, Drop, Put
+from commonplace.journals.transcripts.client_memory import PREFIX
 from commonplace.journals.transcripts.message import (
     JOURNAL,
     KIND,
@@ -70,6 +71,8 @@ class TranscriptSource:
     def _scan_all(self, since: Since) -> Iterator[Change]:
         known: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         for ref, stamp in since.stamps(f"{JOURNAL}:").items():
+            if ref.startswith(PREFIX):  # of another source
+                continue
             parts = parse_ref(ref)
             if parts is None:
                 yield Drop(ref)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from commonplace.core.brief_item import CLIENT
 from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.expiring import FORMER_HISTORY, revealed
@@ -254,16 +255,19 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         """
         named = _newest_first([self.amend.read_kept_text(ref) for ref in dict.fromkeys(refs)])
         for each in named:
-            if "delete" not in each.verbs and not each.ref.startswith(_NOTEBOOK):
+            if "delete" not in each.verbs and not each.file and not each.ref.startswith(_NOTEBOOK):
                 raise Invalid(
                     f"{each.ref} is a summary: it follows what it is made from.",
                     hint="Forget an entry that it quotes, and it is made again without it.",
                 )
         rewrites = kept_days is not None
-        ours = [each.ref for each in named if each.ref.startswith(_NOTEBOOK)]
-        stays = [] if rewrites else [_stays(ref) for ref in ours]
-        if ours and kept_days is not None:
+        notebook = [each.ref for each in named if each.ref.startswith(_NOTEBOOK)]
+        stays = [] if rewrites else [_stays(ref) for ref in notebook]
+        stays += [_lies_in(each) for each in named if each.file]
+        if notebook and kept_days is not None:
             stays += self._kept_history(kept_days)
+        # What a client noted stays, so nothing that quotes it goes with it.
+        ours = [each for each in named if not each.file]
         entries = [
             PlannedDeletion(
                 ref=each.ref,
@@ -273,15 +277,17 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 supersedes=each.supersedes,
                 written=each.written,
             )
-            for each in named
+            for each in ours
             if rewrites or not _is_commit(each.ref)
         ]
-        known = {piece: each.ref for each in named for piece in pieces_of(each.text)}
+        known = {piece: each.ref for each in ours for piece in pieces_of(each.text)}
         remade, same = [], []
         lost: list[str] = []
         for doc, said in self._docs_with(tuple(known), {each.ref for each in named}, lost):
             if doc.covers or (rewrites and doc.ref.startswith(_NOTEBOOK) and "#" not in doc.ref):
                 remade.append(doc.ref)
+            elif doc.word == CLIENT:
+                stays.append(_lies_in(self.amend.read_text(doc.ref)))
             elif doc.journal == _TRANSCRIPTS and not all(each.is_short for each in said):
                 found = self.amend.read_text(doc.ref)
                 because = known[next(iter(said))]
@@ -582,6 +588,10 @@ def _lead_of(place: str, places: Sequence[tuple[Path, str]]) -> str:
 
 def _is_commit(ref: str) -> bool:
     return ref.startswith(_NOTEBOOK) and "#" in ref
+
+
+def _lies_in(note: EditableText) -> str:
+    return f"{note.ref} lies in the client's own file {note.file}: edit or delete it there."
 
 
 def _stays(ref: str) -> str:

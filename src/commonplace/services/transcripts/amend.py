@@ -15,6 +15,7 @@ from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.transcripts.pages import TranscriptPages
 
 if TYPE_CHECKING:
+    from commonplace.journals.transcripts.client_memory import ClientMemory
     from commonplace.services.transcripts.service import TranscriptService
 
 
@@ -22,9 +23,13 @@ class TranscriptAmender(Struct, frozen=True):
     """Deletes messages and sessions; see `core.ports.AmendsRefs`."""
 
     service: TranscriptService
+    memory: ClientMemory | None = None
 
     def read_text(self, ref: str) -> EditableText:
         """What was said; of a session, how it began. See the port."""
+        if self.memory is not None and (note := self.memory.find(ref)) is not None:
+            text = self.memory.read_ref(ref).text
+            return EditableText(ref=ref, text=text, version=note.stamp, verbs=(), file=note.path)
         page = TranscriptPages(self.service.store).read_ref(ref)
         said = "\n".join([page.text, *(x.ref for x in page.sources)])
         return EditableText(
@@ -33,11 +38,13 @@ class TranscriptAmender(Struct, frozen=True):
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Refused: see the port."""
-        _refuse(self.read_text(ref).ref)
+        _refuse(self.read_text(ref))
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete a message, or a whole session; see the port."""
         found = self.read_text(ref)
+        if found.file:
+            _refuse(found)
         if expected and expected != found.version:
             raise Conflict(f"{found.ref} has changed meanwhile.", hint="Read it, then try again.")
         done = self.service.delete(found.ref)
@@ -45,11 +52,17 @@ class TranscriptAmender(Struct, frozen=True):
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Refused: see the port."""
-        _refuse(self.read_text(ref).ref)
+        _refuse(self.read_text(ref))
 
 
-def _refuse(ref: str) -> NoReturn:
+def _refuse(found: EditableText) -> NoReturn:
+    if found.file:
+        raise Invalid(
+            f"{found.ref} lies in the client's own file {{place}}.",
+            hint="Edit or delete that file; the next search follows it.",
+            place=found.file,
+        )
     raise Invalid(
-        f"What was said is not altered: {opening(ref, 100)}.",
+        f"What was said is not altered: {opening(found.ref, 100)}.",
         hint="Delete it, or write what holds now into another journal.",
     )

@@ -50,6 +50,18 @@ def session_folders(name: str, home: str, environ: Mapping[str, str]) -> list[st
     return [os.path.join(root, folder) for folder in folders]
 
 
+def memory_folder(name: str, home: str, environ: Mapping[str, str]) -> str:
+    """Where a client keeps what it notes by itself: below each project's, or in one folder.
+
+    Args:
+        name: Claude Code or Codex.
+        home: As for `session_folders`.
+        environ: Likewise.
+    """
+    folder = session_folders(name, home, environ)[0]
+    return folder if name == "claude-code" else os.path.join(os.path.dirname(folder), "memories")
+
+
 def list_session_folders(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Where all clients keep a file for each session, there or not; as `session_folders`."""
     return tuple(x for name in _FOLDERS for x in session_folders(name, home, environ))
