@@ -8,6 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import psutil
 import pytest
 from tests.cases import cases
 from tests.doors.jsonrpc import (
@@ -190,6 +191,21 @@ def test_what_is_no_message_is_answered_and_ends_nothing(tmp_path):
             assert (answer["id"], answer["error"]["code"]) == (None, code), line[:60]
             assert server.ask("ping")["result"] == {}
         assert server.end() == 0
+
+
+def test_a_line_without_an_end_fills_no_memory(tmp_path):
+    """What is too long is dropped as it comes, and answered once it ends."""
+    with RawServer(cwd=tmp_path, env=ALONE) as server:
+        server.handshake()
+        for _ in range(70):
+            server.send_raw(b"x" * (1 << 20))
+        held = psutil.Process(server.process.pid).memory_info().rss
+        server.send_raw(b"\n")
+        answer = server.receive()
+        assert (answer["id"], answer["error"]["code"]) == (None, -32700)
+        assert "more than 67,108,864 bytes" in answer["error"]["message"]
+        assert held < 200 << 20
+        assert server.ask("ping")["result"] == {}
 
 
 def test_a_batch_is_answered_in_the_revision_that_has_batches(tmp_path, words_only):

@@ -37,6 +37,9 @@ MOST_CALLS = 40
 BATCHED = "2025-03-26"
 """The one revision that has batches."""
 
+MOST_LINE = 64 << 20
+"""How many bytes a message may have: a text of 10 MB may be escaped character by character."""
+
 _CHUNK = 1 << 16
 _WAITING = (
     b"commonplace mcp: an MCP server, waiting for a client's JSON-RPC messages on stdin. "
@@ -76,7 +79,10 @@ class StdioLoop:
     def run(self) -> NoReturn:
         """Answer until stdin ends and all is answered; ends the process."""
         for line in _lines(self._stdin):
-            if line.strip():
+            if line is None:
+                text = f"The line has more than {MOST_LINE:,} bytes: send a shorter message."
+                self._write(_error(None, PARSE_ERROR, text))
+            elif line.strip():
                 self._take_line(line)
         self._lifecycle.end_after_answers()
 
@@ -269,14 +275,18 @@ def _replace(descriptor: int, opened: int) -> None:
     os.close(opened)
 
 
-def _lines(descriptor: int) -> Iterator[bytes]:
-    """Each line that is read; the last one need not end with a line break."""
-    held = bytearray()
+def _lines(descriptor: int) -> Iterator[bytes | None]:
+    """Each line that is read, None for one that is too long; the last need not end with a break."""
+    held, is_too_long = bytearray(), False
     while chunk := _read(descriptor):
-        held += chunk
-        if b"\n" in chunk:
-            *lines, held = held.split(b"\n")
-            yield from map(bytes, lines)
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            held += line
+            yield None if is_too_long else bytes(held)
+            held, is_too_long = bytearray(), False
+        held += rest
+        if len(held) > MOST_LINE:
+            held, is_too_long = bytearray(), True
     yield bytes(held)
 
 
