@@ -399,8 +399,10 @@ class App(OwnerContext):
             ImportTakingBack,
         )
 
+        records = self.import_records()
         return ImportTakingBack(
-            self.import_records().open(record_id),
+            records.open(record_id),
+            records.others(record_id),
             {
                 "private": lambda: FromPrivate(self.private.service()),
                 "timeline": lambda: FromTimeline(self.timeline.service()),

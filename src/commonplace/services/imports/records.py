@@ -158,6 +158,14 @@ class ImportRecords:
                 remove_file(self._folder / name)
         return self.open(new_id(self._clock(), os.urandom(10)))
 
+    def others(self, record_id: str) -> list[ImportRecord]:
+        """All records but one, the oldest first."""
+        found: list[str] = []
+        with suppress(OSError):
+            found = sorted(os.listdir(self._folder))
+        ids = [name.removesuffix(".jsonl") for name in found]
+        return [self.open(each) for each in ids if each != record_id]
+
     def open(self, record_id: str) -> ImportRecord:
         """The record of an import, there or not."""
         return ImportRecord(self._folder / f"{record_id}.jsonl", self._clock)

@@ -1,6 +1,7 @@
 """Takes back what an import from another program added; the same import brings it again.
 
-Never takes back what was edited or replaced here since. Goes on where it was killed.
+Never takes back what was edited or replaced here since, or what another import added. It goes on
+where it was killed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.search.filing.filing import Filed, Pending
-    from commonplace.services.imports.records import ImportRecord
+    from commonplace.services.imports.records import AddedGroup, ImportRecord
     from commonplace.services.private.service import PrivateService
     from commonplace.services.timeline.service import TimelineService
 
@@ -190,11 +191,15 @@ class ImportTakingBack:
 
     Args:
         record: Which entries it added.
+        others: Which entries the other imports added.
         journals: Opens what gives them back, by the name of the journal.
     """
 
     def __init__(
-        self, record: ImportRecord, journals: Mapping[str, Callable[[], GivesImportsBack]]
+        self,
+        record: ImportRecord,
+        others: Sequence[ImportRecord],
+        journals: Mapping[str, Callable[[], GivesImportsBack]],
     ) -> None:
         self._record = record
         program, into = record.head()
@@ -204,6 +209,7 @@ class ImportTakingBack:
                 hint="Look for it: `commonplace list`, and delete what is to go.",
             )
         self._program, self._into = program, into
+        self._others = [each for each in others if each.head() == (program, into)]
         self._journal = journals[into]()
 
     def preview(self) -> ImportLeft:
@@ -259,12 +265,24 @@ class ImportTakingBack:
 
     def _there(self, left: ImportLeft) -> Iterator[tuple[str, ImportedEntry]]:
         """Each entry that is as it was added, with its key; counts the others in `left`."""
+        later = {  # hashes of keys, as there can be a million
+            hash(key)
+            for other in self._others
+            if other.id > self._record.id
+            for group in other.groups()
+            for key in group.versions
+        }
         for group in self._record.groups():
             left.updated += group.updated
+            ends = self._ends_of(group)
             for key in group.versions or group.keys:
                 entry = self._journal.find(key)
-                if entry is None or (group.begun is not None and entry.written < group.begun):
-                    continue  # gone, or there before this import
+                if entry is None or hash(key) in later:
+                    continue  # gone, and perhaps imported again
+                if group.begun is not None and entry.written < group.begun:
+                    continue  # there before this import
+                if key in ends and entry.written >= ends[key]:
+                    continue  # of another import
                 if group.begun is not None:
                     is_same = bool(entry.version) and entry.is_as_written
                 else:
@@ -273,6 +291,21 @@ class ImportTakingBack:
                     yield key, entry
                 else:
                     left.leave(entry.ref)
+
+    def _ends_of(self, group: AddedGroup) -> Mapping[str, datetime]:
+        """From when on an entry of a group that was cut off is another import's, by its key."""
+        ends: dict[str, datetime] = {}
+        if group.begun is None:
+            return ends
+        keys = {*group.keys}
+        for other in self._others:
+            for each in other.groups():
+                if each.begun is None:  # it knows what it added
+                    ends |= dict.fromkeys(keys & each.versions.keys(), group.begun)
+                elif (each.begun, other.id) > (group.begun, self._record.id):
+                    for key in keys & {*each.keys}:
+                        ends[key] = min(ends.get(key, each.begun), each.begun)
+        return ends
 
     def _left(self) -> ImportLeft:
         return ImportLeft(program=self._program, into=self._into)
