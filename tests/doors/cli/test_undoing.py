@@ -19,6 +19,12 @@ def text_of(ref):
     return facts("open", ref)["text"]
 
 
+def edit_by_hand(ref):
+    """Append a line to the file of a private entry."""
+    with open(facts("private", "read", ref)["path"], "a", encoding="utf-8") as file:
+        file.write("\nby hand\n")
+
+
 def test_what_was_written_last_goes_first(no_weights, counted):
     """Adds, edits and supersedings of every journal, each shown; then there is nothing left."""
     log = facts("log", "left the harbour")["ref"]
@@ -87,17 +93,34 @@ def test_it_shows_what_goes_and_asks():
 
 
 def test_what_was_edited_elsewhere_since_it_was_written_stays():
-    """By a program that keeps no former text, such as a hand in the file."""
+    """By a hand in its file; what was before it goes when it is asked for once more."""
+    log = facts("log", "left the harbour")["ref"]
     ref = write("a storm")
-    path = facts("private", "read", ref)["path"]
-    with open(path, "a", encoding="utf-8") as file:
-        file.write("\nby hand\n")
+    edit_by_hand(ref)
     refused = run("undo", "--yes")
     assert (refused.exit_code, "was edited again since it was written" in refused.stderr) == (
         4,
         True,
     )
+    assert facts("undo", "--yes")["ref"] == log
     assert "by hand" in text_of(ref)
+
+
+@pytest.mark.parametrize("then", ["edited", "removed"])
+def test_an_edit_that_a_hand_went_over_holds_up_nothing(then):
+    """It is named where the entry is still there, and what was before it goes next."""
+    log = facts("log", "left the harbour")["ref"]
+    ref = write("a storm")
+    run("edit", ref, "## Reflections\n\na gale")
+    if then == "edited":
+        edit_by_hand(ref)
+        refusals = [run("undo", "--yes") for _ in range(2)]  # the edit, then the entry
+        assert [each.exit_code for each in refusals] == [4, 4]
+        assert all(ref in each.stderr and "next undo" in each.stderr for each in refusals)
+        assert "by hand" in text_of(ref)
+    else:
+        os.unlink(facts("private", "read", ref)["path"])
+    assert facts("undo", "--yes")["ref"] == log
 
 
 @pytest.mark.parametrize("command", [("edit",), ("private", "edit"), ("chronicle", "edit")])
@@ -247,6 +270,17 @@ def test_only_what_an_import_added_and_nobody_changed_goes(no_weights, diary, in
     assert "Thrice" in text_of(bread)
     again = facts("import", "jrnl", str(diary), "--into", into)
     assert (again["new"], again["deleted_here"]) == (1, 1)
+
+
+def test_an_import_that_only_updated_is_not_passed_over(no_weights, diary):
+    """It is named; the import before it stays until it is asked for once more."""
+    run("import", "jrnl", str(diary))
+    diary.write_text(DIARY.replace("Twice", "Thrice"))
+    assert facts("import", "jrnl", str(diary))["updated"] == 1
+    refused = run("undo", "--yes")
+    assert (refused.exit_code, "it updated 1 entry" in refused.stderr) == (4, True)
+    assert len(facts("list")["items"]) == 2
+    assert facts("undo", "--yes")["removed"] == 1
 
 
 def test_an_import_that_is_not_known_entry_by_entry_is_named(no_weights, tmp_path):

@@ -132,9 +132,9 @@ def _import_entries(
         record = app.import_records().new()
         with noting(app, into, is_import=True, record=record.id) as note:
             done = run(record)
-            if not done.new:
+            if not done.taken:
                 record.remove()
-            note({} if done.new else None)
+            note({} if done.taken else None)
     if done.taken and not dry_run:
         with show_counting("Filing words"):
             app.filing.sweep()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.text import counted_entries
@@ -90,7 +91,14 @@ def _newest(app: App, journal: str) -> Act | FormerText | None:
 
 def _edit_undone(app: App, former: FormerText, *, yes: bool) -> Answer | None:
     """Take back an edit that was made here; None where a killed process never made it."""
-    found = app.amend.service().find_undo(former.ref)
+    try:
+        found = app.amend.service().find_undo(former.ref)
+    except NotFound:
+        _pass_over(app, former)
+        return None
+    except Conflict as exc:
+        _pass_over(app, former)
+        raise exc.extended("", hint=_NEXT) from exc
     if found.former is not None and found.former.id == former.id:
         return _undone(app, found, yes=yes)
     if found.former is None or found.former.id < former.id:
@@ -99,6 +107,12 @@ def _edit_undone(app: App, former: FormerText, *, yes: bool) -> Answer | None:
         f"{former.ref} was edited again since, elsewhere.",
         hint=f"`commonplace undo {former.ref}` takes back the newest edit of it.",
     )
+
+
+def _pass_over(app: App, former: FormerText) -> None:
+    """Let an edit hold up no undo in this terminal; what was before it is still kept."""
+    if any(each.id == former.id for each in app.former.find(former.ref)):
+        app.former.write(replace(former, terminal=None))
 
 
 def _undone(app: App, found: Undo, *, yes: bool) -> Answer:
@@ -153,9 +167,10 @@ def _entries_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
                 hint="Edit it again. The next undo takes back what was before that edit.",
             )
         if entry.version != version:
+            forget(app.settings, act)
             raise Conflict(
                 f"{entry.ref} was edited again since it was written.",
-                hint=f"Delete it: `commonplace delete {entry.ref}`; or edit it.",
+                hint=f"Delete it: `commonplace delete {entry.ref}`; or edit it. {_NEXT}",
             )
         there.append(entry)
     if not there:
@@ -195,9 +210,14 @@ def _program_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
     left = taking.preview()
     if left.edited_count:
         say(edited_note(left), err=True)
-    if not left.entries and left.edited_count and not left.is_going:
+    if not left.entries and (left.edited_count or left.updated) and not left.is_going:
         forget(app.settings, act)
-        raise Conflict(f"Nothing of the import of {left.program} is as it was.", hint=_NEXT)
+        updated = f"it updated {counted_entries(left.updated)}, and an update is not taken back"
+        raise Conflict(
+            f"Nothing of the import of {left.program} can be taken back:"
+            f" {updated if left.updated else 'what it added was changed since'}.",
+            hint=_NEXT,
+        )
     if left.entries:
         names = (
             f"{counted_entries(left.entries)} in {left.into} that were imported from {left.program}"

@@ -139,7 +139,7 @@ def edited_note(left: ImportLeft) -> str:
     more = ", …" if left.edited_count > len(left.edited) else ""
     named = ", ".join(left.edited)
     return (
-        f"Edited or replaced here since, so left: {counted_entries(left.edited_count)}"
+        f"Edited, replaced or updated since, so left: {counted_entries(left.edited_count)}"
         f" ({named}{more}). `commonplace delete REF` removes one."
     )
 
