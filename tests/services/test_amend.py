@@ -561,12 +561,19 @@ def test_an_entry_of_another_project_is_corrected_where_it_lies(world, app):
         opened(elsewhere, ref)
 
 
+@pytest.mark.parametrize("named", ["", "private:user/2026-01-01/gone"])
 @pytest.mark.parametrize("by_doctor", [True, False])
 def test_a_private_successor_that_a_killed_process_left_is_found_again(
-    world, app, monkeypatch, by_doctor
+    world, app, monkeypatch, by_doctor, named
 ):
-    """Killed before the former names it: doctor links both, as does the same call, once."""
+    """Killed before the former names it, or one that is gone: doctor links both.
+
+    So does the same call, once.
+    """
     ref, amend = write(app, "private"), app.amend.service()
+    if named:
+        raw = amend.read_text(ref).text
+        app.private.journal.edit(ref, raw.replace("---\n", f"---\nsuperseded_by: {named}\n", 1))
     world.clock.advance(60)
 
     def die(*_args, **_given):

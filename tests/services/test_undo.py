@@ -100,13 +100,15 @@ def test_what_else_an_edit_changed_is_taken_back_with_it(app):
 
 @pytest.mark.parametrize("journal", EVERY_STORE)
 def test_what_superseded_another_is_taken_back(app, counted, journal):
-    """The former holds again."""
+    """The former holds again, and is the very version that it was."""
     ref = write(app, journal)
     amend = app.amend.service()
+    version = amend.read_text(ref).version
     made = amend.supersede(ref, "the wombat digs").ref
     done = amend.undo(made)
     assert (done.act, done.ref, done.notes[-1]) == ("deleted", made, f"{ref} holds again.")
     assert opened(app, ref).facts["superseded_by"] == ""
+    assert amend.read_text(ref).version == version
     counted("edits and writes taken back", 1)
 
 

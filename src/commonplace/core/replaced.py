@@ -5,16 +5,37 @@ Holds refs and times, and never a word of an entry. Imports nothing heavy: every
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 from commonplace.core.time_book import TimeBook, path_of, read_times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
     from pathlib import Path
 
     from commonplace.core.ports import KeepsTimes
 
 FOLDER = "replaced"
+
+_LEAVES_REPLACED: ContextVar[bool] = ContextVar("_LEAVES_REPLACED", default=False)
+
+
+@contextmanager
+def leaving_replaced() -> Iterator[None]:
+    """Delete entries inside it so that what they had replaced does not hold again."""
+    token = _LEAVES_REPLACED.set(True)
+    try:
+        yield
+    finally:
+        _LEAVES_REPLACED.reset(token)
+
+
+def leaves_replaced() -> bool:
+    """Whether what an entry had replaced stays replaced once it is deleted, as it is forgotten."""
+    return _LEAVES_REPLACED.get()
 
 
 def read_replaced(owner_folder: str | os.PathLike[str]) -> dict[str, float]:

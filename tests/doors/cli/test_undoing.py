@@ -53,6 +53,22 @@ def test_what_was_written_last_goes_first(no_weights, counted):
     counted("edits and writes taken back", len(undone))
 
 
+@pytest.mark.parametrize("heading", ["project-notes", "feelings"])
+def test_what_a_private_entry_had_replaced_goes_next(heading):
+    """It is as it was written: its earlier edit is taken back as well, then the entry itself."""
+    write_it = ("private", "write", f"--{heading}")
+    old = facts(*write_it, "alpha one")["refs"][0]
+    written = text_of(old)
+    run("edit", old, "alpha won")
+    edited = text_of(old)
+    new = facts(*write_it, "alpha two", "--supersedes", old)["refs"][0]
+    assert f"{old} holds again." in run("undo", "--yes").stdout
+    assert text_of(old) == edited
+    assert [facts("undo", "--yes")["ref"], text_of(old)] == [old, written]
+    assert facts("undo", "--yes")["act"] == "deleted"
+    assert [run("open", ref).exit_code for ref in (old, new)] == [3, 3]
+
+
 def test_a_private_entry_is_shown_by_its_words():
     """Not by the heading above them."""
     ref = write("a quiet harbour")
@@ -255,12 +271,13 @@ def test_only_what_an_import_added_and_nobody_changed_goes(no_weights, diary, in
     more = "\n[2024-06-01 10:00] Eel\n\n[2024-06-02 10:00] Tide\n\n[2024-06-03 10:00] Gone\n"
     diary.write_text(diary.read_text() + more + "\n[2024-06-04 10:00] Buoy\n")
     assert facts("import", "jrnl", str(diary), "--into", into)["new"] == 4
-    eel, tide, gone = (
-        facts("recall", words)["items"][0]["ref"] for words in ("Eel", "Tide", "Gone")
+    eel, tide, gone, buoy = (
+        facts("recall", words)["items"][0]["ref"] for words in ("Eel", "Tide", "Gone", "Buoy")
     )
     service = opened_app().amend.service()
     service.edit(eel, service.read_text(eel).text.replace("Eel", "Conger"))
     service.supersede(tide, "ebb")
+    service.undo(service.supersede(buoy, "float").ref)
     service.delete(gone)
     undone = run("undo", "--yes", "--json")
     said = json.loads(undone.stdout)

@@ -57,6 +57,9 @@ for step in itertools.count(1):
         (folder / name).mkdir(parents=True)
     if verb != "write":
         act(folder, "write", None, thoughts)
+    if verb == "delete the successor":
+        opened = journal(folder, lambda: datetime(2026, 11, 22, tzinfo=UTC))
+        opened.supersede(opened.list_entries(limit=1)[0].ref, "after")
     child = os.fork()
     if child == 0:
         kill_before(step, steps)
@@ -173,6 +176,26 @@ def test_a_killed_deletion_is_done_or_not(world):
             journal.delete(entry.ref)
         assert journal.list_entries(limit=10) == []
     assert seen == {0, 1}
+
+
+def test_a_killed_deletion_of_a_successor_leaves_one_that_holds(world):
+    """The former names it, or is as it was written, and is so once it is deleted again."""
+    verb = "delete the successor"
+    steps = _killed_at_each_step(world, verb, key=None, thoughts={"feelings": "F" * 200})
+    seen = set()
+    for step in range(1, steps + 1):
+        journal = _reopened(world, step)
+        *later, former = journal.list_entries(limit=10)
+        assert former.text == "F" * 200
+        assert former.superseded_by in {"", *(entry.ref for entry in later)}
+        assert all(entry.supersedes == former.ref for entry in later)
+        seen.add((len(later), bool(former.superseded_by)))
+        for entry in later:
+            journal.delete(entry.ref)
+        (left,) = journal.list_entries(limit=10)
+        assert "superseded_by" not in left.raw
+        assert journal.problems() == []
+    assert seen == {(1, True), (1, False), (0, False)}
 
 
 class FailingDisk:

@@ -48,6 +48,34 @@ def test_each_thought_goes_where_it_belongs(world):
     assert user.at == project.at == written.at == world.now
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"---\ntimestamp: 1795303185015\n---\n\nold\n",
+        b"---\r\ntitle: old\r\n---\r\n\r\nold\r\n",
+        b"\xef\xbb\xbf---\ntitle: old\n---\nold",
+        b"\xef\xbb\xbfold",
+        b"---\ntitle: old\n---",
+        b"---\na rule, and no key\n---\nold",
+        b"---\ntitle: it never ends",
+        b"",
+        b"old \xff\xfe\x80 Latin \xe9",
+    ],
+)
+def test_what_held_before_a_deleted_successor_is_the_same_file_again(world, content):
+    """Byte for byte, whoever wrote it; while it is replaced a single key stands in it besides."""
+    journal = world.open()
+    path = world.user_root / DAY / "10-00-00-000000.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    _, written = journal.supersede(str(path), "new")
+    marked = path.read_bytes()
+    assert f"superseded_by: {written.refs[0]}\n".encode() in marked
+    assert marked != content
+    journal.delete(written.refs[0])
+    assert path.read_bytes() == content
+
+
 def test_new_files_are_the_owner_s_alone(world):
     """Folders 0700, files 0600; the project's new folder is ignored by git, the user's is not."""
     journal = world.open()

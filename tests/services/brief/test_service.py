@@ -143,6 +143,24 @@ def test_what_was_superseded_is_left_out():
     assert "opens at 6" not in text
 
 
+@pytest.mark.parametrize("way", ["delete", "by hand", "forget"])
+def test_what_a_note_had_replaced_is_in_it_again(way):
+    """Once that note is deleted, by whatever program; one that is forgotten leaves it replaced."""
+    old = write(project_notes="Decided: the gate opens at 6.")["refs"][0]
+    new = facts(
+        "private", "write", "--project-notes", "Decided: it opens at 7.", "--supersedes", old
+    )["refs"][0]
+    assert "opens at 6" not in brief()
+    if way == "by hand":
+        (Path(".private-journal") / f"{new.partition('/')[2]}.md").unlink()
+        write(project_notes="The quay is dry.")
+    else:
+        facts(way, new, "--yes")
+    assert "opens at 7" not in brief()
+    assert ("opens at 6" in brief()) == (way != "forget")
+    assert ("superseded_by" in facts("open", old)["text"]) == (way != "delete")
+
+
 def test_to_dos_that_are_not_done_are_open():
     """Those of memory, which have no project."""
     ref = facts("memory", "save", "todo", "--title", "call the pilot")["ref"]

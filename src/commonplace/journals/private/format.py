@@ -24,7 +24,7 @@ from commonplace.journals.private.markdown import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from datetime import tzinfo
     from pathlib import Path
 
@@ -220,14 +220,43 @@ def mark_superseding(raw: str, former: str) -> str:
     return _with_key(raw, SUPERSEDES, former)
 
 
+def without_superseded(raw: str) -> str:
+    """The file as it was before `mark_superseded`, byte for byte."""
+    return _without_key(raw, SUPERSEDED_BY)
+
+
+def rewritten(content: bytes, change: Callable[[str], str]) -> bytes:
+    """The bytes of a file whose text is changed; what is not UTF-8 in it stays."""
+    text = content.decode("utf-8", "surrogateescape")
+    return change(text).encode("utf-8", "surrogateescape")
+
+
 def _with_key(raw: str, key: str, value: str) -> str:
-    frontmatter, body = split_frontmatter(raw)
-    kept = [
-        line
-        for line in frontmatter.splitlines(keepends=True)[1:-1]
-        if not line.lower().startswith(f"{key}:")
-    ]
-    return "".join(["---\n", *kept, f"{key}: {value}\n---\n", body])
+    kept = _without_key(raw, key)
+    frontmatter, _ = split_frontmatter(kept)
+    line = f"{key}: {value}\n"
+    # The last line of a frontmatter is its closing `---`.
+    end = len(frontmatter.rstrip()) - 3
+    if end > 0:
+        return f"{kept[:end]}{line}{kept[end:]}"
+    mark, text = _split_byte_order_mark(kept)
+    return f"{mark}---\n{line}---\n{text}"
+
+
+def _without_key(raw: str, key: str) -> str:
+    frontmatter, _ = split_frontmatter(raw)
+    lines = frontmatter.split("\n")
+    kept = "\n".join(line for line in lines if key not in parse_keys(line))
+    if kept == frontmatter:
+        return raw
+    # A frontmatter of this key alone was made for it.
+    mark, left = _split_byte_order_mark(kept)
+    return (mark if left == "---\n---\n" else kept) + raw[len(frontmatter) :]
+
+
+def _split_byte_order_mark(text: str) -> tuple[str, str]:
+    rest = text.removeprefix("\ufeff")
+    return text[: len(text) - len(rest)], rest
 
 
 def decode(content: bytes) -> str:

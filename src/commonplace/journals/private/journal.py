@@ -32,6 +32,7 @@ from commonplace.core.files import (
     translated,
 )
 from commonplace.core.redact import Screen
+from commonplace.core.replaced import leaves_replaced
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
 from commonplace.journals.private.copied import key_of_copy
@@ -41,7 +42,9 @@ from commonplace.journals.private.format import (
     mark_superseded,
     mark_superseding,
     render_thoughts,
+    rewritten,
     version_of,
+    without_superseded,
 )
 from commonplace.journals.private.gitignore import IgnoredDays
 from commonplace.journals.private.markdown import split_frontmatter
@@ -49,6 +52,7 @@ from commonplace.journals.private.note_words import NEVER_TRUSTED, NoteWords, Ro
 from commonplace.journals.private.places import (
     SCHEME,
     EntryPlace,
+    find_linked,
     lexical_place,
     list_day,
     list_days,
@@ -499,7 +503,7 @@ class PrivateJournal:
         refuse_large([text])
         place = self._place(ref)
         with locked(place.path.parent):
-            raw = decode(_current(place, None))
+            held = _current(place, None)
             now = read_entry(place, self.zone)
             later = self._find_linked(now.superseded_by, place.root)
             if later is not None and later.supersedes == place.ref:
@@ -514,15 +518,14 @@ class PrivateJournal:
             there = read_entry(parse_place(successor, (place.root,)), self.zone)
             if written.repeated and split_frontmatter(there.raw)[1].strip() != text.strip():
                 raise already_superseded(place.ref, successor)
-            marked = mark_superseded(raw, successor)
-            if marked != raw:
-                # Its `.embedding` stays: what is searched of it is as it was.
-                with self.copies.changing(place):
-                    replace_file(place.path, marked.encode())
+            # Its `.embedding` stays: what is searched of it is as it was.
+            self._put(place, held, partial(mark_superseded, successor=successor))
         return self._read(place), written
 
     def delete(self, ref: str, *, expected: str | None = None) -> None:
         """Remove an entry and its `.embedding`, and its day folder when that is empty then.
+
+        What it had replaced names it no more, but for one that is forgotten: that stays replaced.
 
         Raises: Invalid, Denied, NotFound, Unavailable; Conflict when the file is not `expected`.
         """
@@ -548,14 +551,29 @@ class PrivateJournal:
     def _close_chain(self, gone: PrivateEntry, root: Root) -> None:
         """Link the entry that replaced one that goes to the entry that this one had replaced.
 
+        Where none replaced it, the former holds again, and its file is as it was before.
+
         Done before it goes: after a kill in between the entry is still there, to be deleted again.
         """
         former = self._find_linked(gone.supersedes, root)
         later = self._find_linked(gone.superseded_by, root)
-        if former is None or later is None or later.supersedes != gone.ref or later == former:
+        if former is None or later == former:
+            return
+        if later is None or later.supersedes != gone.ref:
+            if former.superseded_by == gone.ref and not leaves_replaced():
+                self._mark(former.ref, root, without_superseded)
             return
         self._mark(later.ref, root, lambda raw: mark_superseding(raw, former.ref))
         self._mark(former.ref, root, lambda raw: mark_superseded(raw, later.ref))
+
+    def find_successor(self, entry: PrivateEntry) -> str:
+        """The ref of the entry that its file names in its place, while that is there; else empty.
+
+        Raises: Invalid, Denied, NotFound, Unavailable.
+        """
+        if not entry.superseded_by:
+            return ""
+        return find_linked(entry.superseded_by, self._place(entry.ref).root)
 
     def _find_linked(self, ref: str, root: Root) -> PrivateEntry | None:
         """The entry that a frontmatter names, if it is there; the ref may be of any origin."""
@@ -568,10 +586,12 @@ class PrivateJournal:
     def _mark(self, ref: str, root: Root, mark: Callable[[str], str]) -> None:
         place = parse_place(ref, (root,))
         with locked(place.path.parent):
-            raw = decode(_current(place, None))
-            if (marked := mark(raw)) != raw:
-                with self.copies.changing(place):
-                    replace_file(place.path, marked.encode())
+            self._put(place, _current(place, None), mark)
+
+    def _put(self, place: EntryPlace, content: bytes, mark: Callable[[str], str]) -> None:
+        if (marked := rewritten(content, mark)) != content:
+            with self.copies.changing(place):
+                replace_file(place.path, marked)
 
     def problems(self) -> list[Problem]:
         """What is wrong in the folders now; reads every file, changes nothing."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.brief_item import BriefItem
 from commonplace.journals.private.markdown import split_frontmatter, split_sections
+from commonplace.journals.private.places import find_linked
 
 if TYPE_CHECKING:
     from commonplace.journals.private.journal import PrivateJournal
@@ -23,7 +24,8 @@ def list_newest(
 ) -> list[BriefItem]:
     """What the newest entries of a root say under some headings, newest first.
 
-    What a later entry took the place of is left out, and what is a repository's word.
+    What a later entry took the place of is left out while that is there, and what is a
+    repository's word.
 
     Args:
         journal: Reads them.
@@ -33,7 +35,7 @@ def list_newest(
     return [
         BriefItem(entry.at.timestamp(), text, entry.ref, heading or "note")
         for entry in journal.list_own(root, limit=MOST_FILES)
-        if not entry.superseded_by
+        if not find_linked(entry.superseded_by, root)
         for heading, text in split_sections(split_frontmatter(entry.raw)[1])
         if text and (headings is None or heading.lower() in headings)
     ]

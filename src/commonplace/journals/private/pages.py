@@ -16,6 +16,7 @@ from commonplace.core.values import Glimpse, Page
 from commonplace.journals.private.copied import FROM, ID
 from commonplace.journals.private.markdown import parse_frontmatter
 from commonplace.journals.private.places import (
+    find_linked,
     list_day,
     list_days,
     parse_place,
@@ -92,16 +93,10 @@ class PrivatePages:
             before=before,
             after=after,
             supersedes=entry.supersedes if names_own else "",
-            superseded_by=self._if_there(entry.superseded_by, place.root),
+            superseded_by=find_linked(entry.superseded_by, place.root),
             origin=_origin(parse_frontmatter(entry.raw)),
             word=entry.word,
         )
-
-    def _if_there(self, ref: str, root: Root) -> str:
-        """A ref that a frontmatter names, while its entry is there; anybody may have written it."""
-        with suppress(CommonplaceError):
-            return parse_place(ref, (root,)).ref if ref.startswith(_SCHEME) else ""
-        return ""
 
     def read_path(self, path: str) -> Page:
         """The entry in a file of one of this process's roots; see the port `OpensPaths`.

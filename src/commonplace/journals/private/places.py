@@ -214,6 +214,13 @@ def _resolved(path: str, roots: Sequence[Root], asked: str) -> EntryPlace:
     return EntryPlace(root=root, relative=os.path.relpath(real, real_root).replace(os.sep, "/"))
 
 
+def find_linked(ref: str, root: Root) -> str:
+    """A ref that a frontmatter names, while its entry is there; anybody may have written it."""
+    with contextlib.suppress(CommonplaceError):
+        return parse_place(ref, (root,)).ref if ref.startswith(SCHEME) else ""
+    return ""
+
+
 def read_bytes(place: EntryPlace, limit: int = LARGEST_FILE) -> tuple[bytes, os.stat_result]:
     """The file's bytes, at most `limit` and one more, and its status; no link is followed.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Denied, NotFound
@@ -19,7 +20,7 @@ from commonplace.core.files import (
 )
 from commonplace.core.values import Problem
 from commonplace.journals.private.embedding import find_fault
-from commonplace.journals.private.format import decode, mark_superseded, parse_day
+from commonplace.journals.private.format import decode, mark_superseded, parse_day, rewritten
 from commonplace.journals.private.markdown import (
     FRONTMATTER_LIMIT,
     SUPERSEDED_BY,
@@ -33,6 +34,7 @@ from commonplace.journals.private.places import (
     SUFFIX,
     EntryPlace,
     Listing,
+    find_linked,
     list_day,
     list_days,
     parse_place,
@@ -165,9 +167,9 @@ def _link_superseded(root: Root, days: Sequence[str], copies: ProjectCopies) -> 
     """Have entries name the one that took their place; says each."""
     for place, successor in list(_half_superseded(root, days)):
         with locked(place.path.parent):
-            marked = mark_superseded(decode(read_bytes(place)[0]), successor)
+            mark = partial(mark_superseded, successor=successor)
             with copies.changing(place):
-                replace_file(place.path, marked.encode())
+                replace_file(place.path, rewritten(read_bytes(place)[0], mark))
         yield f"Had {place.path} name {successor}, which took its place."
 
 
@@ -180,7 +182,7 @@ def _half_superseded(root: Root, days: Sequence[str]) -> Iterator[tuple[EntryPla
                     keys = parse_frontmatter(decode(read_bytes(place, FRONTMATTER_LIMIT)[0]))
                     former = parse_place(keys.get(SUPERSEDES, ""), (root,))
                     found = parse_frontmatter(decode(read_bytes(former, FRONTMATTER_LIMIT)[0]))
-                    if not found.get(SUPERSEDED_BY):
+                    if not find_linked(found.get(SUPERSEDED_BY, ""), root):
                         yield former, place.ref
 
 

@@ -23,6 +23,7 @@ from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.expiring import FORMER_HISTORY, revealed
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
+from commonplace.core.replaced import leaving_replaced
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.services.forgetting.byte_scan import ByteScan, history_of
 from commonplace.services.forgetting.inherited import drop_inherited, find_heirs
@@ -403,7 +404,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 try:
                     # The text has left an overview's file too, which so has another version.
                     expected = "" if rewritten else version
-                    notes += self.amend.delete_kept(ref, expected=expected).notes
+                    with leaving_replaced():
+                        notes += self.amend.delete_kept(ref, expected=expected).notes
                 except NotFound:
                     continue  # it is gone already
         except Unavailable:

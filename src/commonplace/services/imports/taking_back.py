@@ -164,7 +164,7 @@ class FromPrivate(Struct, frozen=True):
         was, now = digest_of_copy(found)
         return ImportedEntry(
             ref=found.ref,
-            version="" if found.superseded_by else found.version,
+            version="" if self.service.journal.find_successor(found) else found.version,
             written=found.written or found.at,
             is_as_written=was == now,
         )
