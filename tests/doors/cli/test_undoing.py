@@ -289,6 +289,24 @@ def test_only_what_an_import_added_and_nobody_changed_goes(no_weights, diary, in
     assert (again["new"], again["deleted_here"]) == (1, 1)
 
 
+@needs_terminal
+def test_an_import_into_chronicle_by_another_terminal_stays(no_weights, tmp_path):
+    """The older import here is named, and what was before it goes when asked once more."""
+    log = facts("log", "left the harbour")["ref"]
+    for name in ("mine", "theirs"):
+        entry = {"id": 1, "timestamp": "2026-03-01T09:30:00Z", "message": name}
+        (tmp_path / name).write_text(json.dumps({"entries": [entry]}))
+    run("chronicle", "import", tmp_path / "mine")
+    with one_terminal() as there:
+        there("chronicle", "import", str(tmp_path / "theirs"))
+        refused = run("undo", "--yes")
+        assert (refused.exit_code, "Another terminal imported" in refused.stderr) == (4, True)
+        assert facts("undo", "--yes")["ref"] == log
+        assert {each["text"] for each in facts("list")["items"]} == {"mine", "theirs"}
+        there("undo", "--yes")
+    assert [each["text"] for each in facts("list")["items"]] == ["mine"]
+
+
 def test_an_import_that_only_updated_is_not_passed_over(no_weights, diary):
     """It is named; the import before it stays until it is asked for once more."""
     run("import", "jrnl", str(diary))

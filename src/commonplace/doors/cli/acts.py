@@ -116,9 +116,22 @@ def note_edit(app: App, refs: Mapping[str, str]) -> None:
 
 def read(settings: Settings) -> list[Act]:
     """What is known of this terminal, the newest last; a line that is damaged is left out."""
+    return _read(_path(settings))
+
+
+def read_others(settings: Settings) -> list[Act]:
+    """What is known of all other terminals, in no order."""
+    who, found = this_terminal(), []
+    with suppress(OSError):
+        for path in _path(settings).parent.iterdir():
+            found += [each for each in _read(path) if each.who != who]
+    return found
+
+
+def _read(path: Path) -> list[Act]:
     found = []
     with suppress(OSError):
-        for line in _path(settings).read_bytes().splitlines():
+        for line in path.read_bytes().splitlines():
             with suppress(msgspec.MsgspecError):
                 found.append(msgspec.json.decode(line, type=Act))
     return found

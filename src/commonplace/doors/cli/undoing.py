@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer, Filter
-from commonplace.doors.cli.acts import Act, forget, read, this_terminal
+from commonplace.doors.cli.acts import Act, forget, read, read_others, this_terminal
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import confirm, say, show
 from commonplace.doors.cli.options import common_options, yes_option
@@ -139,7 +139,7 @@ def _act_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
     if act.record:
         answer = _program_undone(app, act, yes=yes)
     elif act.is_import and act.journal == "chronicle":
-        answer = _import_undone(app, yes=yes)
+        answer = _import_undone(app, act, yes=yes)
     elif act.is_import:
         forget(app.settings, act)
         raise Conflict(
@@ -188,9 +188,19 @@ def _entries_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
     return Answer(text="\n".join(each.text for each in answers), facts=facts)
 
 
-def _import_undone(app: App, *, yes: bool) -> Answer | None:
+def _import_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
+    """Take back an import into chronicle, which knows the last one alone."""
     from commonplace.tools.chronicle.for_people import ChronicleKeeping
 
+    if any(
+        each.is_import and each.journal == act.journal and each.at > act.at
+        for each in read_others(app.settings)
+    ):
+        forget(app.settings, act)
+        raise Conflict(
+            "Another terminal imported into chronicle since, and only the last import is known.",
+            hint=f"Delete what is to go: `commonplace delete REF`. {_NEXT}",
+        )
     brought = app.chronicle.journal.last_import()
     if not brought.events:
         return None
