@@ -19,6 +19,7 @@ PLANTED = "ochre zebrafinch counts eleven velvet umbrellas"
 SOURCE = Path(commonplace.__file__).parent
 
 NO_TEXT = {
+    "doors.hooks.moved": "paths of projects",
     "app.restore": "the settings of a backup, to be read as this user's",
     "app.wiring.memory.nearest": "a connection to Postgres",
     "app.wiring.memory.servers": "the id of a home",

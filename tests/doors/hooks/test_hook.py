@@ -18,6 +18,7 @@ from tests.doors.hooks.hook_process import COMMAND, brief_of, in_time, run_hook,
 from tests.doors.hooks.transcripts import kept_ids, write_transcript
 from tests.doors.terminal import facts, run
 from tests.patience import PATIENCE_S, until
+from tests.repositories import make_repository
 
 from commonplace.doors.hooks.forms import EVENTS
 from commonplace.doors.hooks.hook import DEADLINE_S, answer
@@ -90,6 +91,39 @@ def test_a_sub_agent_starts_with_three_lines():
     ]
     assert f"[{chosen}]" in lines[1]
     assert run_hook("subagent-start", client="codex") == "{}\n"
+
+
+def test_a_session_that_changes_its_project_is_given_the_other_brief(tmp_path, monkeypatch):
+    """Once, with its next prompt; not for a folder of the same project, nor once it came back."""
+    here, other = str(Path.cwd()), tmp_path / "other"
+    make_repository(Path.cwd())
+    for folder in (other, Path.cwd() / "docs"):
+        folder.mkdir()
+    monkeypatch.chdir(other)
+    facts("log", "greased the winch")
+    monkeypatch.chdir(here)
+    facts("log", "painted the light")
+
+    def moved(before, after):
+        said = {"old_cwd": str(before), "new_cwd": str(after), "transcript_path": "/none.jsonl"}
+        assert run_hook("cwd-changed", **said) == ""
+
+    def told(folder, session="s-1"):
+        return brief_of(run_hook("prompt", prompt="Go on.", cwd=folder, session_id=session))
+
+    moved(here, f"{here}/docs")
+    assert told(here) == ""
+    moved(here, other)
+    assert told(other, session="s-2") == ""
+    assert "greased the winch" in told(other)
+    assert told(other) == ""
+    moved(other, here)
+    moved(here, other)
+    assert told(other) == ""
+    moved(other, here)
+    assert "painted the light" in told(here)
+    assert log_lines() == []
+    assert not (Path.home() / ".local" / "share" / "commonplace" / "moved").exists()
 
 
 ODD = {

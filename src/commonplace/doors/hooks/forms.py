@@ -20,6 +20,7 @@ EVENTS = (
     "session-end",
     "subagent-start",
     "subagent-stop",
+    "cwd-changed",
 )
 
 DEFAULT_CLIENT = "claude-code"
@@ -52,11 +53,12 @@ class HookCall:
         session: The client's id of the session.
         transcript: The path of its transcript, or of the sub-agent's that ends; empty for none.
         cwd: The folder it works in.
+        old_cwd: The folder it worked in before, where that changed.
         source: Why the session starts: `startup`, `resume`, `clear`, `compact`.
         prompt: What the user asked.
     """
 
-    __slots__ = ("client", "cwd", "event", "prompt", "session", "source", "transcript")
+    __slots__ = ("client", "cwd", "event", "old_cwd", "prompt", "session", "source", "transcript")
 
     def __init__(self, event: str, client: str, said: Mapping[str, Any], cwd: str) -> None:
         self.event = event
@@ -66,7 +68,8 @@ class HookCall:
             self.transcript = _path(_text(said, "agent_transcript_path"))
         else:
             self.transcript = _path(_text(said, "transcript_path", "transcriptPath"))
-        self.cwd = _path(_text(said, "cwd")) or _first_root(said) or cwd
+        self.cwd = _path(_text(said, "new_cwd", "cwd")) or _first_root(said) or cwd
+        self.old_cwd = _path(_text(said, "old_cwd"))
         self.source = _text(said, "source", "trigger")
         prompt = said.get("prompt")
         self.prompt = prompt if isinstance(prompt, str) else ""

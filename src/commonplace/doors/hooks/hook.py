@@ -84,12 +84,12 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
     try:
         from commonplace.config.quick import may_recall, read_quick
 
-        if event == "prompt" and not may_recall(environ):
+        if event == "prompt" and not may_recall(environ) and not os.path.isdir(_moves(environ)):
             return render_nothing(client)
         call = parse_call(event, client, sent, _working_folder())
         settings = read_quick(environ, call.cwd)
         try:
-            context = settings.screen().shown(_context(call, settings))
+            context = settings.screen().shown(_context(call, settings, environ))
         finally:  # what was said is copied, whether or not there is anything to answer
             _capture(call, settings)
     except BaseException as exc:  # noqa: BLE001  a hook must not disturb the user's work
@@ -97,14 +97,43 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
     return render_answer(call, context) if call else ""
 
 
-def _context(call: HookCall, settings: QuickSettings) -> str:
-    """What the client's model is to be given."""
-    if call.event == "prompt" and settings["hooks.recall"]:
-        from commonplace.doors.hooks.prompt import recall_for
+def _our_home(environ: Mapping[str, str]) -> str:
+    """Our folder, without the settings that are not read yet."""
+    from commonplace.config.quick import data_folder
 
-        return recall_for(call, settings)
-    if call.event not in ("session-start", "subagent-start"):
-        return ""
+    return environ.get("COMMONPLACE_HOME") or os.path.join(data_folder(environ), "commonplace")
+
+
+def _moves(environ: Mapping[str, str]) -> str:
+    """Where it is noted which sessions went on in another project: each prompt looks for it."""
+    return os.path.join(_our_home(environ), "moved")
+
+
+def _context(call: HookCall, settings: QuickSettings, environ: Mapping[str, str]) -> str:
+    """What the client's model is to be given."""
+    match call.event:
+        case "session-start" | "subagent-start":
+            return _brief(call, settings)
+        case "cwd-changed":
+            from commonplace.doors.hooks.moved import note_move
+            from commonplace.services.brief.project import find_root
+
+            roots = [find_root(settings, x) if x else "" for x in (call.old_cwd, call.cwd)]
+            note_move(_moves(environ), call.session, *roots)
+        case "prompt":
+            from commonplace.doors.hooks.moved import take_move
+
+            found = [_brief(call, settings)] if take_move(_moves(environ), call.session) else []
+            if settings["hooks.recall"]:
+                from commonplace.doors.hooks.prompt import recall_for
+
+                found.append(recall_for(call, settings))
+            return "\n".join(filter(None, found))
+    return ""
+
+
+def _brief(call: HookCall, settings: QuickSettings) -> str:
+    """The brief of the folder that is worked in."""
     from commonplace.services.brief.project import find_root
     from commonplace.services.brief.service import BriefQuestion, make_brief
 
@@ -124,7 +153,7 @@ def _context(call: HookCall, settings: QuickSettings) -> str:
 
 
 def _capture(call: HookCall, settings: QuickSettings) -> None:
-    if call.transcript and call.event not in ("prompt", "subagent-start"):
+    if call.transcript and call.event not in ("prompt", "subagent-start", "cwd-changed"):
         from commonplace.doors.hooks.capture import capture
 
         capture(call, settings)
@@ -209,12 +238,7 @@ def _log(settings: QuickSettings | None, environ: Mapping[str, str], line: str) 
         if settings is not None:
             home, named = settings["home"], settings["log"]
         else:
-            from commonplace.config.quick import data_folder
-
-            named = environ.get("COMMONPLACE_LOG")
-            home = environ.get("COMMONPLACE_HOME") or os.path.join(
-                data_folder(environ), "commonplace"
-            )
+            home, named = _our_home(environ), environ.get("COMMONPLACE_LOG")
         path = named or os.path.join(home, "hooks.log")
         if not named:
             os.makedirs(home, mode=0o700, exist_ok=True)

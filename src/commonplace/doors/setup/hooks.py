@@ -63,6 +63,7 @@ HOOKS: dict[str, HookTable] = {
             **_CLAUDE_EVENTS,
             "subagent-start": "SubagentStart",
             "subagent-stop": "SubagentStop",
+            "cwd-changed": "CwdChanged",
         },
         guard=" || true",
     ),
