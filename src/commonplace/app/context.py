@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
     from commonplace.core.expiring import Hidden
+    from commonplace.core.former_files import FormerFiles
     from commonplace.core.former_texts import FormerTexts, TakesOverFormerTexts
     from commonplace.core.ports import (
         AmendsRefs,
@@ -266,7 +267,20 @@ class OwnerContext(ABC):
             clock=self.clock,
             is_borne_out=self._is_borne_out,
             shown=self.shared.screen.shown,
+            of_others=lambda: self._former_of_others(owner),
         )
+
+    def _former_of_others(self, owner: str) -> list[FormerFiles]:
+        """What keeps those of other owners, of the journals that all owners of this home share."""
+        from commonplace.core.former_files import FOLDER, FormerFiles
+
+        # Where no folder is named, each owner has a notebook, with the same names of sections.
+        notebook = () if self.settings.notebook.path is None else ("notebook",)
+        journals = ("private", "chronicle", *notebook)
+        return [
+            FormerFiles(folder / FOLDER, prepare=lambda: None, journals=journals)
+            for folder in self.shared.folders_of_others(owner)
+        ]
 
     def _is_borne_out(self) -> bool:
         return self.present.is_borne_out()

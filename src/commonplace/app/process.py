@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 DEFAULT_VECTORS = "numpy"
 """What finds the nearest vectors where the settings' own choice cannot be had."""
 
+SERVED = "served"
+"""The folder, in an owner's, of what depends on journals that are served to that owner alone."""
+
 
 class Closes(Protocol):
     """Something that is closed at the end."""
@@ -87,7 +90,7 @@ class ProcessContext:
         apart, even if their name was once the machine owner's.
         """
         folder = self.folder_of(owner)
-        return folder if owner == self.settings.owner else folder / "served"
+        return folder if owner == self.settings.owner else folder / SERVED
 
     def hidden_of(self, owner: str, clock: Clock) -> Hidden:
         """What gives the refs of an owner's entries that have expired, which no reader may see."""
@@ -107,10 +110,15 @@ class ProcessContext:
 
     def index_folders_of_others(self) -> list[Path]:
         """The folders of those; none where owners are served, who have journals of their own."""
-        users, own = self.settings.home / "users", owner_folder(self.settings.owner)
+        folders = [each / "index" for each in self.folders_of_others(self.settings.owner)]
+        return [each for each in folders if each.exists()]
+
+    def folders_of_others(self, owner: str) -> list[Path]:
+        """The folders of the other owners of this home; none where owners are served, as above."""
+        users, own = self.settings.home / "users", owner_folder(owner)
         if self.serves_owners:
             return []
-        return sorted(each for each in users.glob("*/index") if each.parent.name != own)
+        return sorted(each for each in users.glob("*") if each.name != own and each.is_dir())
 
     @locked_cached_property
     def _others(self) -> Index:

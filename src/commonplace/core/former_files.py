@@ -17,10 +17,10 @@ from commonplace.core.files import (
     replace_file,
     translated,
 )
-from commonplace.core.former_texts import parse_former, render_former
+from commonplace.core.former_texts import journal_of, parse_former, render_former
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from commonplace.core.former_texts import FormerText
@@ -37,11 +37,19 @@ class FormerFiles:
     Args:
         folder: Where they lie, and nothing else; made at the first edit.
         prepare: Makes the owner's folder, in which it lies.
+        journals: Those whose entries alone are found and dropped; None for all.
     """
 
-    def __init__(self, folder: Path, *, prepare: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        prepare: Callable[[], object],
+        journals: Collection[str] | None = None,
+    ) -> None:
         self.folder = folder
         self._prepare = prepare
+        self._journals = journals
 
     def list_ids(self) -> list[str]:
         """The ids of all, the newest edit first; see the port."""
@@ -56,7 +64,8 @@ class FormerFiles:
     def find(self, ref: str = "") -> list[FormerText]:
         """Those of an entry, or all; see the port."""
         texts = (self._read(each) for each in self.list_ids())
-        return [each for each in texts if each is not None and ref in {"", each.ref}]
+        asked = [each for each in texts if each is not None and ref in {"", each.ref}]
+        return [each for each in asked if self._is_seen(each)]
 
     def write(self, former: FormerText) -> None:
         """Keep one, in place of the one of the same edit; see the port."""
@@ -77,6 +86,9 @@ class FormerFiles:
     def path(self, of: str) -> Path:
         """The file of an id."""
         return self.folder / f"{of}{_SUFFIX}"
+
+    def _is_seen(self, former: FormerText) -> bool:
+        return self._journals is None or journal_of(former.ref) in self._journals
 
     def _read(self, of: str) -> FormerText | None:
         """The former text in a file; None where the file is gone, or was not written by us."""

@@ -20,7 +20,7 @@ from commonplace.core.errors import CommonplaceError, Conflict, Unavailable
 from commonplace.core.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from commonplace.core.clock import Clock
@@ -153,6 +153,8 @@ class FormerTexts:
         clock: The present.
         is_borne_out: Whether something besides the clock confirms the time; else none is too old.
         shown: Gives a text without its secrets: one that has any is not kept.
+        of_others: Gives what keeps those of other owners, of the entries that they share with
+            this one: what is dropped here is dropped there.
     """
 
     def __init__(
@@ -164,8 +166,10 @@ class FormerTexts:
         clock: Clock,
         is_borne_out: Callable[[], bool],
         shown: Callable[[str], str],
+        of_others: Callable[[], Iterable[KeepsFormerTexts]] = tuple,
     ) -> None:
         self.files = files
+        self.of_others = of_others
         self.keep_days = keep_days
         self._servers = {journal: cache(open_one) for journal, open_one in servers.items()}
         self._moved: set[str] = set()
@@ -264,7 +268,7 @@ class FormerTexts:
         """
         stores = self._stores(ref or f"{journal}:") if ref or journal else self._each()
         texts = [each for store in stores for each in store.find(ref)]
-        within = [each for each in texts if journal in {"", _journal_of(each.ref)}]
+        within = [each for each in texts if journal in {"", journal_of(each.ref)}]
         return sorted(within, key=lambda each: each.id, reverse=True)
 
     def find_on_servers(self) -> list[FormerText]:
@@ -278,9 +282,10 @@ class FormerTexts:
 
     def drop(self, refs: Sequence[str]) -> None:
         """Erase all of these entries, and what a killed edit left. Raises: Unavailable, Denied."""
-        self.files.drop(refs)
+        for files in (self.files, *self.of_others()):
+            files.drop(refs)
         for journal, open_one in self._servers.items():
-            if theirs := [ref for ref in refs if _journal_of(ref) == journal]:
+            if theirs := [ref for ref in refs if journal_of(ref) == journal]:
                 open_one().drop(theirs)
 
     def sweep(self, ref: str = "", *, within: TimesWithin = "all") -> None:
@@ -298,7 +303,7 @@ class FormerTexts:
         for journal, open_one in self._servers.items():
             swept = self._swept.get(journal)
             is_due = within == "all" and (swept is None or abs(now - swept) >= _SWEPT_EVERY)
-            is_asked = _journal_of(ref) == journal if ref else is_due
+            is_asked = journal_of(ref) == journal if ref else is_due
             if is_asked:
                 self._move(journal, open_one())
                 if self._sweep(open_one()):
@@ -322,13 +327,13 @@ class FormerTexts:
         if journal in self._moved:
             return
         for each in self.files.find():
-            if _journal_of(each.ref) == journal and server.take_over(each):
+            if journal_of(each.ref) == journal and server.take_over(each):
                 self.files.remove([each.id])
         self._moved.add(journal)
 
     def _stores(self, ref: str) -> list[KeepsFormerTexts]:
         """The stores in which those of an entry may lie; a new one is kept in the last."""
-        server = self._servers.get(_journal_of(ref))
+        server = self._servers.get(journal_of(ref))
         return [self.files] if server is None else [self.files, server()]
 
     def _each(self) -> Iterator[KeepsFormerTexts]:
@@ -341,7 +346,8 @@ class FormerTexts:
         return self._shown(text) == text and self._shown(held) == held
 
 
-def _journal_of(ref: str) -> str:
+def journal_of(ref: str) -> str:
+    """The journal of an entry."""
     return ref.partition(":")[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,58 @@ def test_the_index_of_another_owner_loses_it(no_weights, monkeypatch, add, words
     more = ["It is gone.", "--no-undo"] if words == "edit" else ["--yes"]
     assert run(words, ref, *more).exit_code == 0
     assert holders(SECRET) == []
+
+
+@pytest.mark.parametrize("add", [add_private, add_log])
+@pytest.mark.parametrize("words", ["forget", "delete", "edit"])
+def test_what_another_owner_replaced_goes_with_the_entry(no_weights, monkeypatch, add, words):
+    """A former text lies with the owner who edited, who need not be the one who deletes."""
+    ref = add(SECRET)
+    with monkeypatch.context() as as_bob:
+        as_bob.setenv("COMMONPLACE_OWNER", "bob")
+        own = add_timeline(SECRET.upper())
+        assert run("edit", own, "It is bob's.").exit_code == 0
+        assert run("edit", ref, "a quiet harbour, of which nothing else is told").exit_code == 0
+    assert any("/bob/former/" in path for path in holders(SECRET))
+    more = ["It is gone.", "--no-undo"] if words == "edit" else ["--yes"]
+    assert run(words, ref, *more).exit_code == 0
+    assert holders(SECRET) == []
+    assert any("/bob/former/" in path for path in holders(own))
+
+
+@pytest.mark.parametrize("add", [add_private, add_log])
+def test_words_that_only_another_owner_replaced_are_found(no_weights, monkeypatch, add):
+    """Those of a shared journal go, those of the other's own are named, of a served one ignored."""
+    kept, ref = add(f"{SECRET}; and more"), add(SECRET)
+    with monkeypatch.context() as as_bob:
+        as_bob.setenv("COMMONPLACE_OWNER", "bob")
+        own = add_timeline(SECRET)
+        for each in (kept, own):
+            assert run("edit", each, "a quiet harbour, and nothing else").exit_code == 0
+    users = Path.home() / ".local/share/commonplace/users"
+    shutil.copytree(users / "bob/former", users / "served/former")
+    (users / "served/served").mkdir()
+    proof = facts("forget", ref, "--yes", code=1)
+    *served, left = sorted(map(Path, holders(SECRET)), key=lambda path: path.match("bob/former/*"))
+    assert [path.parent for path in served] == [users / "served/former"] * 2
+    assert json.loads(left.read_bytes())["ref"] == own
+    assert [each["place"] for each in proof["found"]] == [str(left)]
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_an_overview_takes_the_former_texts_of_a_notebook_that_is_shared(monkeypatch, shares):
+    """Where each owner has a notebook, a section of the same name is another one."""
+    if shares:
+        monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(Path.home() / "notes"))
+        assert run("notebook", "init").exit_code == 0
+    else:
+        facts("notebook", "write", "boats", "Ours.", "--overview", "They sail.")
+    with monkeypatch.context() as as_bob:
+        as_bob.setenv("COMMONPLACE_OWNER", "bob")
+        facts("notebook", "write", "boats", "They float.", "--overview", SECRET)
+        assert run("edit", "notebook:boats", "Boats sink.").exit_code == 0
+    assert run("delete", "notebook:boats", "--yes").exit_code == 0
+    assert any("/bob/former/" in path for path in holders(SECRET)) is not shares
 
 
 def kept_files():

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.app.process import SERVED
 from commonplace.app.wiring.private import NOTES
 from commonplace.core import drafts
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file
-from commonplace.core.former_files import FOLDER as FORMER
 from commonplace.core.former_files import FormerFiles
 from commonplace.core.former_texts import render_former
 from commonplace.core.staging import FOLDER, Stages, find_stages, remove_stage
@@ -179,12 +179,21 @@ def _events_of(owner: TextOwner, text: ForgottenText) -> Iterator[Event]:
 
 
 def _former_texts_of(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
-    files = owner.context.former.files
-    assert isinstance(files, FormerFiles)
-    for each in files.find():
-        if _says(each, text):
-            path = files.path(each.id)
-            yield TextCopy(what="a former text", path=path, erase=partial(remove_file, path))
+    for files in _former_files(owner):
+        for each in files.find():
+            if _says(each, text):
+                path = files.path(each.id)
+                yield TextCopy(what="a former text", path=path, erase=partial(remove_file, path))
+
+
+def _former_files(owner: TextOwner) -> Iterator[FormerFiles]:
+    """An owner's, and those of the others who edit the same journals."""
+    former = owner.context.former
+    for files in (former.files, *former.of_others()):
+        assert isinstance(files, FormerFiles)
+        # Who is served has journals of their own: the same words there are another text.
+        if files is former.files or not (files.folder.parent / SERVED).exists():
+            yield files
 
 
 def _former_texts_on_servers(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
@@ -412,7 +421,7 @@ PLACES: tuple[TextPlace, ...] = (
         name="former texts",
         where="`users/me/former`",
         holds="what edits replaced, for `undo.keep_days`, so that they can be taken back",
-        paths=lambda owner: (owner.context.folder / FORMER,),
+        paths=lambda owner: (files.folder for files in _former_files(owner)),
         erased="deleting or forgetting the entry, `edit --no-undo`, `undo`, and time",
         find=_former_texts_of,
         writers=("core.former_files",),
