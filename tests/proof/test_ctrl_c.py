@@ -104,7 +104,7 @@ def test_while_mcp_waits(counted):
 )
 def test_while_the_model_is_loaded(module, counted):
     """In the background, once the tools were listed."""
-    with OnTerminal("mcp", "--plain") as server:
+    with OnTerminal("mcp") as server:
         server.type(LISTED)
         server.wait_for(lambda: module in server.modules)
         check_end(server, counted)
@@ -118,7 +118,7 @@ def test_while_it_catches_up(count, counted):
     for number in range(1000):
         name = f"10-{number // 60:02}-{number % 60:02}-000000.md"
         (day / name).write_text(f"## Feelings\n\nThe heron came back {number} times.\n" * 20)
-    with OnTerminal("mcp", "--plain") as server:
+    with OnTerminal("mcp") as server:
         server.type(LISTED)
         server.wait_for(lambda: len([*day.glob("*.embedding")]) >= count)
         check_end(server, counted)

@@ -86,6 +86,7 @@ def test_defaults_stand_where_nothing_is_given():
         ({"text": "a", "limit": 1.5}, "Invalid limit: 1.5. Use 1 to 100."),
         ({"text": "a", "limit": True}, "Invalid limit: True. Use 1 to 100."),
         ({"text": "a", "kind": "x"}, "Invalid kind: 'x'. Use project, user or both."),
+        ({"text": "a", "kind": "\ud800"}, "Invalid kind: '\\ud800'. Use project, user or both."),
         ({"text": 42}, "Invalid text: 42. Use text."),
         ({"text": ["a"]}, "Invalid text: ['a']. Use text."),
         ({}, "Missing argument of echo: text. Give text."),

@@ -287,7 +287,7 @@ def _converted(kind: Any, arg: Arg, value: Any) -> Any:
     ranged = Annotated[kind, msgspec.Meta(ge=arg.least, le=arg.most)]
     try:
         return msgspec.convert(value, ranged, strict=False)
-    except msgspec.ValidationError as exc:
+    except (msgspec.ValidationError, UnicodeEncodeError) as exc:  # half a character is no choice
         raise _Unfit(value) from exc
 
 
