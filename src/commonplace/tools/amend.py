@@ -120,10 +120,15 @@ def changed_lines(ref: str, text: str, new_text: str) -> list[str]:
         start = differs if differs > _SHOWN // 2 else 0
     return [
         f"{sign} {'...' if start else ''}{opening(visible_line(lines[0][start:]), _SHOWN)}"
-        + (f" (and {len(lines) - 1} more)" if len(lines) > 1 else "")
+        + (f" (and {more} more)" if (more := _said_beside(ref, lines)) else "")
         for sign, lines in (("-", gone), ("+", new))
         if lines
     ]
+
+
+def _said_beside(ref: str, lines: Sequence[str]) -> int:
+    """How many lines there are beside the first, less the headings of a private entry."""
+    return sum(not (ref.startswith("private:") and each.startswith("## ")) for each in lines[1:])
 
 
 def first_line(ref: str, text: str) -> str:

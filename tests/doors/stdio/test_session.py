@@ -165,6 +165,23 @@ def test_a_refused_handshake_says_which_field(tmp_path, params, sentence):
         assert "result" in server.handshake()
 
 
+def test_no_text_of_a_client_comes_back_in_an_error(tmp_path):
+    """It may hold a secret, which nothing hides before the app is there."""
+    secret = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
+    with RawServer(cwd=tmp_path, env=ALONE) as server:
+        envelope = {**ENVELOPE, VERSION_KEY: secret}
+        for message in (
+            ask(1, secret),
+            ask(2, "tools/list", {"_meta": envelope}),
+            ask(3, "initialize", {"protocolVersion": [secret]}),
+            ask(4, "initialize", secret),
+        ):
+            server.send_raw(on_the_wire([message]))
+            answer = server.receive()
+            assert "error" in answer
+            assert secret not in str(answer)
+
+
 NO_MESSAGES = {
     b"{\n": -32700,
     b"\xff\xfe\n": -32700,

@@ -129,7 +129,8 @@ class StdioSession:
         if method == "ping" and self.revision != MODERN:
             return {}
         if method not in _METHODS:
-            raise RefusedRequest(METHOD_NOT_FOUND, "Method not found", method)
+            # Not named: it is the client's own text, and nothing here hides its secrets.
+            raise RefusedRequest(METHOD_NOT_FOUND, "Method not found")
         if not self.revision:
             raise RefusedRequest(
                 INVALID_PARAMS, f"{method} came before initialize: send that first."
@@ -194,8 +195,10 @@ class StdioSession:
 
 
 def _named(revision: object) -> str | None:
-    """A revision as it was asked for; None for what is none, which JSON may not hold."""
-    return revision if type(revision) is str else None
+    """A revision as it was asked for; None for what is no date, which may hold a secret."""
+    if not isinstance(revision, str) or len(revision) != len(MODERN):
+        return None
+    return revision if revision.isascii() and revision.replace("-", "").isdigit() else None
 
 
 def _refused(name: str, kind: type, value: object) -> RefusedRequest:
