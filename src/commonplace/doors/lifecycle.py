@@ -76,8 +76,9 @@ class Lifecycle:
             import logging
 
             logging.getLogger(__name__).exception("Closing failed")
-        if (logs := sys.modules.get("logging")) is not None:
-            logs.shutdown()
+        # Another thread may be in the midst of importing it.
+        if (shut_down_logs := getattr(sys.modules.get("logging"), "shutdown", None)) is not None:
+            shut_down_logs()
         os._exit(self._status)
 
     def begin_to_leave(self, status: int = 0) -> None:
