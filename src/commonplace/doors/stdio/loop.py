@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import threading
 
 from commonplace.doors.protocol import (
@@ -39,6 +40,9 @@ BATCHED = "2025-03-26"
 
 MOST_LINE = 64 << 20
 """How many bytes a message may have: a text of 10 MB may be escaped character by character."""
+
+WAKES_S = 0.5
+"""How long a signal may go unseen."""
 
 _CHUNK = 1 << 16
 _WAITING = (
@@ -291,7 +295,15 @@ def _lines(descriptor: int) -> Iterator[bytes | None]:
 
 
 def _read(descriptor: int) -> bytes:
+    """What stdin has next; empty at its end.
+
+    Never waits in the read itself for long: a signal that comes just before it would be seen only
+    with the next bytes.
+    """
     try:
+        if os.name != "nt":  # its select knows no pipes
+            while not select.select([descriptor], [], [], WAKES_S)[0]:
+                pass
         return os.read(descriptor, _CHUNK)
     except OSError:  # no stdin, or a terminal that is gone
         return b""
