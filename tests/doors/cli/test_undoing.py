@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 from tests.doors.terminal import facts, on_terminal, one_terminal, opened_app, run, write
@@ -146,7 +147,8 @@ def test_no_undo_keeps_nothing(command):
     run(*command, ref, "## Reflections\n\nkept")
     assert run(*command, ref, "## Reflections\n\nlast", "--no-undo").exit_code == 0
     assert run("undo", ref, "--yes").exit_code == 3
-    assert opened_app().former.find() == []
+    with closing(opened_app()) as app:
+        assert app.former.find() == []
 
 
 @pytest.mark.parametrize("why", ["asked", "setting", "secret"])
@@ -208,7 +210,8 @@ def test_a_commit_whose_overview_another_changed_since_is_named():
     """Neither goes; what was written before it is taken back when it is asked for once more."""
     log = facts("log", "left the harbour")["ref"]
     ref = facts("notebook", "write", "boats", "They float.", "--overview", "Boats float.")["ref"]
-    opened_app().amend.service().edit("notebook:boats", "Boats sink.")
+    with closing(opened_app()) as app:
+        app.amend.service().edit("notebook:boats", "Boats sink.")
     refused = run("undo", "--yes")
     assert (refused.exit_code, "notebook:boats was changed since" in refused.stderr) == (4, True)
     assert (text_of("notebook:boats"), text_of(ref)) == ("Boats sink.", "They float.")
@@ -218,7 +221,8 @@ def test_a_commit_whose_overview_another_changed_since_is_named():
 def test_a_commit_that_another_replaced_since_is_named():
     """It stays, and so does what took its place."""
     ref = facts("notebook", "write", "boats", "They float.")["ref"]
-    later = opened_app().amend.service().supersede(ref, "They sink.").ref
+    with closing(opened_app()) as app:
+        later = app.amend.service().supersede(ref, "They sink.").ref
     refused = run("undo", "--yes")
     assert (refused.exit_code, f"replaced since by {later}" in refused.stderr) == (4, True)
     assert (text_of(ref), text_of(later)) == ("They float.", "They sink.")
@@ -274,11 +278,12 @@ def test_only_what_an_import_added_and_nobody_changed_goes(no_weights, diary, in
     eel, tide, gone, buoy = (
         facts("recall", words)["items"][0]["ref"] for words in ("Eel", "Tide", "Gone", "Buoy")
     )
-    service = opened_app().amend.service()
-    service.edit(eel, service.read_text(eel).text.replace("Eel", "Conger"))
-    service.supersede(tide, "ebb")
-    service.undo(service.supersede(buoy, "float").ref)
-    service.delete(gone)
+    with closing(opened_app()) as app:
+        service = app.amend.service()
+        service.edit(eel, service.read_text(eel).text.replace("Eel", "Conger"))
+        service.supersede(tide, "ebb")
+        service.undo(service.supersede(buoy, "float").ref)
+        service.delete(gone)
     undone = run("undo", "--yes", "--json")
     said = json.loads(undone.stdout)
     assert (said["removed"], said["edited"]) == (1, 2)
@@ -343,7 +348,8 @@ def test_an_import_of_which_nothing_is_known_any_more_is_named(no_weights, diary
     """Only so many are kept; what was before it goes when asked once more."""
     log = facts("log", "left the harbour")["ref"]
     run("import", "jrnl", str(diary))
-    (record,) = opened_app().folder.glob("brought/*")
+    with closing(opened_app()) as app:
+        (record,) = app.folder.glob("brought/*")
     record.unlink()
     refused = run("undo", "--yes")
     assert (refused.exit_code, "no longer known" in refused.stderr) == (3, True)
