@@ -401,11 +401,20 @@ class OwnerIndex(Protocol):
         ...
 
     def apply(
-        self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
+        self,
+        changes: Sequence[Change],
+        *,
+        source: str = "",
+        mark: str | None = None,
+        since: Since | None = None,
     ) -> None:
         """Make these changes in one transaction and, with a mark, remember it for the source.
 
         A put of a ref replaces its doc; its vectors stay if the text is the same and go otherwise.
+
+        since: What was known when the changes were read. If the source has another mark by now, it
+            has that one again: another process may have filed what came between, and the next look
+            begins where this one did, though this process ends here.
         """
         ...
 

@@ -95,7 +95,12 @@ class MemoryOwnerIndex:
         self._leases: dict[str, tuple[str, float]] = {}
 
     def apply(
-        self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
+        self,
+        changes: Sequence[Change],
+        *,
+        source: str = "",
+        mark: str | None = None,
+        since: Since | None = None,
     ) -> None:
         """Make these changes at once; see the port. Raises: Invalid."""
         for change in changes:
@@ -109,6 +114,11 @@ class MemoryOwnerIndex:
                 else:
                     doc = change.doc
                     self._put(replace(doc, ref=well_formed(doc.ref), text=well_formed(doc.text)))
+            if since is not None and source in self._marks:
+                if since.mark is None:
+                    del self._marks[source]
+                else:
+                    self._marks[source] = since.mark
             if mark is not None:
                 self._marks[source] = mark
 

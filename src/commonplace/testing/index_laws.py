@@ -546,6 +546,23 @@ class IndexContract:
         under = [ref for ref in refs if ref.startswith("a:")]
         assert since.stamps("a:") == {ref: f"stamp of {ref}" for ref in under}
 
+    def test_what_was_read_before_another_mark_takes_that_one_back(self, index: Index) -> None:
+        """Of its source alone; where there is no mark any more none comes back."""
+        mine = index.of_owner("me")
+        first, change = mine.since("src"), [Put(a_doc("n:1", "harbour"))]
+        mine.apply([], source="other", mark="2")
+        mine.apply([], source="src", mark="2")
+        second = mine.since("src")
+        mine.apply(change, source="src", since=second)
+        assert mine.since("src").mark == "2"
+        mine.apply([], source="src", mark="3")
+        mine.apply(change, source="src", since=second)
+        assert mine.since("src").mark == "2"
+        mine.apply(change, source="src", since=first)
+        assert mine.since("src").mark is None
+        mine.apply(change, source="src", since=second)
+        assert [mine.since(name).mark for name in ("src", "other")] == [None, "2"]
+
     def test_a_doc_is_found_by_what_it_supersedes_until_it_leaves(self, index: Index) -> None:
         """Though its text, its time and its encoder say nothing of it; the former says when."""
         mine = index.of_owner("me")

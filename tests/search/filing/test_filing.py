@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import product
 from typing import ClassVar
 
 import pytest
@@ -303,6 +304,43 @@ def test_words_go_before_vectors(opened, index, monkeypatch):
     finally:
         going.set()
     until(lambda: len(encoder.texts) == 600, "every entry to be encoded")
+
+
+def test_what_one_filed_too_late_another_looks_at_again(opened, index, monkeypatch):
+    """One read an entry, another filed that it is gone, and the first ended in the midst of it."""
+    monkeypatch.setattr(policy, "APPLY_BATCH", 2)
+    has_read, gone, part_filed, ended = (threading.Event() for _ in range(4))
+
+    class SharedSource(OneSource):
+        exact_mark = True
+
+    class SlowSource(SharedSource):
+        def scan(self, since):
+            for number, change in enumerate(super().scan(since)):
+                if number == 1:
+                    has_read.set()
+                    assert gone.wait(PATIENCE_S)
+                if number == 2:
+                    part_filed.set()
+                    assert ended.wait(PATIENCE_S)
+                yield change
+
+    source, slow = SharedSource(), SlowSource()
+    opened(source).catch_up()
+    for number, each in product((1, 2, 3), (source, slow)):
+        each.put(a_doc(f"n:{number}", "harbour", minutes=number))
+    late = opened(slow)
+    late.start()
+    assert has_read.wait(PATIENCE_S)
+    source.drop("n:1")
+    opened(source).catch_up()
+    gone.set()
+    assert part_filed.wait(PATIENCE_S)
+    late.close(0.0)
+    ended.set()
+    late.close(PATIENCE_S)
+    opened(source).catch_up()
+    assert words_of(index, "harbour") == {"n:2", "n:3"}
 
 
 def test_a_part_is_enough_when_the_rest_takes_its_time(opened, index, monkeypatch):

@@ -144,12 +144,20 @@ class PostgresOwnerIndex:
         return self._is_small(self._common.doc_cache.of(self._owner))
 
     def apply(
-        self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
+        self,
+        changes: Sequence[Change],
+        *,
+        source: str = "",
+        mark: str | None = None,
+        since: Since | None = None,
     ) -> None:
         """Make these changes in one transaction; see the port. Raises: Unavailable, Invalid."""
         with self._writing() as tx:
             if changes:
                 apply_changes(tx, changes)
+            if since is not None:
+                take_back = "drop_mark" if since.mark is None else "take_back_mark"
+                tx.query(take_back, source=plain(source), mark=since.mark and plain(since.mark))
             if mark is not None:
                 tx.query("keep_mark", source=plain(source), mark=plain(mark))
 

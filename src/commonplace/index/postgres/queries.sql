@@ -185,6 +185,15 @@ DELETE FROM wb_facets AS s WHERE user_id = %(user)s AND NOT EXISTS (
 INSERT INTO wb_marks (user_id, source, mark) VALUES (%(user)s, %(source)s, %(mark)s)
 ON CONFLICT (user_id, source) DO UPDATE SET mark = excluded.mark;
 
+-- name: take_back_mark
+-- Give a source that has a mark an earlier one again.
+UPDATE wb_marks SET mark = %(mark)s
+WHERE user_id = %(user)s AND source = %(source)s AND mark <> %(mark)s;
+
+-- name: drop_mark
+-- Forget the mark of a source: the next look reads all of it.
+DELETE FROM wb_marks WHERE user_id = %(user)s AND source = %(source)s;
+
 -- name: read_mark
 -- The last mark of a source.
 SELECT mark FROM wb_marks WHERE user_id = %(user)s AND source = %(source)s;

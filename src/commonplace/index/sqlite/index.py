@@ -143,7 +143,12 @@ class SqliteOwnerIndex:
         self._file.close_idle()
 
     def apply(
-        self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
+        self,
+        changes: Sequence[Change],
+        *,
+        source: str = "",
+        mark: str | None = None,
+        since: Since | None = None,
     ) -> None:
         """Make these changes in one transaction; see the port. Raises: Unavailable, Invalid."""
         with self._file.using(write=True) as (conn, opened):
@@ -154,6 +159,9 @@ class SqliteOwnerIndex:
                     else:
                         put_doc(conn, self._sql, change.doc)
                 conn.execute(self._sql["prune_moved"], {"kept": _MOVES_KEPT})
+                if since is not None:
+                    take_back = "drop_mark" if since.mark is None else "take_back_mark"
+                    conn.execute(self._sql[take_back], {"name": source, "mark": since.mark})
                 if mark is not None:
                     conn.execute(self._sql["keep_mark"], {"name": source, "mark": mark})
             for *encoder, _ in conn.execute(self._sql["list_matrices"]).fetchall():

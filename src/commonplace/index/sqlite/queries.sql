@@ -124,6 +124,14 @@ SELECT mark FROM sources WHERE name = :name;
 INSERT INTO sources (name, mark) VALUES (:name, :mark)
 ON CONFLICT (name) DO UPDATE SET mark = excluded.mark;
 
+-- name: take_back_mark
+-- Give a source that has a mark an earlier one again.
+UPDATE sources SET mark = :mark WHERE name = :name AND mark <> :mark;
+
+-- name: drop_mark
+-- Forget the mark of a source: the next look reads all of it.
+DELETE FROM sources WHERE name = :name;
+
 -- name: find_encoder
 -- An encoder by its identity.
 SELECT id, identity, dimensions FROM encoders WHERE identity = :identity;

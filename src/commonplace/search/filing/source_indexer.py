@@ -343,7 +343,7 @@ class SourceIndexer:
                 self.source.erase_remains()
             with self._applying:
                 kept = [x for x in batch if not (isinstance(x, Put) and x.doc.ref in forgotten)]
-                self._index.apply(kept, source=self.source.name)
+                self._index.apply(kept, source=self.source.name, since=since)
             self._on_changes(kept)
             has_left_out = has_left_out or len(kept) < len(batch)
             put = sum(isinstance(change, Put) for change in kept)
