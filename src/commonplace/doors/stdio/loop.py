@@ -291,7 +291,7 @@ def _lines(descriptor: int) -> Iterator[bytes | None]:
         held += rest
         if len(held) > MOST_LINE:
             held, is_too_long = bytearray(), True
-    yield bytes(held)
+    yield None if is_too_long else bytes(held)
 
 
 def _read(descriptor: int) -> bytes:

@@ -86,34 +86,30 @@ class StdioSession:
         meta = params.get("_meta") or {}
         if type(meta) is not dict:
             raise _refused("params._meta", dict, meta)
-        is_modern = VERSION_KEY in meta and method != "initialize"
-        if is_modern and self.revision in HANDSHAKES:
+        if method == "initialize":
+            if self.revision == MODERN:
+                text = f"This session is in {MODERN}, which has no initialize: send any request."
+                raise _unsupported(text, params.get("protocolVersion"))
+            return {}
+        if VERSION_KEY in meta:
+            return self._enter_modern(meta)
+        if self.revision == MODERN or method == "server/discover":
+            raise RefusedRequest(
+                INVALID_PARAMS,
+                f"params._meta must be an object with {VERSION_KEY} and {CAPABILITIES_KEY}.",
+            )
+        return self._capabilities
+
+    def _enter_modern(self, meta: dict[str, Any]) -> dict[str, Any]:
+        """The same of a request without a handshake, which says it in its `_meta`."""
+        if self.revision in HANDSHAKES:
             raise RefusedRequest(
                 INVALID_REQUEST,
                 f"This session began with a handshake in {self.revision}: send requests without "
                 f"{VERSION_KEY} in params._meta.",
             )
-        if not is_modern and method != "initialize":
-            if self.revision == MODERN or method == "server/discover":
-                raise RefusedRequest(
-                    INVALID_PARAMS,
-                    f"params._meta must be an object with {VERSION_KEY} and {CAPABILITIES_KEY}.",
-                )
-            return self._capabilities
-        if method == "initialize":
-            if self.revision == MODERN:
-                raise RefusedRequest(
-                    UNSUPPORTED_VERSION,
-                    f"This session is in {MODERN}, which has no initialize: send any request.",
-                    {"supported": [MODERN], "requested": _named(params.get("protocolVersion"))},
-                )
-            return {}
         if meta[VERSION_KEY] != MODERN:
-            raise RefusedRequest(
-                UNSUPPORTED_VERSION,
-                "Unsupported protocol version",
-                {"supported": [MODERN], "requested": _named(meta[VERSION_KEY])},
-            )
+            raise _unsupported("Unsupported protocol version", meta[VERSION_KEY])
         if type(meta.get(CAPABILITIES_KEY)) is not dict:
             raise _refused(f"params._meta: {CAPABILITIES_KEY}", dict, meta.get(CAPABILITIES_KEY))
         self.revision = MODERN
@@ -192,6 +188,12 @@ class StdioSession:
         return ClientModel(
             lambda asked: ask("sampling/createMessage", asked), offer.screen, waits=True
         )
+
+
+def _unsupported(message: str, revision: object) -> RefusedRequest:
+    """The error that names the revision there is, and the one that was asked for."""
+    data = {"supported": [MODERN], "requested": _named(revision)}
+    return RefusedRequest(UNSUPPORTED_VERSION, message, data)
 
 
 def _named(revision: object) -> str | None:
