@@ -76,6 +76,8 @@ def test_the_users_file_has_its_say():
         (("--toolsets", "nonsense"), "", {}),
         (("--help",), "", {}),
         (("--toolsets",), "", {}),
+        (("--toolsets=",), "", {}),
+        (("--toolsets", ""), "", {}),
         ((), "", {"COMMONPLACE_READ_ONLY": "perhaps"}),
         ((), "", {"COMMONPLACE_TOOLSETS": ","}),
     ],

@@ -103,8 +103,9 @@ def _flags_of(argv: Sequence[str]) -> dict[str, object] | None:
         name, sign, value = words.pop(0).partition("=")
         if name in _FLAGS and not sign:
             flags[_FLAGS[name]] = True
-        elif name in _OPTIONS and (sign or words):
-            flags[_OPTIONS[name]] = value if sign else words.pop(0)
+        elif name in _OPTIONS and (given := value if sign else "".join(words[:1])):
+            flags[_OPTIONS[name]] = given
+            del words[: not sign]
         else:
             return None
     return flags
