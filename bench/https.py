@@ -30,16 +30,14 @@ from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 from commonplace.db.postgres.migrate import migrate_postgres
 from commonplace.doors.demos.postgres import PostgresServer
+from commonplace.doors.protocol import CAPABILITIES_KEY, MODERN, VERSION_KEY
 from commonplace.doors.tokens import TokenFile
 from commonplace.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MODERN = "2026-07-28"
 _TOOLSETS = ("memory", "memory-write")
-_VERSION = "io.modelcontextprotocol/protocolVersion"
-_ABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 
 class Sizes(Struct, frozen=True, kw_only=True):
@@ -256,7 +254,7 @@ class _Client:
     def _ask(
         self, connection: http.client.HTTPConnection, tool: str, arguments: dict[str, Any]
     ) -> tuple[int, str]:
-        meta = {_VERSION: MODERN, _ABILITIES: {}}
+        meta = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {}}
         params = {"name": tool, "arguments": arguments, "_meta": meta}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         headers = {

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from pathlib import Path
 
 import httpx2
 import pytest
 from tests.doors.interrupting import OnTerminal
+from tests.doors.jsonrpc import INITIALIZED, ask, handshake, modern, on_the_wire
 from tests.patience import PATIENCE_S
 
+from commonplace.doors.protocol import MODERN
 from commonplace.testing_language import FakeLLM, Reply
 
 ENDS_S = 10.0
 """Five times the promise: whoever waits for a call, a model or a catch-up takes far longer."""
 
-MODERN = "2026-07-28"
 SIDES = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
 CALL = {"name": "journal_synthesize_conflict", "arguments": SIDES}
 NOTEBOOK = ("--toolsets", "notebook")
@@ -33,20 +33,12 @@ def moments(now, *, longer, all_of_them):
     ]
 
 
-def line(method, number=None, **params):
-    """A line of JSON-RPC."""
-    told = {"jsonrpc": "2.0", "method": method, "params": params}
-    return json.dumps(told if number is None else {**told, "id": number}) + "\n"
+def typed(*messages):
+    """What a person types who speaks JSON-RPC."""
+    return on_the_wire(messages).decode()
 
 
-HANDSHAKE = line(
-    "initialize",
-    0,
-    protocolVersion="2025-11-25",
-    capabilities={},
-    clientInfo={"name": "a person", "version": "1"},
-)
-LISTED = HANDSHAKE + line("notifications/initialized") + line("tools/list", 1)
+LISTED = typed(handshake(), INITIALIZED, ask(1, "tools/list"))
 
 
 def check_end(server, counted):
@@ -74,7 +66,7 @@ def test_while_mcp_is_imported(count, no_weights, counted):
     """After any module: the loop's, the app's."""
     with OnTerminal("mcp") as server:
         # The third answer comes when all of the app is there.
-        server.type(LISTED + line("resources/read", 2, uri="none:"))
+        server.type(LISTED + typed(ask(2, "resources/read", {"uri": "none:"})))
         server.wait_for(lambda: begun(server, count) or len(server.out) > 2)
         check_end(server, counted)
 
@@ -137,7 +129,7 @@ def hanging(monkeypatch):
 def test_while_a_tool_of_mcp_works(no_weights, hanging, counted):
     """A call that nobody answers holds it up no longer than a moment."""
     with OnTerminal("mcp", *NOTEBOOK) as server:
-        server.type(LISTED + line("tools/call", 2, **CALL))
+        server.type(LISTED + typed(ask(2, "tools/call", CALL)))
         server.wait_for(lambda: hanging.asked)
         check_end(server, counted)
 
@@ -154,9 +146,7 @@ def test_while_a_tool_of_serve_works(no_weights, hanging, counted):
 def call_over_http(server, hanging):
     """Have a client call the tool, and wait until it works."""
     url = server.out[0].split()[-1]
-    meta = {"protocolVersion": MODERN, "clientCapabilities": {}}
-    told = {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}
-    body = json.loads(line("tools/call", 1, **CALL, _meta=told))
+    body = modern(1, "tools/call", **CALL)
     headers = {
         "Accept": "application/json, text/event-stream",
         "MCP-Protocol-Version": MODERN,

@@ -11,6 +11,7 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
+from tests.doors.jsonrpc import ENVELOPE, handshake
 from tests.doors.raw_server import RawServer, server_command
 from tests.patience import PATIENCE_S
 
@@ -24,12 +25,6 @@ TOOLS = [
     "find_when_i",
 ]
 WRITING = {"amend", "process_thoughts", "add_entry"}
-CLIENT = {"name": "raw", "version": "1"}
-ENVELOPE = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": CLIENT,
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +38,7 @@ def server(shared_world):
 @pytest.mark.parametrize(
     ("method", "params"),
     [
-        ("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}),
+        ("initialize", handshake()["params"]),
         ("server/discover", {"_meta": ENVELOPE}),
     ],
 )
