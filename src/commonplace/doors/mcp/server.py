@@ -5,7 +5,6 @@ Decides nothing: every answer comes from the offer.
 
 from __future__ import annotations
 
-import logging
 import os
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -57,8 +56,6 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from commonplace.doors.mcp_offer import McpOffer
-
-_log = logging.getLogger(__name__)
 
 
 class _Screening:
