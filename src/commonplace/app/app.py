@@ -38,11 +38,12 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.config.table import Settings
     from commonplace.core.former_texts import TakesOverFormerTexts
-    from commonplace.core.ports import EncoderSlot, KeepsTimes, Source
+    from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.present import Present
     from commonplace.core.rollups import Lineage
     from commonplace.core.staging import Stages
     from commonplace.core.time_book import TimeColumn, TimesWithin
+    from commonplace.core.times_elsewhere import KeepsTimes
     from commonplace.core.values import Answer
     from commonplace.services.backup.copies import Copies
     from commonplace.services.brief.keeper import BriefKeeper

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from commonplace.core.ports import (
         AmendsRefs,
         EncoderSlot,
-        KeepsTimes,
         OpensRefs,
         OwnerIndex,
         Portable,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from commonplace.core.present import Present
     from commonplace.core.rollups import Lineage
     from commonplace.core.time_book import TimeBook, TimeColumn
+    from commonplace.core.times_elsewhere import KeepsTimes
     from commonplace.core.values import Finding
     from commonplace.db.raw_files import RawFiles
     from commonplace.search.filing.filing import Filing

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Hidden: TypeAlias = Callable[[], frozenset[str]]
     """Gives the refs of the entries that no reader may see now. Raises: Unavailable."""
 
-    from commonplace.core.ports import KeepsTimes
+    from commonplace.core.times_elsewhere import KeepsTimes
 
 FOLDER = "expiring"
 PENDING = ("forgetting", "pending.json")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from commonplace.core.ports import KeepsTimes
+    from commonplace.core.times_elsewhere import KeepsTimes
 
 FOLDER = "replaced"
 

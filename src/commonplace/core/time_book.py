@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Literal, TypeAlias
 
-    from commonplace.core.ports import KeepsTimes
+    from commonplace.core.times_elsewhere import KeepsTimes
 
     TimeColumn: TypeAlias = Literal["expires_at", "replaced_at"]
     """Under which name a server keeps the times of a file."""

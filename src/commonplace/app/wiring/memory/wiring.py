@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.clock import Clock
     from commonplace.core.former_texts import TakesOverFormerTexts
-    from commonplace.core.ports import AmendsRefs, KeepsTimes, OpensRefs, Portable, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.time_book import TimeColumn
+    from commonplace.core.times_elsewhere import KeepsTimes
     from commonplace.core.values import Finding
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.search.filing.port import FilingPort
@@ -120,8 +121,8 @@ def former_on_servers(
 class LateTimes:
     """Times of a user's records in a database, which is opened once they are asked for.
 
-    Implements `core.ports.KeepsTimes`; each method but `covers` raises Unavailable too without the
-    extra that the database needs.
+    Implements `KeepsTimes`; each method but `covers` raises Unavailable too without the extra that
+    the database needs.
     """
 
     def __init__(self, open_times: Callable[[], KeepsTimes]) -> None:

@@ -35,7 +35,7 @@ def query(name: str, column: TimeColumn) -> sql.Composed:
 
 
 class MemoryTimes:
-    """One kind of time of one user's records; implements `core.ports.KeepsTimes`. Thread-safe.
+    """One kind of time of one user's records; implements `KeepsTimes`. Thread-safe.
 
     Args:
         database: Shared by all users of the process; its owner closes it.
