@@ -113,6 +113,24 @@ def test_words_that_only_another_owner_replaced_are_found(no_weights, monkeypatc
     assert [each["place"] for each in proof["found"]] == [str(left)]
 
 
+@pytest.mark.parametrize("tokens", ["0", "400"])
+@pytest.mark.parametrize("words", ["forget", "delete"])
+def test_the_brief_of_another_owner_loses_it(monkeypatch, words, tokens):
+    """Also where who deletes is told nothing; what else says the words there is in the proof."""
+    kept, ref = add_log(f"{SECRET}; and more"), add_log(SECRET)
+    with monkeypatch.context() as as_bob:
+        as_bob.setenv("COMMONPLACE_OWNER", "bob")
+        assert run("brief").exit_code == 0
+    briefs = [path for path in map(Path, holders(ref)) if path.match("bob/brief/*")]
+    assert len(briefs) == 1
+    monkeypatch.setenv("COMMONPLACE_BRIEF_TOKENS", tokens)
+    proof = facts(words, ref, "--yes")
+    assert [path for path in map(Path, holders(ref)) if path.match("bob/brief/*")] == []
+    if words == "forget":
+        said = [each["refs"] for each in proof["found"] if each["place"] == str(briefs[0])]
+        assert said == [[kept]]
+
+
 @pytest.mark.parametrize("shares", [True, False])
 def test_an_overview_takes_the_former_texts_of_a_notebook_that_is_shared(monkeypatch, shares):
     """Where each owner has a notebook, a section of the same name is another one."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.app.cached import locked_cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from commonplace.app.context import JournalWiring, OwnerContext
     from commonplace.app.wiring.private import PrivateWiring
@@ -36,7 +37,7 @@ class BriefWiring:
         """
         if owner in {"", self._context.settings.owner}:
             return self._own
-        return self._keeper(self._context.shared.folder_of(owner), ())
+        return self._keeper(self._context.shared.folder_of(owner))
 
     def close(self) -> None:
         """Stop its background work; may be called twice."""
@@ -47,15 +48,22 @@ class BriefWiring:
     def _own(self) -> BriefKeeper:
         context = self._context
         is_kept = not context.shared.serves_owners and context.settings.brief.tokens > 0
-        return self._keeper(context.folder, self._journals if is_kept else ())
+        others = partial(context.shared.folders_of_others, context.settings.owner)
+        return self._keeper(context.folder, self._journals if is_kept else (), others)
 
-    def _keeper(self, folder: Path, journals: Sequence[JournalWiring]) -> BriefKeeper:
+    def _keeper(
+        self,
+        folder: Path,
+        journals: Sequence[JournalWiring] = (),
+        others: Callable[[], Iterable[Path]] = tuple,
+    ) -> BriefKeeper:
         from commonplace.services.brief.keeper import BriefKeeper, ReadsBrief
         from commonplace.services.brief.kept import BriefFiles
 
         context = self._context
         return BriefKeeper(
             BriefFiles(folder, prepare=lambda made: context.make_folder(Path(made))),
+            others=lambda: map(BriefFiles, others()),
             journals={each.name: each for each in journals if isinstance(each, ReadsBrief)},
             project=self._project,
             project_at=self._project_at,

@@ -129,6 +129,12 @@ def _of_index(owner: TextOwner) -> Iterator[Path]:
     yield from owner.context.shared.index_folders_of_others()
 
 
+def _of_briefs(owner: TextOwner) -> Iterator[Path]:
+    """An owner's, and those of the others who are told of the same entries."""
+    others = owner.context.shared.folders_of_others(owner.context.settings.owner)
+    yield from (folder / kept.FOLDER for folder in (owner.context.folder, *others))
+
+
 def _stages(owner: TextOwner) -> Stages:
     return Stages(folder=owner.home / FOLDER)
 
@@ -386,7 +392,7 @@ PLACES: tuple[TextPlace, ...] = (
         name="brief",
         where="`users/me/brief`",
         holds="lines of entries that the next session of each project is told, without secrets",
-        paths=lambda owner: (owner.context.folder / kept.FOLDER,),
+        paths=_of_briefs,
         erased="deleting, editing or superseding the entry",
         writers=("services.brief.kept",),
     ),

@@ -47,6 +47,7 @@ class BriefKeeper:
 
     Args:
         files: The files.
+        others: Gives those of the other owners, whose briefs tell of the same entries.
         journals: What is asked, by name; opened at its first use.
         project: Finds the project that is worked in; called once it is needed.
         project_at: Finds the project of a part of a journal: its name, and the scope of a doc.
@@ -62,6 +63,7 @@ class BriefKeeper:
         self,
         files: BriefFiles,
         *,
+        others: Callable[[], Iterable[BriefFiles]],
         journals: Mapping[str, ReadsBrief],
         project: Callable[[], ProjectFolders | None],
         project_at: Callable[[str, str], ProjectFolders | None],
@@ -73,6 +75,7 @@ class BriefKeeper:
         aside: bool,
     ) -> None:
         self._files = files
+        self._others = others
         self._journals = journals
         self._find_project = project
         self._project_at = project_at
@@ -117,9 +120,8 @@ class BriefKeeper:
         """Leave no word of these entries in any file; why that failed, as a sentence, or empty."""
         try:
             changed = self._files.drop(refs)
-            # Who is served has journals of their own; all others read the same.
-            for others in self._files.of_others() if self._journals else ():
-                others.drop(refs)
+            for each in self._others():
+                each.drop(refs)
         except (CommonplaceError, OSError) as exc:
             _log.warning("The brief may still hold a deleted entry: %s", exc)
             return exc.message if isinstance(exc, CommonplaceError) else "See the log."

@@ -156,13 +156,6 @@ class BriefFiles:
         self._change(whole, without)
         return changed
 
-    def of_others(self) -> list[BriefFiles]:
-        """The files of the other owners of this home, whose briefs tell of the same entries."""
-        owner = os.path.dirname(self.folder)
-        with suppress(OSError), os.scandir(os.path.dirname(owner)) as found:
-            return [BriefFiles(x.path) for x in found if x.path != owner]
-        return []
-
     def set_end(self, ref: str, at: float | None) -> None:
         """Note when an entry expires, None for never. Raises: as `drop`."""
 
