@@ -164,6 +164,21 @@ def test_links_go_both_ways(written):
     assert former["superseded_by"] == latter["ref"]
 
 
+def test_an_entry_that_is_gone_took_no_place(written):
+    """A private entry's file may name one that a hand removed: the export does not."""
+    ref = json.loads(ok("list", "--json", "-j", "private"))["items"][0]["ref"]
+    written_now = json.loads(ok("private", "write", "Calm.", "--supersedes", ref, "--json"))
+    (new,) = written_now["refs"]
+    ok("export", written / "one")
+    by_ref = {x["ref"]: x for x in entries_of(written / "one", "private")}
+    assert by_ref[ref]["superseded_by"] == new
+    (file,) = Path.home().glob(f".private-journal/{new.partition('/')[2]}.md")
+    file.unlink()
+    ok("export", written / "two")
+    by_ref = {x["ref"]: x for x in entries_of(written / "two", "private")}
+    assert "superseded_by" not in by_ref[ref]
+
+
 def test_only_what_is_asked_for_is_exported(written):
     """--journals takes some journals; --since leaves out what is older."""
     ok("log", "long ago", "--at", "2001-02-03")

@@ -27,6 +27,7 @@ from commonplace.journals.private.places import (
     LARGEST_FILE,
     SCHEME,
     EntryPlace,
+    find_linked,
     lexical_place,
     list_day,
     list_days,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from commonplace.journals.private.journal import PrivateJournal
+    from commonplace.journals.private.roots import Root
 
 JOURNAL = "private"
 _HOME = "~/"
@@ -106,8 +108,8 @@ class PortablePrivate:
         )
         for at, place in times:
             if since is None or at >= since:
-                root = projects[place.root.scope][0].path if place.root is not self._root else None
-                yield from self._items_of(place, self._shown(root) if root else "")
+                project = None if place.root is self._root else projects[place.root.scope][0]
+                yield from self._items_of(place, project)
 
     def check_item(self, item: PortableThoughts) -> None:
         """See `Portable.check_item`."""
@@ -195,21 +197,24 @@ class PortablePrivate:
             )
         return Path(os.path.realpath(path))
 
-    def _items_of(self, place: EntryPlace, project: str) -> Iterator[PortableThoughts]:
+    def _items_of(self, place: EntryPlace, project: Root | None) -> Iterator[PortableThoughts]:
         try:
             entry = read_entry(place, self._private.zone)
             changed = read_changed(place, self._private.zone)
         except CommonplaceError as exc:
             self._private.notices.log(place.path, exc.message)
             return
+        # A project's git repository may hold the other one, of which there is no copy then.
+        roots = [place.root, *([] if project is None else [project])]
+        links = (find_linked(entry.superseded_by, root) for root in roots)
         yield PortableThoughts(
             ref=entry.ref,
             at=entry.at,
             supersedes=entry.supersedes,
-            superseded_by=entry.superseded_by,
+            superseded_by=next(filter(None, links), ""),
             text=entry.raw,
             changed=changed,
-            project=project,
+            project="" if project is None else self._shown(project.path),
         )
 
     def _place_of(self, item: PortableThoughts) -> EntryPlace:
