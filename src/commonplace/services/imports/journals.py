@@ -56,21 +56,21 @@ class Refused(Struct, frozen=True, kw_only=True):
     why: str
 
 
+class Imported(Struct, frozen=True, kw_only=True):
+    """What became of an entry, and the version of one that is new; else empty."""
+
+    fate: Outcome | Refused
+    version: str = ""
+
+
 class TakesImports(Protocol):
     """A journal that takes entries of other programs."""
 
     def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
         """What would become of an entry; writes nothing. Raises: Denied, Unavailable."""
 
-    def put(
-        self, program: str, entries: Sequence[ForeignEntry], versions: dict[str, str]
-    ) -> list[Outcome | Refused]:
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
         """Write what is new, alter what was changed there alone; what became of each.
-
-        Args:
-            program: Its name.
-            entries: Of the program.
-            versions: The version of each that is new is put in, by its import key.
 
         Raises:
             Denied, Unavailable; what was written before stays.
@@ -134,22 +134,21 @@ class IntoTimeline:
             return "deleted here"
         return "new"
 
-    def put(
-        self, program: str, entries: Sequence[ForeignEntry], versions: dict[str, str]
-    ) -> list[Outcome | Refused]:
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
         """See `TakesImports.put`."""
         drafts = [self._draft(program, entry) for entry in entries]
         fits = [draft for draft in drafts if isinstance(draft, TimelineDraft)]
         added = iter(self._journal.add_many(fits) if fits else ())
-        done: list[Outcome | Refused] = []
+        done: list[Imported] = []
         for draft in drafts:
             if isinstance(draft, Refused):
-                done.append(draft)
+                done.append(Imported(fate=draft))
                 continue
             one = next(added)
-            fate: Outcome = "new" if one.is_new else _fate(one.entry, draft)
             if one.is_new:
-                versions[draft.key] = version_of(one.entry)
+                done.append(Imported(fate="new", version=version_of(one.entry)))
+                continue
+            fate = _fate(one.entry, draft)
             if fate == "updated":
                 self._journal.update(
                     one.entry.id,
@@ -157,7 +156,7 @@ class IntoTimeline:
                     metadata=draft.metadata,
                     expected=version_of(one.entry),
                 )
-            done.append(fate)
+            done.append(Imported(fate=fate))
         return done
 
     def _draft(self, program: str, given: ForeignEntry) -> TimelineDraft | Refused:
@@ -224,17 +223,33 @@ class IntoPrivate:
 
     def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
         """See `TakesImports.look`."""
-        return self._done(program, entry, None)
+        copy = self._copy(program, entry)
+        if isinstance(copy, Refused):
+            return copy
+        return _fate_of_copy(self._journal.find_copy(import_key(program, entry.id)), copy)
 
-    def put(
-        self, program: str, entries: Sequence[ForeignEntry], versions: dict[str, str]
-    ) -> list[Outcome | Refused]:
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
         """See `TakesImports.put`."""
-        return [self._done(program, entry, versions) for entry in entries]
+        return [self._put(program, entry) for entry in entries]
 
-    def _done(
-        self, program: str, given: ForeignEntry, versions: dict[str, str] | None
-    ) -> Outcome | Refused:
+    def _put(self, program: str, entry: ForeignEntry) -> Imported:
+        copy = self._copy(program, entry)
+        if isinstance(copy, Refused):
+            return Imported(fate=copy)
+        key = import_key(program, entry.id)
+        there = self._journal.find_copy(key)
+        fate = _fate_of_copy(there, copy)
+        if fate == "new":
+            written = self._journal.write_copy(copy, key)
+            if written.repeated:  # another import has written it since
+                return Imported(fate="there")
+            version = self._journal.open_written(written.refs[0]).version
+            return Imported(fate=fate, version=version)
+        if fate == "updated" and not isinstance(there, str):
+            self._journal.update_copy(there, copy)
+        return Imported(fate=fate)
+
+    def _copy(self, program: str, given: ForeignEntry) -> Copy | Refused:
         entry = screened(given, self._screen)
         if isinstance(entry, Refused):
             return entry
@@ -246,28 +261,17 @@ class IntoPrivate:
             kind=entry.kind,
             tags=entry.tags,
         )
-        if why := check_copy(copy):
-            return Refused(why=why)
-        key = import_key(program, given.id)
-        there = self._journal.find_copy(key)
-        if there == "never":
-            if versions is None:
-                return "new"
-            written = self._journal.write_copy(copy, key)
-            if written.repeated:  # another import has written it since
-                return "there"
-            versions[key] = self._journal.open_written(written.refs[0]).version
-            return "new"
-        writes = versions is not None
-        return there if there == "deleted here" else self._compared(there, copy, writes=writes)
+        why = check_copy(copy)
+        return Refused(why=why) if why else copy
 
-    def _compared(self, there: PrivateEntry, copy: Copy, *, writes: bool) -> Outcome:
-        """What becomes of an original whose entry is there."""
-        was, now = digest_of_copy(there)
-        if was == copy.digest:
-            return "there"
-        if was != now:
-            return "changed here"
-        if writes:
-            self._journal.update_copy(there, copy)
-        return "updated"
+
+def _fate_of_copy(there: PrivateEntry | Literal["never", "deleted here"], copy: Copy) -> Outcome:
+    """What becomes of an original, by what its key has written before."""
+    if there == "never":
+        return "new"
+    if there == "deleted here":
+        return there
+    was, now = digest_of_copy(there)
+    if was == copy.digest:
+        return "there"
+    return "updated" if was == now else "changed here"

@@ -223,9 +223,12 @@ class ForeignImport:
         read = 0
         for group in _groups(self._entries(done, since, dates)):
             if record is not None:
-                versions: dict[str, str] = {}
-                record.put_keys([import_key(program, entry.id) for entry in group])
-                fates = journal.put(program, group, versions)
+                keys = [import_key(program, entry.id) for entry in group]
+                record.put_keys(keys)
+                written = journal.put(program, group)
+                fates = [each.fate for each in written]
+                added = zip(keys, written, strict=True)
+                versions = {key: each.version for key, each in added if each.fate == "new"}
                 record.put_versions(versions, updated=sum(fate == "updated" for fate in fates))
                 self._tally.add(program, name, len(versions))
             else:
