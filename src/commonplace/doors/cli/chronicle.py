@@ -14,6 +14,7 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.core.files import replace_file
+from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.acts import noting
 from commonplace.doors.cli.calls import (
@@ -307,8 +308,7 @@ def export(
         if _is_same(file, app.chronicle.journal.path):
             raise Invalid(f"{file} is chronicle's own database.", hint="Name another file.")
         replace_file(file, answer.text.encode())
-        count = answer.facts["count"]
-        text = f"Exported {count} {'entry' if count == 1 else 'entries'} to {file}."
+        text = f"Exported {counted_entries(answer.facts['count'])} to {file}."
         show(Answer(text=text, facts={**answer.facts, "file": str(file)}), as_json)
 
 

@@ -13,6 +13,7 @@ import click
 from msgspec.structs import asdict
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.text import counted
 from commonplace.core.values import Answer, HealthRepairs
 from commonplace.doors import entry_point
 from commonplace.doors.cli.calls import opened
@@ -102,9 +103,8 @@ def _row(name: str, text: str, lead: int) -> str:
 def _verdict(report: HealthReport, flags: str) -> str:
     if not report.problems:
         return "Nothing is wrong."
-    count = len(report.problems)
     repairable = sum(problem.repairable for _, problem in report.problems)
-    found = f"{count} {'problem' if count == 1 else 'problems'}"
+    found = counted(len(report.problems), "problem", "problems")
     if not repairable:
         return f"{found}."
     return f"{found}, {repairable} repairable: run `commonplace doctor {flags}`."

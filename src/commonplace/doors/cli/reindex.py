@@ -11,6 +11,7 @@ import click
 
 from commonplace.app.process import ENCODER_LOAD_S
 from commonplace.core.ports import Clearing
+from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import show
@@ -41,20 +42,22 @@ def reindex(as_json: bool) -> None:
 def _answer(app: App, made: int) -> Answer:
     encoder = app.encoder.get(ENCODER_LOAD_S)
     counts = app.index.counts(encoder.identity if encoder else "")
-    lines = [f"Filed {_entries(counts.docs)} and made the vectors of {made}."]
+    lines = [f"Filed {counted_entries(counts.docs)} and made the vectors of {made}."]
     why = ""
     if encoder is None:
         why = app.encoder.reason()
-        lines = [f"Filed {_entries(counts.docs)} by their words alone. {why}"]
+        lines = [f"Filed {counted_entries(counts.docs)} by their words alone. {why}"]
     elif counts.pending:
         why = "Another process is making vectors now."
         verb = "waits" if counts.pending == 1 else "wait"
-        lines.append(f"{_entries(counts.pending)} still {verb} for a vector. {why}")
+        lines.append(f"{counted_entries(counts.pending)} still {verb} for a vector. {why}")
     cut = app.filing.cut
     if cut:
         verb = "is" if cut == 1 else "are"
         parts = f"first {CHUNKS_OF_AN_ENTRY} parts"
-        lines.append(f"{_entries(cut)} {verb} long: meaning finds the {parts}, words all of it.")
+        lines.append(
+            f"{counted_entries(cut)} {verb} long: meaning finds the {parts}, words all of it."
+        )
     facts = {
         "entries": counts.docs,
         "encoded": made,
@@ -63,7 +66,3 @@ def _answer(app: App, made: int) -> Answer:
         "why": why,
     }
     return Answer(text="\n".join(lines), facts=facts)
-
-
-def _entries(count: int) -> str:
-    return f"{count} {'entry' if count == 1 else 'entries'}"

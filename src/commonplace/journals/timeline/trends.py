@@ -100,7 +100,7 @@ def recorded_span(journal: TimelineJournal) -> tuple[datetime, datetime] | None:
     return None
 
 
-def counted(journal: TimelineJournal, interval: Interval) -> tuple[datetime, datetime] | None:
+def counted_span(journal: TimelineJournal, interval: Interval) -> tuple[datetime, datetime] | None:
     """The first and the last time that trends of a span cover; None where nothing is recorded.
 
     What is still to come counts only where the span has an end.
@@ -119,7 +119,7 @@ def list_spans(rollups: Rollups, interval: Interval, level: Level) -> Iterator[P
 
     Raises: Invalid where they are more than 1,000.
     """
-    found = counted(rollups.journal, interval)
+    found = counted_span(rollups.journal, interval)
     if found is None:
         return
     zone: tzinfo = rollups.journal.zone

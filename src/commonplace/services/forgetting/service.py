@@ -24,6 +24,7 @@ from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFoun
 from commonplace.core.expiring import FORMER_HISTORY, revealed
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
 from commonplace.core.replaced import leaving_replaced
+from commonplace.core.text import counted_entries
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.services.forgetting.byte_scan import ByteScan, history_of
 from commonplace.services.forgetting.inherited import drop_inherited, find_heirs
@@ -386,8 +387,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         except (OSError, ValueError):
             return ()
         notes = self._delete_noted([_noted(*each) for each in wanted])
-        count = f"{len(wanted)} {'entry' if len(wanted) == 1 else 'entries'}"
-        return (f"An earlier forgetting of {count} was finished.", *notes)
+        return (f"An earlier forgetting of {counted_entries(len(wanted))} was finished.", *notes)
 
     def _delete_noted(self, wanted: Sequence[_Noted]) -> list[str]:
         # First: what a killed process leaves undone can be read as long as the entries are there.

@@ -13,12 +13,13 @@ from msgspec import Struct
 from commonplace.core.clock import find_period_key, render_interval
 from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
 from commonplace.core.present import AFTER_DOUBT
+from commonplace.core.text import counted
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.entry import JOURNAL, LEVELS, NAMES, find_rollup_key
 from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.rewording import MOST_FAILURES
 from commonplace.journals.timeline.stored import StoredRollups
-from commonplace.journals.timeline.trends import counted
+from commonplace.journals.timeline.trends import counted_span
 from commonplace.services.timeline.reading import parse_interval, read_period
 from commonplace.services.timeline.service import parse_period
 from commonplace.services.timeline.zoom import steps_down, way_down, with_others
@@ -342,7 +343,7 @@ class TimelineKeeping:
             return None, (f"No model was asked: {exc}",)
         notes = [done.stopped] if done.stopped else []
         if done.failed and not done.stopped:
-            periods = f"{done.failed:,} {'period' if done.failed == 1 else 'periods'}"
+            periods = counted(done.failed, "period", "periods")
             notes.append(f"The model gave no usable summary of {periods}.")
         if done.poisoned:
             named = ", ".join(done.poisoned[:5])
@@ -358,7 +359,7 @@ class TimelineKeeping:
 
 def _fitting(service: TimelineService, interval: Interval) -> Level:
     """The smallest level of which no more than two months' days are shown."""
-    span = counted(service.journal, interval)
+    span = counted_span(service.journal, interval)
     if span is None:
         return "day"
     start, last = span
