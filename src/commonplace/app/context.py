@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct
@@ -211,7 +212,7 @@ class OwnerContext(ABC):
             encoder=self.encoder,
             holder=holder(),
             quoting=self._quoting(),
-            elsewhere=self.shared.indexes_of_others,
+            elsewhere=partial(self.shared.indexes_of_others, self.settings.owner),
             observer=self.brief,
             shows_paths=self.shows_paths,
             hidden=self.hidden,

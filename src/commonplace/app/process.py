@@ -103,20 +103,23 @@ class ProcessContext:
         """The indexes of all owners here."""
         return self._indexes_in(lambda owner: self.reach_of(owner) / "index")
 
-    def indexes_of_others(self) -> Iterator[OwnerIndex]:
+    def indexes_of_others(self, owner: str) -> Iterator[OwnerIndex]:
         """The indexes by which the other owners of this home search the same journals."""
-        for folder in self.index_folders_of_others():
+        for folder in self.index_folders_of_others(owner):
             yield self._others.of_owner(folder.parent.name)
 
-    def index_folders_of_others(self) -> list[Path]:
-        """The folders of those; none where owners are served, who have journals of their own."""
-        folders = [each / "index" for each in self.folders_of_others(self.settings.owner)]
+    def index_folders_of_others(self, owner: str) -> list[Path]:
+        """The folders of those."""
+        folders = [each / "index" for each in self.folders_of_others(owner)]
         return [each for each in folders if each.exists()]
 
     def folders_of_others(self, owner: str) -> list[Path]:
-        """The folders of the other owners of this home; none where owners are served, as above."""
+        """The folders of the other owners of this home, who reach the same journals.
+
+        None for who is served, and has journals of their own: all but the machine's owner.
+        """
         users, own = self.settings.home / "users", owner_folder(owner)
-        if self.serves_owners:
+        if self.serves_owners and owner != self.settings.owner:
             return []
         return sorted(each for each in users.glob("*") if each.name != own and each.is_dir())
 

@@ -15,6 +15,8 @@ from tests.journals.chronicle.test_upgrade import make
 from tests.journals.transcripts.sessions import said
 from tests.patience import PATIENCE_S
 
+from commonplace.app.apps import Apps
+from commonplace.config.settings import read_settings
 from commonplace.core.errors import Conflict
 
 SECRET = "the blue door behind the bakery opens with four seven one one, Ann said so, ünd so weiter"
@@ -129,6 +131,29 @@ def test_the_brief_of_another_owner_loses_it(monkeypatch, words, tokens):
     if words == "forget":
         said = [each["refs"] for each in proof["found"] if each["place"] == str(briefs[0])]
         assert said == [[kept]]
+
+
+@pytest.mark.parametrize("add", [add_private, add_log])
+def test_what_the_machine_s_owner_deletes_over_http_leaves_other_owners(
+    no_weights, monkeypatch, add
+):
+    """That owner's journals are the machine's also there: index, brief and former texts lose it."""
+    ref = add(SECRET)
+    with monkeypatch.context() as as_bob:
+        as_bob.setenv("COMMONPLACE_OWNER", "bob")
+        assert run("edit", ref, f"{SECRET}; or so").exit_code == 0
+        facts("recall", "bakery")
+        assert run("brief").exit_code == 0
+    words = SECRET[:40]  # as every file writes them: JSON may escape others
+    held = {Path(path).parent.name for path in holders(words) if "/bob/" in path}
+    assert held >= ({"index", "former"} if add is add_private else {"index", "former", "brief"})
+    apps = Apps(
+        read_settings(environ=os.environ, cwd=Path.cwd(), home=Path.home()), user_home=Path.home()
+    )
+    with apps.using("me") as app:
+        app.toolset("recall").tool("amend").call({"ref": ref, "delete": True})
+    apps.close()
+    assert holders(words) == []
 
 
 @pytest.mark.parametrize("shares", [True, False])

@@ -126,7 +126,7 @@ def _of_notebook(owner: TextOwner) -> Iterator[Path]:
 def _of_index(owner: TextOwner) -> Iterator[Path]:
     """An owner's, and those of the others who search the same journals."""
     yield from (owner.context.folder / "index", owner.context.reach / "index")
-    yield from owner.context.shared.index_folders_of_others()
+    yield from owner.context.shared.index_folders_of_others(owner.context.settings.owner)
 
 
 def _of_briefs(owner: TextOwner) -> Iterator[Path]:
