@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import tomllib
 from pathlib import Path
 
@@ -22,11 +20,12 @@ from tests.doors.real_clients import (
     talk,
 )
 from tests.doors.scripted_model import ScriptedModel, call
+from tests.doors.setup.commands import setup
 from tests.doors.terminal import on_terminal
 
 from commonplace.doors import entry_point
 from commonplace.doors.cli import main
-from commonplace.doors.setup.clients import CLIENTS, Machine
+from commonplace.doors.setup.clients import CLIENTS
 from commonplace.doors.setup.json_text import read_json_object
 
 REPOSITORY = Path(__file__).parents[3]
@@ -34,25 +33,6 @@ WITH_RULES = [name for name, client in CLIENTS.items() if client.rules_file]
 WITHOUT = [name for name, client in CLIENTS.items() if not client.rules_file]
 TOOLS = entry_point("offered_tools")()
 READERS = [tool for tool, reads in TOOLS.items() if reads]
-
-
-@pytest.fixture
-def home(tmp_path):
-    """The user's home."""
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def machine(home):
-    """This machine, as `setup` sees it."""
-    return Machine(platform="linux", home=home, environ=os.environ)
-
-
-def setup(*words, code=0):
-    """Run `commonplace setup`; what it says, as facts."""
-    run = CliRunner().invoke(main, ["setup", *words, "--json"])
-    assert run.exit_code == code, run.output
-    return json.loads(run.stdout)
 
 
 def files_below(folder):

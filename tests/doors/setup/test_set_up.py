@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from tests.doors.setup.commands import setup
 from tests.doors.terminal import on_screen, on_terminal
 
 from commonplace.doors.cli import main
-from commonplace.doors.setup.clients import CLIENTS, Machine
+from commonplace.doors.setup.clients import CLIENTS
 from commonplace.doors.setup.files import list_files
 from commonplace.doors.setup.hooks import HOOKS, render_hook, render_plugin_hooks
 from commonplace.doors.setup.json_text import read_json_object
@@ -22,25 +23,6 @@ from commonplace.doors.setup.packaged import list_skills
 
 WITH_HOOKS = [name for name, client in CLIENTS.items() if client.hooks_file]
 WITH_SKILLS = [name for name, client in CLIENTS.items() if client.skills]
-
-
-@pytest.fixture
-def home(tmp_path):
-    """The user's home."""
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def machine(home):
-    """This machine, as `setup` sees it."""
-    return Machine(platform="linux", home=home, environ=os.environ)
-
-
-def setup(*words, code=0):
-    """Run `commonplace setup`; what it says, as facts."""
-    run = CliRunner().invoke(main, ["setup", *words, "--json"])
-    assert run.exit_code == code, run.output
-    return json.loads(run.stdout) if run.stdout else {}
 
 
 def snapshot(folder):
