@@ -518,6 +518,20 @@ def test_sessions_of_opencode_2_lie_beside_the_former(store, tmp_path):
     assert (found[0].cwd, found[1].tools) == ("/w", ("shell",))
 
 
+def test_times_of_opencode_2_that_are_none_hide_no_message(tmp_path):
+    """What has no time, or a list in place of one, is no copy of another that has none either."""
+    path = opencode_2(opencode_database(tmp_path / "o"))
+    odd = [({"created": [1]}, "Listed?"), ({}, "Timeless?")]
+    with closing(sqlite3.connect(path)) as db, db:
+        for own in ("ses_5", "ses_6"):
+            for seq, (time, words) in enumerate(odd, 7):
+                data = json.dumps({"text": f"{own} {words}", "time": time})
+                values = (f"{own}_{seq}", own, "user", seq, data)
+                db.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, 0, ?)", values)
+    texts = [x.text for x in said("opencode", path)["ses_6"]]
+    assert texts == ["Elsewhere?", "ses_6 Listed?", "ses_6 Timeless?"]
+
+
 def test_a_database_of_opencode_2_alone_is_read(tmp_path):
     """One that was never version 1's has none of the former tables."""
     found = said("opencode", opencode_2(tmp_path / "opencode.db"), tools="all", subagents=True)

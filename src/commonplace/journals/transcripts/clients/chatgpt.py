@@ -88,14 +88,14 @@ def _places(nodes: dict[str, object], begun: str) -> dict[str, tuple[str, int]]:
     """
     places: dict[str, tuple[str, int]] = {}
     for key in nodes:
-        above: list[str] = []
+        above: dict[str, None] = {}  # in their order, found at once in a long row of them
         at, depth = begun, 0
         step = key
         while step in nodes and step not in above:
             if step in places:
                 at, depth = places[step]
                 break
-            above.append(step)
+            above[step] = None
             own = instant(dict_of(dict_of(nodes[step]).get("message")).get("create_time"))
             if own:
                 at, depth = own, -1

@@ -143,7 +143,13 @@ def _session_of(row: tuple[object, ...], kept: Kept) -> Conversation:
 
 def _times_of(rows: Iterable[tuple[str, object | Skipped, list[object | Skipped]]]) -> set[object]:
     """When what another session, or the former tables, have was said: a copy has the same time."""
-    return {dict_of(dict_of(data).get("time")).get("created") for _own, data, _parts in rows}
+    return {_created(dict_of(data)) for _own, data, _parts in rows} - {None}
+
+
+def _created(fields: dict[str, object]) -> float | None:
+    """When a message was said, as its client counts; None where it does not say so."""
+    created = dict_of(fields.get("time")).get("created")
+    return created if isinstance(created, (int, float)) else None
 
 
 def _rows_of_2(
@@ -159,7 +165,7 @@ def _rows_of_2(
     for number, (key, kind, data) in enumerate(rows, 1):
         fields, role = dict_of(_parsed(data)), text_of(_plain(kind))
         time = dict_of(fields.get("time"))
-        if role in _NOTES_2 or (time.get("created") in known and known):
+        if role in _NOTES_2 or _created(fields) in known:
             continue
         if _parsed(data) is BROKEN:
             yield text_of(_plain(key)), BROKEN, []
