@@ -141,7 +141,7 @@ def _session_of(row: tuple[object, ...], kept: Kept) -> Conversation:
     )
 
 
-def _times_of(rows: Iterable[tuple[str, object | Skipped, list[object | Skipped]]]) -> set[object]:
+def _times_of(rows: Iterable[tuple[str, object | Skipped, list[object | Skipped]]]) -> set[float | None]:
     """When what another session, or the former tables, have was said: a copy has the same time."""
     return {_created(dict_of(data)) for _own, data, _parts in rows} - {None}
 
@@ -153,7 +153,7 @@ def _created(fields: dict[str, object]) -> float | None:
 
 
 def _rows_of_2(
-    database: sqlite3.Connection, path: str, session: object, known: set[object]
+    database: sqlite3.Connection, path: str, session: object, known: set[float | None]
 ) -> Iterator[tuple[str, object | Skipped, list[object | Skipped]]]:
     """The messages that OpenCode 2 has of a session, as rows of the former tables.
 
