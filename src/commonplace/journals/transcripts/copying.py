@@ -135,6 +135,18 @@ def _copy_lines(
         conversation.before = partial(lines_before, path, start)
         done = Copied(conversation.session, offset=start)
         known = store.list_left_out(origin) if start else {}
+
+        def keep(said: Sequence[Message], fingerprint: str) -> None:
+            done.copied += store.append(
+                client,
+                conversation.session,
+                said,
+                origin=origin,
+                offset=done.offset,
+                fingerprint=fingerprint,
+                left_out=_added(known, done.left_out),
+            )
+
         lines = _counted(file, done, limit_bytes)
         batch: list[Message] = []
         size = 0
@@ -146,29 +158,13 @@ def _copy_lines(
             size += len(message.text)
             if len(batch) >= most or size >= _BATCH_CHARACTERS:
                 # The line that is being read may say more: it counts as copied with the next.
-                done.copied += store.append(
-                    client,
-                    conversation.session,
-                    batch,
-                    origin=origin,
-                    offset=done.offset,
-                    fingerprint=mark,
-                    left_out=_added(known, done.left_out),
-                )
+                keep(batch, mark)
                 batch, size = [], 0
     if not done.has_more and not file.failure:
         # Whole, though a blank or a torn line may stand at its end.
         mark = f"{mark} {file.state.st_size} {file.state.st_mtime_ns}"
     if batch or done.offset != start or before != mark:
-        done.copied += store.append(
-            client,
-            conversation.session,
-            batch,
-            origin=origin,
-            offset=done.offset,
-            fingerprint=mark,
-            left_out=_added(known, done.left_out),
-        )
+        keep(batch, mark)
     if file.failure:
         raise file.failure
     return done
