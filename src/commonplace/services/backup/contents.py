@@ -32,7 +32,7 @@ KEY = "secret-marks.key"
 # What the journals can make again, in our folder; what lies between an owner and it, in between.
 # Former texts neither: a restore brings back nothing that an edit took away.
 _DERIVED = re.compile(
-    r"models|snapshots|hooks\.log|copies\.jsonl|served-home\.json|token-uses"
+    r"models|moved|snapshots|hooks\.log|copies\.jsonl|served-home\.json|token-uses"
     r"|users/[^/]+/(?:brief|index|served/index|ledgers|prompts|former|transcripts/catalog\.db)"
 )
 _BESIDE_DATABASES = ("-wal", "-shm", "-journal")
