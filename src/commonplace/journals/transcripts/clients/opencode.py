@@ -141,7 +141,9 @@ def _session_of(row: tuple[object, ...], kept: Kept) -> Conversation:
     )
 
 
-def _times_of(rows: Iterable[tuple[str, object | Skipped, list[object | Skipped]]]) -> set[float | None]:
+def _times_of(
+    rows: Iterable[tuple[str, object | Skipped, list[object | Skipped]]],
+) -> set[float | None]:
     """When what another session, or the former tables, have was said: a copy has the same time."""
     return {_created(dict_of(data)) for _own, data, _parts in rows} - {None}
 
