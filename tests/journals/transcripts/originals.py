@@ -6,6 +6,8 @@ import json
 from itertools import count
 
 _number = count(1)
+DAY_MS = 1_795_341_600_000
+"""The first second of `clock`."""
 
 
 def clock(second):
@@ -49,6 +51,19 @@ def codex_message(*texts, role="user", own="", second=1, **more):
     content = [{"type": kind, "text": text} for text in texts]
     payload = {"type": "message", "role": role, "content": content, **more}
     return codex_item(payload | ({"id": own} if own else {}), second=second)
+
+
+def codex_turn(began, *, second, uuid="{:08x}-{:04x}-7000-8000-000000000001"):
+    """The line with which a turn begins, whose id holds when it did; both in seconds."""
+    at = DAY_MS + began * 1000
+    payload = {"type": "task_started", "turn_id": uuid.format(at >> 16, at & 0xFFFF)}
+    return codex_item({**payload, "started_at": at // 1000}, second=second, kind="event_msg")
+
+
+def codex_session(second, own=1):
+    """The id of a session that was begun at a second."""
+    at = DAY_MS + second * 1000
+    return f"{at >> 16:08x}-{at & 0xFFFF:04x}-7000-8000-{own:012}"
 
 
 def write_lines(path, *lines):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Protocol
 
+    from commonplace.journals.transcripts.clients.original import Conversation
     from commonplace.journals.transcripts.message import Message
 
     class KeepsTranscripts(Protocol):
@@ -47,10 +48,22 @@ if TYPE_CHECKING:
         def list_left_out(self, origin: str) -> dict[Skipped, int]:
             """What was left out of an original as far as it was copied, and how often."""
 
+        def new_ids(self, client: str, session: str, ids: Sequence[str]) -> set[str]:
+            """Those of these ids that are neither kept nor deleted."""
+
+        def read_kept(self, client: str, session: str) -> Sequence[Message] | None:
+            """The messages kept of a session; None where it was deleted for good."""
+
+        def screened(self, text: str) -> str:
+            """A text as it is kept."""
+
 
 __all__ = ["Copied", "Kept", "copied_from", "copy_new", "is_whole"]
 
 _HEAD = 1024
+_IN_COPY = "+"
+"""In the fingerprint of a fork that is copied to within what it repeats: which lines these are is
+known only by reading it from its beginning."""
 _FIRST_PIECE = 16 * 1024
 _LONGEST_FIRST_LINE = 1024 * 1024
 _MOST_KINDS = 50
@@ -128,26 +141,30 @@ def _copy_lines(
             return Copied("", offset=start)
         first = _first_line(file)
         mark = f"{min(len(first), _HEAD)}-{zlib.crc32(first[:_HEAD]):08x}"
+        noted = before.partition(" ")[0]
         # Another file, or one that was cut.
-        if before.partition(" ")[0] != mark or not file.seek(start):
+        if noted.removesuffix(_IN_COPY) != mark or not file.seek(start):
             start = 0
+        begin = 0 if noted.endswith(_IN_COPY) else start
         conversation = parser.begin(path, parse_line(first), kept)
-        conversation.before = partial(lines_before, path, start)
-        done = Copied(conversation.session, offset=start)
-        known = store.list_left_out(origin) if start else {}
+        conversation.before = partial(lines_before, path, begin)
+        conversation.kept_session = partial(store.read_kept, client)
+        conversation.screened = store.screened
+        done = Copied(conversation.session, offset=begin)
+        known = store.list_left_out(origin) if begin else {}
 
-        def keep(said: Sequence[Message], fingerprint: str) -> None:
+        def keep(said: Sequence[Message], state: str = "") -> None:
             done.copied += store.append(
                 client,
                 conversation.session,
-                said,
+                _without_copies(store, client, said, conversation),
                 origin=origin,
                 offset=done.offset,
-                fingerprint=fingerprint,
+                fingerprint=f"{mark}{_IN_COPY if conversation.in_copy else ''}{state}",
                 left_out=_added(known, done.left_out),
             )
 
-        lines = _counted(file, done, limit_bytes)
+        lines = _counted(file, done, limit_bytes and limit_bytes + start - begin)
         batch: list[Message] = []
         size = 0
         for message in parser.messages(lines, conversation):
@@ -158,16 +175,27 @@ def _copy_lines(
             size += len(message.text)
             if len(batch) >= most or size >= _BATCH_CHARACTERS:
                 # The line that is being read may say more: it counts as copied with the next.
-                keep(batch, mark)
+                keep(batch)
                 batch, size = [], 0
+    state = ""
     if not done.has_more and not file.failure:
         # Whole, though a blank or a torn line may stand at its end.
-        mark = f"{mark} {file.state.st_size} {file.state.st_mtime_ns}"
-    if batch or done.offset != start or before != mark:
-        keep(batch, mark)
+        state = f" {file.state.st_size} {file.state.st_mtime_ns}"
+    if batch or done.offset != start or before != f"{noted}{state}":
+        keep(batch, state)
     if file.failure:
         raise file.failure
     return done
+
+
+def _without_copies(
+    store: KeepsTranscripts, client: str, said: Sequence[Message], conversation: Conversation
+) -> list[Message]:
+    """Those of the messages that are not kept or deleted as copies, by a fork that came first."""
+    copy_ids = {x.id: conversation.copy_ids.pop(x.id, "") for x in said}
+    wanted = [own for own in copy_ids.values() if own]
+    new = store.new_ids(client, conversation.session, wanted) if wanted else set()
+    return [x for x in said if not copy_ids[x.id] or copy_ids[x.id] in new]
 
 
 def _added(some: Mapping[Skipped, int], more: Mapping[Skipped, int]) -> dict[Skipped, int]:

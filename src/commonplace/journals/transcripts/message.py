@@ -168,6 +168,21 @@ def parse_line(line: bytes) -> Message | None:
     return Message(**words, tools=tools, sidechain=bool(found.get("sidechain")), n=found["n"])
 
 
+def parse_tombstone(line: bytes) -> tuple[str, str, str, int] | None:
+    """Client, session, id and number of what was deleted; None where a line names nothing."""
+    try:
+        found = json.loads(line)
+        client, session, message_id = found["client"], found["session"], found.get("id", "")
+        n = found.get("n", 0)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return None
+    if not all(isinstance(x, str) for x in (client, session, message_id)):
+        return None
+    if not is_client(client) or session_name(session) != session:
+        return None
+    return client, session, whole(message_id), n if isinstance(n, int) and 0 <= n < 10**9 else 0
+
+
 def _has_form(found: dict[str, Any]) -> bool:
     n = found.get("n")
     return (

@@ -29,10 +29,10 @@ from commonplace.journals.transcripts.message import (
     is_client,
     is_time,
     parse_line,
+    parse_tombstone,
     render_line,
     session_name,
     time_of,
-    whole,
 )
 
 TYPE_CHECKING = False
@@ -156,6 +156,16 @@ class TranscriptStore:
 
         found = self._read(do)
         return {*ids} if found is None else found
+
+    def read_kept(self, client: str, session: str) -> list[Message] | None:
+        """The messages of a session by the client's id of it; None where it was deleted whole."""
+        name = session_name(session)
+        gone = self._read(lambda catalog: catalog.is_session_deleted(client, name))
+        return None if gone else self.read(client, name)
+
+    def screened(self, text: str) -> str:
+        """A text as `append` keeps it."""
+        return self._screen.copied(text)
 
     def copied_to(self, origin: str) -> tuple[int, str]:
         """How far an original file was copied, and its fingerprint then; (0, "") for never."""
@@ -502,7 +512,7 @@ class TranscriptStore:
             known = 0
         concerned: dict[tuple[str, str], None] = {}
         for line in files.read_lines(path, known) if size else ():
-            found = _parse_tombstone(line.content)
+            found = parse_tombstone(line.content)
             if found is None:
                 continue
             client, session, message_id, n = found
@@ -676,17 +686,3 @@ def _put_lines(
             client, key, message, LineRow(message.n, x.start, len(x.content), x.crc)
         )
     ]
-
-
-def _parse_tombstone(line: bytes) -> tuple[str, str, str, int] | None:
-    try:
-        found = json.loads(line)
-        client, session, message_id = found["client"], found["session"], found.get("id", "")
-        n = found.get("n", 0)
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return None
-    if not all(isinstance(x, str) for x in (client, session, message_id)):
-        return None
-    if not is_client(client) or session_name(session) != session:
-        return None
-    return client, session, whole(message_id), n if isinstance(n, int) and 0 <= n < LAST else 0

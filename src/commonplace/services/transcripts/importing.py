@@ -257,6 +257,18 @@ class _CountingStore:
         """As of the store."""
         return self._store.list_left_out(origin)
 
+    def new_ids(self, client: str, session: str, ids: Sequence[str]) -> set[str]:
+        """As of the store, and of what was counted so far."""
+        return self._store.new_ids(client, session, ids) - self._seen
+
+    def read_kept(self, client: str, session: str) -> Sequence[Message] | None:
+        """As of the store."""
+        return self._store.read_kept(client, session)
+
+    def screened(self, text: str) -> str:
+        """As of the store."""
+        return self._store.screened(text)
+
     def append(
         self,
         client: str,
@@ -271,8 +283,7 @@ class _CountingStore:
         """Count those of the messages that are new, and keep them; see the store's own."""
         if self._leaves_out(client, messages):
             return 0
-        ids = self._store.new_ids(client, session, [message.id for message in messages])
-        ids -= self._seen
+        ids = self.new_ids(client, session, [message.id for message in messages])
         self._seen |= ids
         new = {message.id: message for message in messages if message.id in ids}
         self.into.add(session, [*new.values()])

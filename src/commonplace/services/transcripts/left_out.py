@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.text import counted
 from commonplace.journals.transcripts.clients import CLIENTS
-from commonplace.journals.transcripts.clients.original import BROKEN, UNKNOWN
+from commonplace.journals.transcripts.clients.original import (
+    BROKEN,
+    SUB_AGENT,
+    UNKNOWN,
+    without_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +25,8 @@ _MOST_KINDS = 8
 _REASONS = {
     BROKEN.why: "as it cannot be read",
     UNKNOWN.why: "being of a kind that is not known",
+    without_words("file").why: "as only words are kept",
+    SUB_AGENT.why: "as `transcripts.subagents` is off",
 }
 
 

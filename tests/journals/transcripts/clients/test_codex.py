@@ -11,7 +11,13 @@ from tests.journals.transcripts.originals import (
 )
 
 from commonplace.journals.transcripts.clients.codex import begin, messages, originals
-from commonplace.journals.transcripts.clients.original import UNKNOWN, Kept, unknown
+from commonplace.journals.transcripts.clients.original import (
+    SUB_AGENT,
+    UNKNOWN,
+    Kept,
+    unknown,
+    without_words,
+)
 
 NAME = "rollout-2026-11-22T10-00-00-01a20852-5196-7f92-ab6a-1cd17f0107a9.jsonl"
 CALL = {"type": "function_call", "name": "shell", "arguments": '{"command":"env"}', "call_id": "c1"}
@@ -119,10 +125,22 @@ def test_sub_agents_are_left_out_or_marked():
         codex_meta(source={"subagent": {"thread_spawn": {"depth": 1}}}),
         codex_meta(thread_source="subagent"),
     ):
-        assert said(codex_message("Look."), meta=meta) == []
+        assert said(codex_message("Look."), meta=meta) == [SUB_AGENT]
         assert [x.sidechain for x in said(codex_message("Look."), meta=meta, subagents=True)] == [
             True
         ]
+
+
+def test_what_is_given_besides_words_is_counted_by_its_kind():
+    """The words beside it are kept; a part of a new kind is counted as such."""
+    asked = codex_message("What is it?")
+    asked["payload"]["content"] += [
+        {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="},
+        {"type": "hologram"},
+    ]
+    *others, message = said(asked)
+    assert others == [without_words("image"), unknown("hologram")]
+    assert message.text == "What is it?"
 
 
 def test_the_first_versions_are_read():

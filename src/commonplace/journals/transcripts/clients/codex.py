@@ -8,10 +8,17 @@ from __future__ import annotations
 import json
 import os
 import re
+from itertools import chain
 
+from commonplace.core.errors import Invalid
 from commonplace.journals.transcripts.clients import session_folders
+from commonplace.journals.transcripts.clients.codex_forks import Repeated, is_agent
+from commonplace.journals.transcripts.clients.json_lines import json_lines
 from commonplace.journals.transcripts.clients.original import (
+    BROKEN,
     Conversation,
+    Kept,
+    Skipped,
     dict_of,
     files_below,
     instant,
@@ -20,15 +27,20 @@ from commonplace.journals.transcripts.clients.original import (
     name_of,
     text_of,
     unknown,
+    without_words,
 )
-from commonplace.journals.transcripts.clients.packed import PACKED, is_packed, plain_name
+from commonplace.journals.transcripts.clients.packed import (
+    PACKED,
+    LineFile,
+    is_packed,
+    plain_name,
+)
 from commonplace.journals.transcripts.injected import is_ours, typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from commonplace.journals.transcripts.clients.original import Kept, Skipped
     from commonplace.journals.transcripts.message import Message
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\.jsonl\Z)")
@@ -46,6 +58,9 @@ _ITEMS = (
         " image_generation_call tool_search_call tool_search_output mcp_tool_call other".split()
     )
 )
+
+_TEXTS = ("input_text", "output_text", "text")
+_MEDIA = ("input_image", "input_file", "input_audio", "output_image", "output_audio")
 
 _SHORTEST_UNIQUE = 20
 _ADDED = ("agents_md.", "environments.", "skills.", "plugins.", "apps.", "hooks.")
@@ -84,31 +99,61 @@ def begin(path: str, first: object, kept: Kept) -> Conversation:
     """The session of a file, the folder and branch it was begun in, and whether an agent's."""
     line = dict_of(first)
     meta = dict_of(line.get("payload")) if line.get("type") == "session_meta" else line
-    is_agent = "subagent" in dict_of(meta.get("source")) or meta.get("thread_source") == "subagent"
     return Conversation(
         name_of(meta.get("id")) or _session_of(path),
         kept,
         cwd=name_of(meta.get("cwd")),
         branch=name_of(dict_of(meta.get("git")).get("branch")),
-        sidechain=is_agent,
+        sidechain=is_agent(meta),
         at=instant(meta.get("timestamp")),
+        path=path,
     )
 
 
 def messages(lines: Iterable[object], conversation: Conversation) -> Iterator[Message | Skipped]:
-    """What the lines say: user and assistant, and tools as is set."""
-    for line in lines:
-        fields = dict_of(line)
-        kind, payload = fields.get("type"), dict_of(fields.get("payload"))
-        at = instant(fields.get("timestamp"))
-        if kind == "turn_context":
-            conversation.cwd = name_of(payload.get("cwd")) or conversation.cwd
-        elif kind == "response_item":
-            yield from _item(payload, at, conversation)
-        elif isinstance(kind, str) and kind in _ITEMS:  # the first versions: items without a frame
-            yield from _item(fields, at, conversation)
-        elif not (isinstance(kind, str) and kind in _LINES) and not _is_old_state(fields):
-            yield unknown(kind)
+    """What the lines say: user and assistant, tools as is set; what repeats, by its first id."""
+    repeated = Repeated(conversation, _said_in)
+    try:
+        for line in lines:
+            fields = dict_of(line)
+            repeated.see(
+                fields.get("type"), dict_of(fields.get("payload")), instant(fields.get("timestamp"))
+            )
+            for each in _said(fields, conversation):
+                if message := repeated.known(each):
+                    yield message
+    finally:
+        repeated.close()
+
+
+def _said_in(path: str, fork: Conversation) -> Iterator[tuple[Message, str]]:
+    """What is said in the rollout that a fork repeats, with the id of a copy of each message."""
+    try:
+        with LineFile(path) as file:
+            lines = (value for value, _at in json_lines(file) if value is not BROKEN)
+            first = next(lines, None)
+            theirs = begin(path, first, Kept(tools=fork.kept.tools, subagents=True))
+            theirs.kept_session, theirs.screened = fork.kept_session, fork.screened
+            theirs.forks = fork.forks + 1
+            for message in messages(chain([first], lines), theirs):
+                if not isinstance(message, Skipped):
+                    yield message, theirs.copy_ids.pop(message.id, "")
+    except (OSError, Invalid):  # it went, or cannot be unpacked here: what was not found is kept
+        return
+
+
+def _said(fields: dict[str, object], conversation: Conversation) -> Iterator[Message | Skipped]:
+    """What one line says."""
+    kind, payload = fields.get("type"), dict_of(fields.get("payload"))
+    at = instant(fields.get("timestamp"))
+    if kind == "turn_context":
+        conversation.cwd = name_of(payload.get("cwd")) or conversation.cwd
+    elif kind == "response_item":
+        yield from _item(payload, at, conversation)
+    elif isinstance(kind, str) and kind in _ITEMS:  # the first versions: items without a frame
+        yield from _item(fields, at, conversation)
+    elif not (isinstance(kind, str) and kind in _LINES) and not _is_old_state(fields):
+        yield unknown(kind)
 
 
 def _is_old_state(fields: dict[str, object]) -> bool:
@@ -124,6 +169,7 @@ def _item(
         yield unknown(kind)
         return
     if kind == "message":
+        yield from _others(item)
         message = _message(item, at, conversation)
     elif kind in _CALLS:
         message = _call(item, at, conversation)
@@ -133,6 +179,19 @@ def _item(
         return
     if message:
         yield message
+
+
+def _others(item: dict[str, object]) -> Iterator[Skipped]:
+    """What a message holds besides words."""
+    if item.get("role") in ("user", "assistant"):
+        for part in map(dict_of, list_of(item.get("content"))):
+            kind = part.get("type")
+            if not isinstance(kind, str):
+                yield unknown(kind)
+            elif kind in _MEDIA:
+                yield without_words(kind.partition("_")[2])
+            elif kind not in _TEXTS:
+                yield unknown(kind)
 
 
 def _message(

@@ -16,7 +16,7 @@ from commonplace.journals.transcripts.message import Message, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Protocol
 
     class LineClient(Protocol):
@@ -58,7 +58,7 @@ class Skipped(NamedTuple):
     """Why a piece of an original is not kept, which is counted.
 
     Attributes:
-        why: `unknown` or `broken`.
+        why: `unknown`, `broken`, `no words`, or `unwanted` as is set.
         kind: What it is called; empty where it has no name that can be shown.
     """
 
@@ -70,6 +70,7 @@ UNKNOWN = Skipped("unknown")
 BROKEN = Skipped("broken")
 NAMELESS = Skipped("broken", "message without an id")
 TIMELESS = Skipped("broken", "message without a time")
+SUB_AGENT = Skipped("unwanted", "message of a sub-agent")
 
 _KIND = re.compile(r"[\w.:/-]{1,40}", re.ASCII)
 
@@ -78,6 +79,17 @@ def unknown(kind: object) -> Skipped:
     """What is of a kind that this version does not know, by what its client calls the kind."""
     is_name = isinstance(kind, str) and _KIND.fullmatch(kind)
     return Skipped("unknown", str(kind)) if is_name else UNKNOWN
+
+
+def without_words(kind: object) -> Skipped:
+    """What was given or answered besides words, by its kind or media type: an image, a file."""
+    name = text_of(kind).partition("/")[0].lower()
+    if "/" in text_of(kind) and name not in _MEDIA:
+        name = "file"
+    return Skipped("no words", name if _KIND.fullmatch(name) else "file")
+
+
+_MEDIA = ("image", "audio", "video")
 
 
 class Kept:
@@ -105,10 +117,16 @@ class Conversation:
         branch: of the repository in that folder.
         sidechain: whether a sub-agent holds it.
         at: the time of the message before, for one that has no time.
+        path: the file that is read.
 
     Attributes:
         before: The values of the lines before those that are read now, the last first.
         after: By which id what is said next comes after what was said; see `claude_code`.
+        forks: How many forks of forks lead to this session, whose rollout they repeat.
+        in_copy: Whether the lines read now repeat another session's; see `codex_forks`.
+        copy_ids: By the id of a message the one that a copy of it has where it is kept alone.
+        kept_session: The messages kept of a session, by its id; None where it was deleted.
+        screened: A text as it is kept.
     """
 
     __slots__ = (
@@ -116,8 +134,14 @@ class Conversation:
         "at",
         "before",
         "branch",
+        "copy_ids",
         "cwd",
+        "forks",
+        "in_copy",
         "kept",
+        "kept_session",
+        "path",
+        "screened",
         "session",
         "sidechain",
         "tool_names",
@@ -132,6 +156,7 @@ class Conversation:
         branch: str = "",
         sidechain: bool = False,
         at: str = "",
+        path: str = "",
     ) -> None:
         self.session = session
         self.kept = kept
@@ -142,6 +167,12 @@ class Conversation:
         self.tool_names: dict[str, str] = {}
         self.before: Callable[[], Iterable[object]] = tuple
         self.after = ""
+        self.path = path
+        self.forks = 0
+        self.in_copy = False
+        self.copy_ids: dict[str, str] = {}
+        self.kept_session: Callable[[str], Sequence[Message] | None] = _kept_nowhere
+        self.screened: Callable[[str], str] = str
 
     def message(
         self,
@@ -163,13 +194,13 @@ class Conversation:
             parent: The id of the message that it follows.
             tools: The names of the tools it calls.
         """
-        if self.sidechain and not self.kept.subagents:
-            return None
         self.at = at or self.at
         text = whole(without_ours(text)).strip()
         named = tools if self.kept.tools != "none" else ()
         if not (text or named):
             return None
+        if self.sidechain and not self.kept.subagents:
+            return SUB_AGENT
         if not id or not self.at:
             return TIMELESS if id else NAMELESS
         return Message(
@@ -183,6 +214,10 @@ class Conversation:
             tools=named,
             sidechain=self.sidechain,
         )
+
+
+def _kept_nowhere(_session: str) -> Sequence[Message]:
+    return ()
 
 
 _CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
