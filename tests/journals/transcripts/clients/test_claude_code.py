@@ -13,7 +13,14 @@ from commonplace.journals.transcripts.clients.claude_code import (
     originals,
     originals_in,
 )
-from commonplace.journals.transcripts.clients.original import UNKNOWN, Kept, Skipped, unknown
+from commonplace.journals.transcripts.clients.original import (
+    SUB_AGENT,
+    UNKNOWN,
+    Kept,
+    Skipped,
+    unknown,
+    without_words,
+)
 
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "env"}}
 ANSWER = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "TOKEN=secret"}
@@ -200,12 +207,35 @@ def test_sub_agents_are_left_out_or_marked():
     """By the mark of a line, and by the name of the file, of which the last answer is kept."""
     line = claude_line("Look around.", isSidechain=True)
     own = "/p/s1/subagents/agent-a1.jsonl"
-    assert said(line) == said(line, path=own) == []
+    assert said(line) == said(line, path=own) == [SUB_AGENT]
     assert [x.sidechain for x in said(line, subagents=True)] == [True]
     plain = claude_line("Look around.")
     assert [x.sidechain for x in said(plain, subagents=True, path=own)] == [True]
     found = claude_line("Found it.", role="assistant"), claude_line("So be it.", role="assistant")
-    assert [(x.text, x.sidechain) for x in said(line, *found, path=own)] == [("So be it.", True)]
+    *others, last = said(line, *found, path=own)
+    assert others == [SUB_AGENT, SUB_AGENT]
+    assert (last.text, last.sidechain) == ("So be it.", True)
+
+
+def test_what_is_given_besides_words_is_counted_by_its_kind():
+    """In a message, beside one, and with what is typed during a turn; an attachment of a new kind."""
+    picture = {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}
+    asked = claude_line("", content=[picture, {"type": "text", "text": "What is it?"}])
+    puts = [
+        {"type": "file", "filename": "/w/a.txt", "content": "A"},
+        {"type": "queued_command", "prompt": [picture, {"type": "text", "text": "And this?"}]},
+        {"type": "task_reminder", "content": "x"},
+        {"type": "hologram"},
+    ]
+    lines = [claude_line("") | {"type": "attachment", "attachment": put} for put in puts]
+    found = said(asked, *lines)
+    assert [x for x in found if isinstance(x, Skipped)] == [
+        without_words("image"),
+        without_words("file"),
+        without_words("image"),
+        unknown("hologram"),
+    ]
+    assert [x.text for x in found if not isinstance(x, Skipped)] == ["What is it?", "And this?"]
 
 
 def test_what_is_not_known_is_counted():

@@ -16,10 +16,12 @@ from commonplace.core.errors import Invalid
 from commonplace.journals.transcripts.clients import document_client
 from commonplace.journals.transcripts.clients.original import (
     BROKEN,
+    SUB_AGENT,
     UNKNOWN,
     Kept,
     Skipped,
     unknown,
+    without_words,
 )
 from commonplace.journals.transcripts.copying import copy_new
 from commonplace.journals.transcripts.store import TranscriptStore
@@ -178,6 +180,32 @@ def test_an_export_is_imported_once(store, tmp_path):
     done = copy_new(store, "claude-ai", str(path), kept=Kept())
     assert (done.session, done.copied) == ("c1", 1)
     assert [x.text for x in store.read("claude-ai", "c1")] == ["How?", "Slowly.", "Thanks."]
+
+
+def left_out(found):
+    return [x for x in found if isinstance(x, Skipped)]
+
+
+def test_what_is_given_besides_words_is_counted_by_its_kind(tmp_path):
+    """A picture, sound, a file whose text nobody kept; the words beside it are kept."""
+    path = tmp_path / "conversations.json"
+    asked = {**CLAUDE_AI["chat_messages"][0], "files": [{"file_kind": "image", "file_name": "x"}]}
+    asked["attachments"] = [{"file_name": "a.bin", "extracted_content": ""}]
+    path.write_text(json.dumps([{**CLAUDE_AI, "chat_messages": [asked]}]))
+    *others, message = said("claude-ai", path)["c1"]
+    assert (others, message.text) == ([without_words("image"), without_words("file")], "How?")
+    given = {"attachments": [{"mime_type": "application/pdf"}, {"mime_type": "image/png"}]}
+    shown = node("m1", "user", "What is it?", 1, kind="multimodal_text", metadata=given)
+    pointer = {"content_type": "real_time_user_audio_video_asset_pointer"}
+    shown["message"]["content"]["parts"] += [{"content_type": "image_asset_pointer"}, pointer]
+    path.write_text(json.dumps([{**CHATGPT, "mapping": {"m1": shown}}]))
+    *others, message = said("chatgpt", path)["c1"]
+    assert others == [without_words(x) for x in ("image", "video", "file")]
+    assert message.text == "What is it?"
+    parts = [{"text": "What is it?"}, {"inlineData": {"mimeType": "image/png", "data": ""}}]
+    line = {"id": "a" * 36, "type": "user", "content": parts, "timestamp": clock(1)}
+    *others, message = said("gemini", gemini(line, folder=tmp_path))["g1"]
+    assert (others, message.text) == ([without_words("image/png")], "What is it?")
 
 
 @cases("client", ["claude-ai", "chatgpt"])
@@ -346,7 +374,7 @@ def test_sub_agents_of_gemini_are_left_out(tmp_path):
     """The first line of their file says so."""
     message = {"id": "a" * 36, "type": "user", "content": "Look.", "timestamp": clock(1)}
     path = gemini({"$set": {"kind": "subagent"}}, message, folder=tmp_path)
-    assert said("gemini", path) == {"g1": []}
+    assert said("gemini", path) == {"g1": [SUB_AGENT]}
     assert [x.sidechain for x in said("gemini", path, subagents=True)["g1"]] == [True]
 
 
@@ -360,6 +388,7 @@ PARTS = {
     "msg_1": [
         {"type": "text", "text": "How?"},
         {"type": "text", "text": "file", "synthetic": True},
+        {"type": "file", "mime": "image/png", "url": "data:"},
     ],
     "msg_2": [
         {"type": "reasoning", "text": "hm"},
@@ -415,14 +444,14 @@ def test_sessions_of_opencode(tmp_path, form):
     """From its database, and from the files of before; sub-agents have sessions of their own."""
     path = opencode_database(tmp_path) if form == "database" else opencode_files(tmp_path)
     found = said("opencode", path)["ses_1"]
-    assert {x for x in found if isinstance(x, Skipped)} == {unknown("hologram"), BROKEN}
+    assert {*left_out(found)} == {unknown("hologram"), BROKEN, without_words("image")}
     messages = [x for x in found if not isinstance(x, Skipped)]
     assert lines(messages) == [("user", "How?", ()), ("assistant", "Slowly.", ("bash",))]
     assert messages[0].at == "2026-11-22T10:00:01.000Z"
     assert (messages[1].cwd, messages[1].parent) == ("/home/ann/shop", "msg_1")
     if form == "database":
-        assert said("opencode", path)["ses_2"] == []
-        assert len(said("opencode", path, subagents=True)["ses_2"]) == 1
+        assert said("opencode", path)["ses_2"] == [SUB_AGENT, without_words("image")]
+        assert len(said("opencode", path, subagents=True)["ses_2"]) == 2
     assert [x for x, _ in document_client("opencode").originals_in(str(tmp_path))] == [str(path)]
 
 

@@ -18,6 +18,7 @@ from commonplace.journals.transcripts.clients.original import (
     stamp_of,
     text_of,
     unknown,
+    without_words,
 )
 
 TYPE_CHECKING = False
@@ -69,6 +70,7 @@ def _said(nodes: dict[str, object], conversation: Conversation) -> Iterator[Mess
         if role not in ("user", "assistant") or hidden is True:
             continue
         text = _text(content) if kind in _SAID and not to_tool else ""
+        yield from map(without_words, _others(fields, content))
         message = conversation.message(
             name_of(fields.get("id")),
             role,
@@ -104,6 +106,18 @@ def _places(nodes: dict[str, object], begun: str) -> dict[str, tuple[str, int]]:
         for number, each in enumerate(reversed(above), 1):
             places[each] = (at, depth + number)
     return places
+
+
+def _others(fields: dict[str, object], content: dict[str, object]) -> Iterator[object]:
+    """The kinds of what a message holds besides words: pictures and sound in it, files beside."""
+    for part in map(dict_of, list_of(content.get("parts"))):
+        if part and not text_of(part.get("text")):
+            kind = text_of(part.get("content_type"))
+            yield next((x for x in ("image", "video", "audio") if x in kind), "file")
+    metadata = dict_of(fields.get("metadata"))
+    for given in map(dict_of, list_of(metadata.get("attachments"))):
+        if not text_of(given.get("mime_type")).startswith("image/"):
+            yield "file"
 
 
 def _text(content: dict[str, object]) -> str:

@@ -20,6 +20,7 @@ from commonplace.journals.transcripts.clients.original import (
     stamp_of,
     text_of,
     unknown,
+    without_words,
 )
 
 TYPE_CHECKING = False
@@ -75,6 +76,7 @@ def _said(said: list[object], conversation: Conversation) -> Iterator[Message | 
                 yield unknown(kind)
             elif kind == "tool_use":
                 tools.append(name_of(block.get("name")))
+        yield from map(without_words, _files(fields))
         message = conversation.message(
             name_of(fields.get("uuid")),
             role,
@@ -88,6 +90,15 @@ def _said(said: list[object], conversation: Conversation) -> Iterator[Message | 
         )
         if message:
             yield message
+
+
+def _files(fields: dict[str, object]) -> list[object]:
+    """The kinds of files that were given, but for those whose text is kept."""
+    files = [dict_of(x).get("file_kind") or "file" for x in list_of(fields.get("files"))]
+    attachments = map(dict_of, list_of(fields.get("attachments")))
+    files += ["file" for x in attachments if x and not text_of(x.get("extracted_content"))]
+    blocks = [dict_of(x).get("type") for x in list_of(fields.get("content"))]
+    return files or [x for x in blocks if x == "image"]
 
 
 def _pasted(fields: dict[str, object]) -> list[str]:

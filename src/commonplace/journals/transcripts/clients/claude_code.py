@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 from commonplace.journals.transcripts.clients import session_folders
 from commonplace.journals.transcripts.clients.original import (
+    SUB_AGENT,
     Conversation,
     Kept,
     Skipped,
@@ -22,6 +24,7 @@ from commonplace.journals.transcripts.clients.original import (
     name_of,
     text_of,
     unknown,
+    without_words,
 )
 from commonplace.journals.transcripts.injected import is_ours, typed
 
@@ -38,6 +41,35 @@ _NOTES = frozenset(
     " file-history-snapshot frame-link last-prompt mode permission-mode pr-link progress"
     " started result summary system tag worktree-state".split()
 )
+# What the user gave beside the words, and what the client notes for its model.
+_GIVEN = frozenset(
+    "already_read_file directory document file image mcp_resource pdf_reference"
+    " selected_lines_in_diff selected_lines_in_ide".split()
+)
+_ATTACHED_NOTES = frozenset(
+    "account_memory_recall advisor_stripped advisor_tool agent_ask_notice agent_listing_delta"
+    " agent_mention artifact_opening_prefetch at_mention_reference auto_mode auto_mode_exit"
+    " claude_app_notice command_permissions compact_file_reference context_sections"
+    " coordinator_context cowork_memory_context critical_system_reminder date deferred_tools_delta"
+    " deferred_tools_record diagnostics dir_sync_notice dynamic_skill edited_image_file"
+    " edited_text_file environment first_week fork_briefing goal_status goals inlined_image_paths"
+    " instructions invoked_skills language max_turns_reached mcp_dropped_tools_delta"
+    " mcp_instructions_delta message_pdf_reads model nested_memory opened_file_in_ide"
+    " output_limit_note output_style_instructions peer_mention plan_file_reference plan_mode"
+    " plan_mode_exit plan_mode_reentry plugin_note proactivity project_doc_reads"
+    " projects_thread_ask prompt_render_point prompt_snapshot queued_command"
+    " read_truncation_notice relevant_memories remote_session_change repl_mcp_needs_auth"
+    " sandbox_instructions session_context session_cron_carry skill_listing skill_mention"
+    " structured_output task_status team_context teammate_mailbox teammate_shutdown_batch"
+    " thinking_stripped token_usage tool_host_result_lines tool_hosts_notice tool_offer_record"
+    " tool_results_cut ultra_effort_enter ultra_effort_exit ultrathink_effort"
+    " unknown_command_fallback verify_plan_reminder widget_context_hint withheld_memory"
+    " workflow_size_guideline_change".split()
+)
+_MEDIA = ("image", "document")
+_NOTED = ("hook_", "async_hook_")
+_REMINDER = re.compile(r"\w*_reminder(_sent)?")
+
 _NO_MODEL = "<synthetic>"
 """The model of what the client says itself: after a compaction, or where none answered."""
 
@@ -111,7 +143,11 @@ def messages(lines: Iterable[object], conversation: Conversation) -> Iterator[Me
         if isinstance(message, Skipped):
             yield message
         elif message.role == "assistant" and message.text:
+            if last:
+                yield SUB_AGENT
             last = message
+        else:
+            yield SUB_AGENT
     if last:
         yield last
 
@@ -130,10 +166,26 @@ def _messages(lines: Iterable[object], conversation: Conversation) -> Iterator[M
                 conversation.after = name_of(fields.get("uuid")) or conversation.after
         elif kind in ("attachment", "queue-operation"):
             conversation.sidechain = is_agent or fields.get("isSidechain") is True
+            yield from _attached(dict_of(fields.get("attachment")))
             if message := _typed_during_a_turn(fields, conversation):
                 yield message
         elif not isinstance(kind, str) or kind not in _NOTES:
             yield unknown(kind)
+
+
+def _attached(put: dict[str, object]) -> Iterator[Skipped]:
+    """What stands in an attachment besides words of the user's."""
+    kind = put.get("type")
+    if not isinstance(kind, str):
+        if put:
+            yield unknown(kind)
+    elif kind in _GIVEN:
+        yield without_words(kind)
+    elif kind == "queued_command":
+        kinds = [dict_of(block).get("type") for block in list_of(put.get("prompt"))]
+        yield from (without_words(x) for x in kinds if x in _MEDIA)
+    elif not (kind in _ATTACHED_NOTES or kind.startswith(_NOTED) or _REMINDER.fullmatch(kind)):
+        yield unknown(kind)
 
 
 def _typed_during_a_turn(
@@ -191,6 +243,8 @@ def _said(
             conversation.tool_names[text_of(block.get("id"))] = tools[-1]
         elif not isinstance(kind, str) or kind not in _BLOCKS:
             yield unknown(kind)
+        elif kind in _MEDIA:
+            yield without_words(kind)
         elif kind == "tool_result" and (words := _words_in(block, fields, conversation)):
             corrections.append(words)
             continue

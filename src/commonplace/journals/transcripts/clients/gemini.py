@@ -23,6 +23,7 @@ from commonplace.journals.transcripts.clients.original import (
     stamp_of,
     text_of,
     unknown,
+    without_words,
 )
 from commonplace.journals.transcripts.injected import is_ours, typed
 
@@ -104,6 +105,7 @@ def _merge(fields: dict[str, object], records: dict[str, dict[str, object]]) -> 
     own = name_of(fields.get("id"))
     slim = {key: fields.get(key) for key in ("type", "timestamp")}
     slim["text"] = _text(fields.get("displayContent")) or _text(fields.get("content"))
+    slim["media"] = _media(fields.get("content"))
     slim["calls"] = [_slim_call(dict_of(call)) for call in list_of(fields.get("toolCalls"))]
     before = records.get(own)
     if before:
@@ -124,6 +126,14 @@ def _part_text(part: dict[str, object]) -> str:
     return "" if part.get("thought") is True else text_of(part.get("text"))
 
 
+def _media(content: object) -> list[object]:
+    """The media types of what is no text of a message."""
+    parts = content if isinstance(content, list) else [content]
+    found = [dict_of(part) for part in parts]
+    media = [dict_of(x.get("inlineData")) or dict_of(x.get("fileData")) for x in found]
+    return [x.get("mimeType") or "file" for x in media if x]
+
+
 def _slim_call(call: dict[str, object]) -> dict[str, object]:
     return {key: call.get(key) for key in ("id", "name", "args", "result")}
 
@@ -138,6 +148,7 @@ def _said(
             if kind not in _NOTES:
                 yield unknown(kind)
             continue
+        yield from map(without_words, list_of(fields.get("media")))
         own = given if len(given) >= _SHORTEST_UNIQUE else f"{conversation.session}:{given}"
         text = text_of(fields.get("text"))
         calls = [dict_of(call) for call in list_of(fields.get("calls"))]

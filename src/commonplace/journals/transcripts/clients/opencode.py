@@ -31,6 +31,7 @@ from commonplace.journals.transcripts.clients.original import (
     stamp_of,
     text_of,
     unknown,
+    without_words,
 )
 from commonplace.journals.transcripts.injected import is_ours, typed
 
@@ -176,7 +177,8 @@ def _rows_of_2(
         if role == "shell":
             role, fields = "user", {**fields, "text": f"! {text_of(fields.get('command'))}"}
         if role == "user":
-            parts = [{"type": "text", "text": fields.get("text")}]
+            given = [{**dict_of(x), "type": "file"} for x in list_of(fields.get("files"))]
+            parts = [{"type": "text", "text": fields.get("text")}, *given]
         if role == "assistant" and (number < len(rows) or "finish" in fields):
             time = {"completed": None, **time}
         yield text_of(_plain(key)), {**fields, "role": role, "time": time}, parts
@@ -272,6 +274,8 @@ def _said(
         yield from (BROKEN for part in parts if part is BROKEN)
         kinds = [dict_of(part).get("type") for part in parts if part is not BROKEN]
         yield from (unknown(x) for x in kinds if not isinstance(x, str) or x not in _PARTS)
+        files = [dict_of(part) for part in parts if dict_of(part).get("type") == "file"]
+        yield from (without_words(x.get("mime") or "file") for x in files)
 
 
 def _message(
