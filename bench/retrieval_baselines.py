@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bench.retrieval_library import LIMIT, judged_refs
+from bench.retrieval_figures import BUDGETS
+from bench.retrieval_library import LIMIT, judged_refs, shown_share
 from commonplace.core.text import query_terms
+from commonplace.core.tokens import TOKEN_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bench.retrieval_data import Archive
+    from bench.retrieval_data import Archive, Asked
     from bench.retrieval_figures import Outcome
     from commonplace.core.ports import Encoder
 
@@ -41,8 +43,20 @@ def ask_baselines(
                     found["RRF"] = _fused(found.values())
                 for name, rows in found.items():
                     hits = [(refs[row],) for row in rows[:LIMIT]]
-                    ranked.setdefault(name, []).append(judged_refs(one, hits, archive))
+                    shown = [_shown_whole(one, rows, archive, tokens) for tokens in BUDGETS]
+                    ranked.setdefault(name, []).append(judged_refs(one, hits, archive, shown))
     yield from ranked.items()
+
+
+def _shown_whole(one: Asked, rows: Sequence[int], archive: Archive, tokens: int) -> float:
+    """The share of the evidence's words among whole texts, best first, the last one cut."""
+    left, shown = tokens * TOKEN_BYTES, {}
+    for doc in (archive.docs[row] for row in rows):
+        shown[doc.ref] = doc.text.encode()[:left].decode(errors="ignore")
+        if (left := left - len(doc.text.encode())) <= 0:
+            break
+    texts = {doc.ref: doc.text for doc in archive.docs if doc.ref in one.gold}
+    return shown_share(texts, shown)
 
 
 def _words(archive: Archive) -> sqlite3.Connection:

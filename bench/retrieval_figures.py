@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     Values: TypeAlias = NDArray[np.float64]
 
-MEASURES = ("R@5", "R@10", "R@20", "MRR", "nDCG@10", "session R@10")
+BUDGETS = (500, 1_000)
+"""Tokens of an answer within which the evidence is looked for."""
+
+UNSEEN = (math.nan,) * len(BUDGETS)
+
+MEASURES = (
+    *("R@5", "R@10", "R@20", "MRR", "nDCG@10", "session R@10"),
+    *(f"shown {tokens}" for tokens in BUDGETS),
+)
 SEED = 20_230_508
 RESAMPLES = 2_000
 DEPTH = 10
@@ -42,15 +50,26 @@ class Outcome(Struct, frozen=True, kw_only=True):
         kind: str,
         gold: Sequence[int | None],
         sessions: float,
+        shown: Sequence[float] = UNSEEN,
         folded: int = 0,
     ) -> Outcome:
-        """gold: the rank of each entry that answers, from 1, None where it was not found."""
+        """The figures of one question.
+
+        Args:
+            archive: of the question.
+            kind: of the question.
+            gold: the rank of each entry that answers, from 1, None where it was not found.
+            sessions: the share of their sessions that was found.
+            shown: the share of their words that an answer shows within each of BUDGETS.
+            folded: near-duplicates inside the hits.
+        """
         ranks = [rank for rank in gold if rank is not None]
         figures = (
             *(sum(rank <= depth for rank in ranks) / len(gold) for depth in (5, 10, 20)),
             1 / min(ranks) if ranks else 0.0,
             ndcg(ranks, len(gold)),
             sessions,
+            *shown,
         )
         return cls(archive=archive, kind=kind, figures=figures, folded=folded)
 

@@ -5,10 +5,13 @@ Never ranks, filters or repairs anything itself; a hit counts as the finder give
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from contextlib import ExitStack, closing
+from datetime import UTC
 from typing import TYPE_CHECKING, Self
 
-from bench.retrieval_figures import Outcome
+from bench.retrieval_figures import BUDGETS, UNSEEN, Outcome
 from commonplace.core.owner_folders import owner_folder
 from commonplace.core.text import text_hash
 from commonplace.core.values import Filter, Put
@@ -17,9 +20,10 @@ from commonplace.search import policy as numbers
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, SearchQuestion
 from commonplace.testing import ReadySlot
+from commonplace.tools.renderer import AnswerFrame, Renderer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -30,6 +34,11 @@ if TYPE_CHECKING:
 
 LIMIT = 20
 """Hits asked for: as many as the deepest measure looks at."""
+
+GIVEN = 10
+"""Hits that recall gives unless told otherwise: what is shown is shown of these."""
+
+_WORD = re.compile(r"\w+")
 
 FLOOR = numbers.RECALL_FLOOR
 """The least similarity of a hit by meaning alone, as the tools ask for unless told otherwise."""
@@ -100,7 +109,7 @@ class Library:
     def ask(self, policy: Policy) -> list[Outcome]:
         """Every question of every archive, asked of its owner; may be called many times."""
         return [
-            judged(one, _hits(finder, one, policy), archive)
+            _judged_as_shown(one, _hits(finder, one, policy), archive)
             for archive, finder in self._finders
             for one in archive.asked
         ]
@@ -113,12 +122,51 @@ def _hits(finder: Finder, one: Asked, policy: Policy) -> Sequence[Hit]:
     return finder.find(question).hits
 
 
-def judged(one: Asked, hits: Sequence[Hit], archive: Archive) -> Outcome:
+def _judged_as_shown(one: Asked, hits: Sequence[Hit], archive: Archive) -> Outcome:
+    texts = {doc.ref: doc.text for doc in archive.docs if doc.ref in one.gold}
+    shown = [shown_share(texts, _shown(one, hits[:GIVEN], tokens)) for tokens in BUDGETS]
+    return judged(one, hits, archive, shown)
+
+
+def _shown(one: Asked, hits: Sequence[Hit], tokens: int) -> Mapping[str, str]:
+    """What an answer of recall shows of each hit within so many tokens, by every ref of the hit."""
+    renderer = Renderer(zone=UTC, place_of=lambda _journal, scope: scope)
+    frame = AnswerFrame(head=(), facts={})
+    answer = renderer.hits(frame, hits, about=one.text, budget_tokens=tokens)
+    return {
+        ref: result["excerpt"]
+        for result in answer.facts["results"]
+        for ref in (result["ref"], *result["also"])
+    }
+
+
+def shown_share(texts: Mapping[str, str], shown: Mapping[str, str]) -> float:
+    """The mean share of the words of these texts that is shown.
+
+    Args:
+        texts: by ref.
+        shown: what is shown of each, by ref; nothing of those that are not in it.
+    """
+    shares = []
+    for ref, text in texts.items():
+        words, seen = (Counter(_WORD.findall(x.lower())) for x in (text, shown.get(ref, "")))
+        shares.append((words & seen).total() / max(words.total(), 1))
+    return sum(shares) / len(shares)
+
+
+def judged(
+    one: Asked, hits: Sequence[Hit], archive: Archive, shown: Sequence[float] = UNSEEN
+) -> Outcome:
     """What the hits are worth; a near-duplicate folded into a hit is found where that hit is."""
-    return judged_refs(one, [(hit.doc.ref, *hit.also) for hit in hits], archive)
+    return judged_refs(one, [(hit.doc.ref, *hit.also) for hit in hits], archive, shown)
 
 
-def judged_refs(one: Asked, hits: Sequence[Sequence[str]], archive: Archive) -> Outcome:
+def judged_refs(
+    one: Asked,
+    hits: Sequence[Sequence[str]],
+    archive: Archive,
+    shown: Sequence[float] = UNSEEN,
+) -> Outcome:
     """The same of hits given as their refs, each with those that were folded into it."""
     ranks: dict[str, int] = {}
     for rank, refs in enumerate(hits, start=1):
@@ -129,6 +177,7 @@ def judged_refs(one: Asked, hits: Sequence[Sequence[str]], archive: Archive) -> 
         kind=one.kind,
         gold=[ranks.get(ref) for ref in sorted(one.gold)],
         sessions=_session_share(one, ranks, archive),
+        shown=shown,
         folded=sum(len(refs) - 1 for refs in hits),
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bench.retrieval_data import Archive, Asked
 from bench.retrieval_encoder import CachedEncoder
-from bench.retrieval_library import BenchJournal, Library, judged
+from bench.retrieval_library import BenchJournal, Library, judged, shown_share
 from bench.retrieval_policy import RECALL, grid, overridden
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -111,6 +111,12 @@ def test_a_near_duplicate_is_found_where_it_is_folded_in():
     assert outcome.folded == 1
 
 
+def test_what_is_shown_is_the_share_of_the_evidences_words():
+    """Three of four words of one, and none of another that is not there: .375."""
+    texts = {"a": "rye bread, twice baked", "b": "oven"}
+    assert shown_share(texts, {"a": "...bread, twice baked"}) == 0.375
+
+
 def test_a_session_is_found_by_any_of_its_entries():
     """Entry 0 is asked for and entry 1 of the same session found: the session counts."""
     archive = _archive()
@@ -118,7 +124,7 @@ def test_a_session_is_found_by_any_of_its_entries():
     assert (outcome.figures[1], outcome.figures[5]) == (0.0, 1.0)
 
 
-def test_vectors_are_locked_cached_property_and_kept(tmp_path):
+def test_vectors_are_cached_and_kept(tmp_path):
     """A second encoder over the same folder is asked nothing; a passage is not a query."""
     first = CachedEncoder(CountingEncoder(), tmp_path)
     passages = first.encode_passages(["rye", "oven", "rye"])

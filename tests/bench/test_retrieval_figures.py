@@ -6,6 +6,7 @@ import math
 
 import pytest
 from bench.retrieval_figures import (
+    BUDGETS,
     MEASURES,
     Outcome,
     ndcg,
@@ -18,7 +19,8 @@ from bench.retrieval_sweep import Mean, held_out, render_sweep
 
 
 def _outcome(gold, *, archive="a", kind="single-hop", sessions=1.0):
-    return Outcome.of(archive=archive, kind=kind, gold=gold, sessions=sessions)
+    shown = [sessions] * len(BUDGETS)
+    return Outcome.of(archive=archive, kind=kind, gold=gold, sessions=sessions, shown=shown)
 
 
 def _figures(outcome):

@@ -18,17 +18,24 @@ texts = st.one_of(
     st.text(alphabet="ab `\n\u202e\u200b界", max_size=3000),
     st.integers(0, 40).map(lambda n: "```\nmany words of it " * n),
 )
+
+
+def a_hit(number, text, author="", also=()):
+    """An entry that was found, whoever wrote it."""
+    return Hit(
+        doc=a_doc(f"notes:{number}", text, minutes=number, author=author, scope=author),
+        score=0.5,
+        by="words",
+        similarity=None,
+        excerpt="",
+        legs={"meaning": 0.25, "words": 0.25},
+        also=also,
+    )
+
+
 hits = st.lists(
     st.builds(
-        lambda number, text, author, also: Hit(
-            doc=a_doc(f"notes:{number}", text, minutes=number, author=author, scope=author),
-            score=0.5,
-            by="words",
-            similarity=None,
-            excerpt="",
-            legs={"meaning": 0.25, "words": 0.25},
-            also=also,
-        ),
+        a_hit,
         st.integers(0, 10**6),
         texts,
         st.text(max_size=20),
@@ -53,6 +60,24 @@ def test_no_answer_exceeds_its_budget(found, budget, notes):
     shown = answer.facts["results"]
     assert len(shown) + answer.facts["left_out"] == len(found)
     assert [hit["ref"] for hit in shown] == [hit.doc.ref for hit in found][: len(shown)]
+
+
+def test_a_budget_is_filled_with_fewer_hits_before_shorter_ones():
+    """And what is left of it goes to the best, whole where they fit."""
+    long, short = "the harbour at dawn, " * 100, "the harbour"
+    found = [a_hit(number, text) for number, text in enumerate([long, short, long, long, long])]
+    frame = AnswerFrame(head=(), facts={})
+
+    def lengths(budget):
+        answer = RENDERER.hits(frame, found, about="harbour", budget_tokens=budget)
+        return [len(hit["excerpt"]) for hit in answer.facts["results"]]
+
+    scarce, ample = lengths(300), lengths(1500)
+    assert 800 <= scarce[0] < 810  # what is left is less than the 600 of a third
+    assert scarce[1:] == [len(short)]
+    # 6,000 bytes less some 430 around them: four times 800, and 800 more for two.
+    assert [each // 800 for each in ample] == [2, 0, 2, 1, 1]
+    assert lengths(100_000) == [len(text) for text in (long, short, long, long, long)]
 
 
 @given(texts, st.text(max_size=40))

@@ -146,7 +146,8 @@ class RecallService(Struct, frozen=True, kw_only=True):
                 found = self._search(question.about, within, limit)
                 outside = bool(found.hits)
         else:
-            found = self._search(question.about, within, limit, leaning=question.interval)
+            # The words of a time stand in entries too: "the meeting of 3 May".
+            found = self._search(query, within, limit, leaning=question.interval)
         if wanted is not None:
             from commonplace.journals.memory.entry import open_first
 
@@ -179,7 +180,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
             Unavailable: The index cannot be read.
         """
         question = self._understand(query, "")
-        found = self._search(question.about, within, limit, leaning=question.interval)
+        found = self._search(query, within, limit, leaning=question.interval)
         is_strong = found.chance is not None and found.chance >= policy.WEAK_CHANCE
         return replace(found, hits=self._with_replaced(found.hits, within) if is_strong else ())
 
