@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.importable import KINDS, command_of
 
 DIARY = "".join(f"[2024-05-0{n} 09:30] Day {n}\nAt the harbour.\n\n" for n in (1, 2, 3))
 
@@ -44,48 +45,50 @@ def test_a_death_at_each_step_of_an_import(world, shared_commands, shared_faults
     assert world.problems() == []
 
 
-@pytest.mark.parametrize(
-    "case", [(killed, into) for killed in ("import", "undo") for into in ("private", "timeline")]
-)
+@pytest.mark.parametrize("case", [(x, kind) for x in ("import", "undo") for kind in KINDS])
 @pytest.mark.parametrize(
     "stride",
-    [17, pytest.param(7, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
+    [71, pytest.param(17, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
 )
 def test_a_death_at_each_step_of_an_import_or_its_undo(
     world, shared_commands, shared_faults, case, stride
 ):
-    """What it added goes whole when it is asked for again, and the same diary comes in whole."""
-    killed, into = case
-    diary = world.folder / "journal.txt"
+    """What it added goes whole when it is asked for again, and the same import brings it whole."""
+    killed, kind = case
+    words = command_of(kind, world.folder)
 
     def call(*words):
         """A command over the same home."""
         return shared_commands.run(world.folder, *words)
 
-    def imported():
-        """What an import says of itself."""
-        return call("import", "jrnl", diary, "--into", into, "--json")
-
     def undo():
-        """Take back the newest until there is nothing left."""
-        while (ran := call("undo", "--yes")).code == 0:
+        """Take back the newest until there is nothing left; what it names is passed over."""
+        while (ran := call("undo", "--yes")).code in (0, 4):
             pass
         return ran
 
+    def texts():
+        """What every journal shows."""
+        found = json.loads(call("list", "--json", "-n", "100").out)["items"]
+        return sorted((each["journal"], each["text"]) for each in found)
+
+    call(*words)
+    brought = texts()
+    assert undo().code == 3
+    assert (len(brought) >= 3, texts()) == (True, [])
     step, nth, dead = "none yet", 1 - stride, 0
     while step:
         nth += stride
-        diary.write_text(DIARY.replace("2024", str(1980 + nth % 200)))
         if killed == "undo":
-            assert json.loads(imported().out)["new"] == 3
+            call(*words)
         shared_faults.plan(nth, "kill")
-        imported() if killed == "import" else call("undo", "--yes")
+        call(*words) if killed == "import" else call("undo", "--yes")
         step = shared_faults.lift()
         dead += bool(step)
         assert undo().code == 3, step
-        assert call("list", "--json").out.count('"ref"') == 0, step
-        again = json.loads(imported().out)
-        assert (again["new"], again["there"], again["deleted_here"]) == (3, 0, 0), step
+        assert texts() == [], step
+        call(*words)
+        assert texts() == brought, step
         assert undo().code == 3
     assert dead
     assert world.problems() == []

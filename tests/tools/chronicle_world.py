@@ -57,7 +57,6 @@ class ChronicleWorld:
             clock=self.clock,
             author=Author(hostname=hostname, username="wren", directory=str(project)),
             patience_s=patience_s,
-            imported=home / "imported",
         )
         slot = slot or ReadySlot(HashingEncoder())
         self.index = MemoryIndex().of_owner("me")

@@ -387,18 +387,22 @@ class App(OwnerContext):
         )
 
     def import_records(self) -> ImportRecords:
-        """What each import from another program added."""
+        """What each import added."""
         from commonplace.services.imports.records import ImportRecords
 
         return ImportRecords(self.folder, self.clock)
 
     def import_taking_back(self, record_id: str) -> ImportTakingBack:
         """What takes back an import. Raises: NotFound where it is no longer known."""
-        from commonplace.services.imports.taking_back import (
+        from commonplace.services.imports.giving_back import (
+            FromChronicle,
+            FromMemory,
+            FromNotebook,
             FromPrivate,
             FromTimeline,
-            ImportTakingBack,
+            FromTranscripts,
         )
+        from commonplace.services.imports.taking_back import ImportTakingBack
 
         records = self.import_records()
         return ImportTakingBack(
@@ -406,8 +410,13 @@ class App(OwnerContext):
             records.others(record_id),
             {
                 "private": lambda: FromPrivate(self.private.service()),
+                "chronicle": lambda: FromChronicle(self.chronicle.service()),
+                "memory": lambda: FromMemory(self.memory.service()),
+                "notebook": lambda: FromNotebook(self.notebook.service()),
                 "timeline": lambda: FromTimeline(self.timeline.service()),
+                "transcripts": lambda: FromTranscripts(self.transcripts.service()),
             },
+            reopen=self.exporting().reopen,
         )
 
     def timeline_keeping(self) -> TimelineKeeping:

@@ -21,7 +21,6 @@ from commonplace.config.relocated import relocated_settings
 from commonplace.config.settings import read_settings, user_file
 from commonplace.core.clock import utc_now
 from commonplace.core.staging import staged_aside
-from commonplace.journals.chronicle.last_import import FILE, import_of_path, path_in_import
 from commonplace.journals.chronicle.trust import path_in_request, request_of_path
 from commonplace.journals.private.copy_record import copy_of_path, path_in_copy
 from commonplace.journals.private.project_roots import path_in_record, record_of_path
@@ -59,12 +58,6 @@ REGISTERS = (
         names=re.compile(OF_OWNER + r"trusted-notes/[0-9a-f]{32}"),
         read=path_in_trusted,
         write=trusted_of_path,
-    ),
-    Register(
-        what="the database of the last import into chronicle",
-        names=re.compile(OF_OWNER + re.escape(FILE)),
-        read=path_in_import,
-        write=import_of_path,
     ),
 )
 """Every kind of file in our folder that names a path of the machine."""

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from commonplace.core.import_notes import NOT_NOTED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from commonplace.core.import_notes import NotesImport
     from commonplace.core.portable import PortableItem
     from commonplace.core.values import (
         Amendment,
@@ -251,10 +254,14 @@ class Portable(Protocol):
         """Check that an item can be imported; writes nothing. Raises: Invalid."""
         ...
 
-    def import_items(self, items: Iterator[Any]) -> int:
+    def import_items(self, items: Iterator[Any], noting: NotesImport = NOT_NOTED) -> int:
         """Write items in the order given, and return how many were new.
 
         An entry whose ref is there stays as it is, so that a killed import can be repeated.
+
+        Args:
+            items: Each checked.
+            noting: Takes what is added.
 
         Raises:
             Invalid: An item cannot be kept.

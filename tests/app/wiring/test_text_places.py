@@ -50,7 +50,6 @@ NO_TEXT = {
     "inference.encoder.hub": "weights",
     "inference.encoder.package_index": "the name and hash of a package",
     "inference.language.budget": "tokens spent",
-    "journals.chronicle.last_import": "ids, and hashes of entries",
     "journals.chronicle.trust": "paths and hashes of files of settings",
     "journals.chronicle.words": "in memory alone",
     "journals.git.portable": "a stream of commits, in a file without a name, gone with its process",
@@ -68,7 +67,7 @@ NO_TEXT = {
     "services.backup.copies": "paths of copies",
     "services.export.service": "the hash of an export that is being imported",
     "services.forgetting.service": "refs and versions",
-    "services.imports.records": "hashes of ids in other programs, and of entries",
+    "services.imports.records": "refs, paths of sessions, hashes of ids in other programs and of entries",
     "services.imports.tally": "numbers",
     "services.projects": "paths of projects",
 }

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from tests.doors.terminal import facts, run
 
-from commonplace.journals.chronicle.last_import import path_in_import
+from commonplace.journals.chronicle.trust import path_in_request
 
 pytestmark = pytest.mark.usefixtures("no_weights")
 
@@ -54,7 +54,7 @@ def test_what_lies_below_the_old_home_lies_below_the_new_one(tmp_path, move_home
     restored = facts("restore", tmp_path / "a.zip")
     assert restored["places"]["notebook"] == str(bob / "notes")
     assert restored["outside"] == [f"the setting log: {tmp_path / 'logs' / 'cp.log'}"]
-    assert len(restored["moved"]) == 6
+    assert len(restored["moved"]) == 5
     assert facts("config", "get", "notebook.path")["value"] == str(bob / "notes")
     assert git(bob / "notes", "remote", "get-url", "origin") == str(bob / "remote.git")
     assert before == {p: p.read_bytes() for p in (ann / "notes").rglob("*") if p.is_file()}
@@ -136,4 +136,4 @@ def test_two_names_of_one_place_stay_two_files(tmp_path, move_home):
 
 def test_a_file_that_names_no_path_is_left():
     """However deep what it holds is nested."""
-    assert path_in_import(b"[" * 1_000_000) == ""
+    assert path_in_request(b"[" * 1_000_000) == ""

@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, on_terminal, one_terminal, opened_app, run, write
+from tests.importable import KINDS, SAID, SAID_IN_EXPORT, command_of, files_with, line_of, there
 from tests.patience import PATIENCE_S
 
 needs_terminal = pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
@@ -175,9 +177,10 @@ def test_a_command_that_was_killed_is_not_passed_over():
     app = opened_app()
     (acts,) = app.folder.glob("acts/*")
     app.close()
-    begun = json.loads(acts.read_text()) | {"refs": {}, "is_done": False}
+    written = json.loads(acts.read_text())
+    begun = {"act": "begun", "at": written["at"] + 1, "who": written["who"], "journal": "private"}
     with open(acts, "a", encoding="utf-8") as file:
-        file.write(json.dumps(begun | {"at": begun["at"] + 1}) + "\n")
+        file.write(json.dumps(begun) + "\n")
     refused = run("undo", "--yes")
     assert (refused.exit_code, "ended before it could note" in refused.stderr) == (4, True)
     assert facts("undo", "--yes")["text"] == "left the harbour"
@@ -248,20 +251,30 @@ def diary(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("into", ["private", "timeline"])
-def test_an_import_is_taken_back_and_comes_again(no_weights, diary, into):
-    """How much goes is shown; neither a search nor the timeline finds it, and nothing else goes."""
-    log = facts("log", "left the harbour")["ref"]
-    run("import", "jrnl", str(diary), "--into", into)
-    asked = run("undo")
-    assert (asked.exit_code, "Pass --yes" in asked.stderr) == (2, True)
-    undone = facts("undo", "--yes")
-    assert (undone["removed"], undone["into"], undone["edited"]) == (2, into, 0)
-    assert [each["ref"] for each in facts("recall", "herring harbour")["items"]] == [log]
-    again = facts("import", "jrnl", str(diary), "--into", into)
-    assert (again["new"], again["there"], again["deleted_here"]) == (2, 0, 0)
-    assert len(facts("list")["items"]) == 3
-    assert [facts("undo", "--yes")["removed"] for _ in range(2)] == [2, 1]
+_OF_GIT = dict.fromkeys(KINDS, ()) | {"journal-json": ("notebook", "ledgers")}
+"""Where the history of an entry stays that is a commit, and what is derived from it."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_import_is_taken_back_and_comes_again(no_weights, tmp_path, kind):
+    """How much goes is shown; no byte of it is left but in git, nothing else goes, twice."""
+    if kind != "export":  # which wants empty journals
+        facts("log", "left the harbour")
+    before = there()
+    words = command_of(kind, tmp_path)
+    for _ in range(2):
+        assert run(*words).exit_code == 0
+        assert len(there()) >= len(before) + 3
+        asked = run("undo")
+        assert (asked.exit_code, "Pass --yes" in asked.stderr) == (2, True)
+        undone = facts("undo", "--yes")
+        assert (undone["removed"] >= 3, undone["edited"]) == (True, 0)
+        assert there() == before
+        assert facts("recall", SAID)["items"] == []
+        said = [SAID] if kind != "export" else SAID_IN_EXPORT
+        git = [Path.home() / ".local/share/commonplace/users/me" / x for x in _OF_GIT[kind]]
+        assert [path for word in said for path in files_with(word, outside=git)] == []
+    assert facts("undo", "--yes")["text"] == "left the harbour" if before else True
     assert run("undo", "--yes").exit_code == 3
 
 
@@ -295,21 +308,19 @@ def test_only_what_an_import_added_and_nobody_changed_goes(no_weights, diary, in
 
 
 @needs_terminal
-def test_an_import_into_chronicle_by_another_terminal_stays(no_weights, tmp_path):
-    """The older import here is named, and what was before it goes when asked once more."""
-    log = facts("log", "left the harbour")["ref"]
+def test_an_import_by_another_terminal_stays(no_weights, tmp_path):
+    """Each terminal takes back its own, however many came between."""
     for name in ("mine", "theirs"):
         entry = {"id": 1, "timestamp": "2026-03-01T09:30:00Z", "message": name}
         (tmp_path / name).write_text(json.dumps({"entries": [entry]}))
     run("chronicle", "import", tmp_path / "mine")
     with one_terminal() as there:
         there("chronicle", "import", str(tmp_path / "theirs"))
-        refused = run("undo", "--yes")
-        assert (refused.exit_code, "Another terminal imported" in refused.stderr) == (4, True)
-        assert facts("undo", "--yes")["ref"] == log
-        assert {each["text"] for each in facts("list")["items"]} == {"mine", "theirs"}
+        assert facts("undo", "--yes")["removed"] == 1
+        assert [each["text"] for each in facts("list")["items"]] == ["theirs"]
+        assert run("undo", "--yes").exit_code == 3
         there("undo", "--yes")
-    assert [each["text"] for each in facts("list")["items"]] == ["mine"]
+    assert facts("list")["items"] == []
 
 
 def test_an_import_that_only_updated_is_not_passed_over(no_weights, diary):
@@ -323,25 +334,48 @@ def test_an_import_that_only_updated_is_not_passed_over(no_weights, diary):
     assert facts("undo", "--yes")["removed"] == 1
 
 
-def test_an_import_that_is_not_known_entry_by_entry_is_named(no_weights, tmp_path):
-    """As of sessions, which are copied again; what was before it goes when asked once more."""
-    log = facts("log", "left the harbour")["ref"]
-    lines = [
-        {
-            "type": kind,
-            "uuid": kind,
-            "sessionId": "s",
-            "timestamp": "2026-11-20T10:00:00Z",
-            "message": {"role": kind, "content": "moored"},
-        }
-        for kind in ("user", "assistant")
-    ]
-    (tmp_path / "s.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = run("import", "claude-code", str(tmp_path / "s.jsonl"), "--json")
-    assert json.loads(done.stdout)["messages"]
+def test_a_session_goes_whole_or_stays(no_weights, tmp_path):
+    """One that went on since stays, as one that an import only lengthened; both are named."""
+    command = command_of("sessions", tmp_path)
+    assert facts(*command)["items"]
+    for n in (1, 2):
+        with open(tmp_path / "claude" / f"s{n}.jsonl", "a", encoding="utf-8") as file:
+            file.write(line_of(n, "user", "again"))
+    assert facts(*command)["items"]
     refused = run("undo", "--yes")
-    assert (refused.exit_code, "into transcripts is not taken back" in refused.stderr) == (4, True)
-    assert facts("undo", "--yes")["ref"] == log
+    assert (refused.exit_code, "it updated 2 entries" in refused.stderr) == (4, True)
+    undone = run("undo", "--yes", "--json")
+    assert (json.loads(undone.stdout)["removed"], json.loads(undone.stdout)["edited"]) == (1, 2)
+    assert all(f"transcripts:claude-code/s{n}" in undone.stderr for n in (1, 2))
+    assert sorted(words.split()[4] for _, words in there()) == ["1"] * 3 + ["2"] * 3
+    run("transcripts", "delete", "claude-code/s1", "--yes")
+    assert facts(*command)["items"]
+    assert sorted(words.split()[4] for _, words in there()) == ["2"] * 3 + ["3"] * 2
+
+
+def test_what_was_changed_since_in_any_journal_stays(no_weights):
+    """It is named, and the same export brings all the rest again."""
+    command = command_of("export", ".")
+    run(*command)
+    brought = there()
+    words = {"private": "the cache", "chronicle": "rolled", "timeline": "moons", "memory": "graz"}
+    with closing(opened_app()) as app:
+        items = {x.name: [*x.portable().export_items(None)] for x in app.journals}
+        refs = ["notebook:api/failures"]
+        for journal, word in words.items():
+            refs += [x.ref for x in items[journal] if word in x.page_text().lower()]
+        for ref in refs:
+            app.amend.service().edit(ref, "changed since")
+    undone = run("undo", "--yes", "--json")
+    # And the entry of the timeline that one of these has replaced.
+    assert json.loads(undone.stdout)["edited"] == len(refs) + 1 == 6
+    assert all(ref in undone.stderr for ref in refs[1:])
+    left = there()
+    assert sum("changed since" in text for _, text in left) == len(refs)
+    assert run(*command).exit_code == 0
+    assert {*brought} <= {*there(), *left} | {x for x in brought if x[1] not in dict(left)}
+    assert run("undo", "--yes").exit_code == 0
+    assert there() == left
 
 
 def test_an_import_of_which_nothing_is_known_any_more_is_named(no_weights, diary):
@@ -355,3 +389,25 @@ def test_an_import_of_which_nothing_is_known_any_more_is_named(no_weights, diary
     assert (refused.exit_code, "no longer known" in refused.stderr) == (3, True)
     assert facts("undo", "--yes")["ref"] == log
     assert len(facts("list")["items"]) == 2
+
+
+@pytest.mark.parametrize("how", ["commit", "file", "remote"])
+def test_a_notebook_that_was_used_since_stays(no_weights, how):
+    """It is named; all else that the export brought goes, and comes again."""
+    command = command_of("export", ".")
+    run(*command)
+    folder = Path.home() / ".local/share/commonplace/users/me/notebook"
+    if how == "commit":
+        with closing(opened_app()) as app:
+            app.notebook.service().reading().write("boats", "They float.")
+    elif how == "file":
+        (folder / "mine.txt").write_text("kept")
+    else:
+        subprocess.run(["git", "-C", folder, "remote", "add", "origin", "elsewhere"], check=True)
+    undone = run("undo", "--yes")
+    assert undone.exit_code == 0, undone.output
+    assert "1 entry in notebook (notebook)" in undone.stderr
+    assert {journal for journal, _ in there()} == {"notebook"}
+    assert (folder / "mine.txt").exists() == (how == "file")
+    assert run(*command).exit_code == 0
+    assert {journal for journal, _ in there()} >= {"notebook", "private", "timeline"}

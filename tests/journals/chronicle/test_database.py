@@ -227,7 +227,6 @@ def test_an_older_generation_is_only_upgraded(generation, path):
         lambda: chronicle.read_event("1"),
         chronicle.list_events,
         chronicle.list_tags,
-        chronicle.last_import,
     ):
         with pytest.raises(Conflict, match="commonplace chronicle upgrade") as caught:
             verb()

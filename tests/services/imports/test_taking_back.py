@@ -9,6 +9,7 @@ import pytest
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.ids import import_key
+from commonplace.services.imports.journals import IntoPrivate, IntoTimeline
 from commonplace.services.imports.programs import PROGRAMS
 from commonplace.testing import FrozenClock
 
@@ -50,8 +51,13 @@ def cut_off(app, diary, into, *, written=0):
     """An import that was killed when it had written that many entries; the id of its record."""
     app.clock.advance(1)
     record = app.import_records().new()
-    record.begin("jrnl", into)
-    record.put_keys(keys_of(diary, app))
+    record.begin("jrnl")
+    keys = keys_of(diary, app)
+    journals = {
+        "private": lambda: IntoPrivate(app.private.journal, app.shared.screen, app.clock),
+        "timeline": lambda: IntoTimeline(app.timeline.journal, app.clock),
+    }
+    record.into(into).put_planned(dict.fromkeys(journals[into]().absent(keys), ""))
     if written:
         diary.write_text(DAYS[: DAYS.index(f"[2024-05-0{written + 1}")])
         app.foreign_import({}).go_through(

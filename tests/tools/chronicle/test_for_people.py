@@ -14,6 +14,9 @@ from tests.tools.chronicle_world import NOW, ChronicleWorld, messages
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.chronicle.imports import parse_export
 from commonplace.services.chronicle.service import changed_tags
+from commonplace.services.imports.giving_back import FromChronicle
+from commonplace.services.imports.records import ImportRecords, JournalRecord
+from commonplace.services.imports.taking_back import ImportTakingBack
 from commonplace.tools.chronicle.for_people import FORMATS, ChronicleKeeping
 
 
@@ -191,63 +194,84 @@ def moved(request, tmp_path):
     world.close()
 
 
-def undo_import(world, keeper):
-    return keeper.undo_import(world.chronicle.last_import())
+@pytest.fixture
+def records(moved, tmp_path):
+    """What imports note that they added."""
+    return ImportRecords(tmp_path / "records", moved[0].clock)
 
 
-def test_an_undo_after_an_import_takes_back_the_import(moved):
+def imported(keeper, records, export, **more):
+    """The record of an import of an export."""
+    record = records.new()
+    record.begin("chronicle")
+    keeper.import_export(export, noting=record.into("chronicle"), **more)
+    return record
+
+
+def taken_back(world, records, record):
+    """What went of an import that is taken back."""
+    journals = {"chronicle": lambda: FromChronicle(world.service)}
+    taking = ImportTakingBack(record, records.others(record.id), journals, reopen=print)
+    (share,) = taking.take_back(None, most=0).shares
+    return share
+
+
+def test_an_import_is_taken_back(moved, records):
     """All of it, though another machine logged it, and nothing that was logged before."""
     world, keeper, export = moved
-    keeper.filed(keeper.import_export(export))
+    record = imported(keeper, records, export)
+    world.service.filing.sweep()
     assert found(world, "far")
-    answer = undo_import(world, keeper)
-    assert answer.text == "Removed 3 entries that the last import had added."
-    assert answer.facts["removed"] == 3
+    assert taken_back(world, records, record).entries == 3
     assert messages(world("list_entries")) == ["mine, before"]
     assert "far 1" not in found(world, "far")
 
 
-def test_what_an_import_found_there_is_no_part_of_it(moved):
+def test_what_an_import_found_there_is_no_part_of_it(moved, records):
     """Nor is what was logged since: of one that was repeated what it added the second time goes."""
     world, keeper, export = moved
-    keeper.import_export(export)
+    first = imported(keeper, records, export)
     keeper.delete_entry(ref=world("search_entries", text="far 1").facts["entries"][0]["id"])
-    keeper.import_export(export)
+    again = imported(keeper, records, export)
     world.chronicle.add_event("mine, after")
-    assert undo_import(world, keeper).text == "Removed 1 entry that the last import had added."
+    assert taken_back(world, records, again).entries == 1
     left = ["far 0", "far 2", "mine, after", "mine, before"]
     assert sorted(messages(world("list_entries"))) == left
+    assert taken_back(world, records, first).entries == 2
 
 
-def test_an_import_that_broke_off_and_went_on_is_one(moved, tmp_path):
-    """What both added goes together; an import after a whole one stands alone."""
+def test_an_import_that_broke_off_and_one_that_went_on_each_take_back_their_own(moved, records):
+    """Also where the first was killed before it had noted what it wrote."""
     world, keeper, export = moved
     whole = json.loads(export)
+    part = json.dumps({**whole, "entries": whole["entries"][:1]})
 
-    def broken(*_):
-        raise KeyboardInterrupt
+    class Killed(JournalRecord):
+        def put_added(self, versions, *, updated=0):
+            """Nothing: its process is gone."""
 
-    with pytest.raises(KeyboardInterrupt):
-        keeper.import_export(
-            json.dumps({**whole, "entries": whole["entries"][:1]}), progress=broken
-        )
-    keeper.import_export(export)
-    assert undo_import(world, keeper).facts["removed"] == 3
-    (tmp_path / "home" / "imported").write_text('{"storage": "elsewhere"}\n{"half')
-    for count in (1, 3):
-        keeper.import_export(json.dumps({**whole, "entries": whole["entries"][:count]}))
-    assert undo_import(world, keeper).facts["removed"] == 2
+    first = records.new()
+    first.begin("chronicle")
+    keeper.import_export(part, noting=Killed(first, "chronicle"))
+    second = imported(keeper, records, export)
+    assert taken_back(world, records, second).entries == 2
+    assert taken_back(world, records, first).entries == 1
 
 
-def test_an_imported_entry_that_was_edited_stays(moved):
-    """Nobody's work is undone with the import; the answer says that it is there."""
+def test_an_imported_entry_that_was_changed_stays(moved, records):
+    """Edited or replaced: nobody's work is undone with the import, and it is named."""
     world, keeper, export = moved
-    keeper.import_export(export)
-    ref = world("search_entries", text="far 1").facts["entries"][0]["id"]
-    keeper.edit_entry(ref=ref, message="near 1")
-    answer = undo_import(world, keeper)
-    assert answer.text.splitlines()[1] == "1 entry of it was edited since, and stays."
-    assert sorted(messages(world("list_entries"))) == ["mine, before", "near 1"]
+    record = imported(keeper, records, export)
+    edited, replaced = (
+        world("search_entries", text=text).facts["entries"][0]["id"] for text in ("far 1", "far 2")
+    )
+    keeper.edit_entry(ref=edited, message="near 1")
+    world.chronicle.supersede_event(replaced, "near 2")
+    share = taken_back(world, records, record)
+    assert share.edited_count == 2
+    assert {*share.edited} == {f"chronicle:{edited}", f"chronicle:{replaced}"}
+    left = ["far 2", "mine, before", "near 1", "near 2"]
+    assert sorted(messages(world("list_entries"))) == left
 
 
 def test_what_is_no_tree(keeper, tmp_path):

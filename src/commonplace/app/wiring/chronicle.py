@@ -39,7 +39,6 @@ class ChronicleWiring:
     def journal(self) -> Chronicle:
         """Chronicle on its own database, wherever that is."""
         from commonplace.journals.chronicle.journal import Chronicle
-        from commonplace.journals.chronicle.last_import import FILE
         from commonplace.journals.chronicle.places import resolve_chronicle
 
         context, settings = self._context, self._context.settings
@@ -55,7 +54,6 @@ class ChronicleWiring:
             zone=settings.timezone,
             clock=context.clock,
             author=self._author(),
-            imported=context.reach / FILE,
             screen=context.shared.screen,
             hidden=context.hidden,
         )

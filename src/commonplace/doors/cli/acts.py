@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import platform
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import locked, make_folder, replace_file
@@ -20,11 +20,12 @@ from commonplace.core.owner_folders import make_owner_folder, owner_folder
 from commonplace.doors.cli.short_refs import terminal_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.app import App
     from commonplace.config.table import Settings
+    from commonplace.services.imports.records import ImportRecord
 
 _FOLDER = "acts"
 _NO_TERMINAL = "no-terminal"
@@ -32,27 +33,44 @@ _KEPT = 200
 """How many are kept in a terminal, the newest."""
 
 
-class Act(Struct, frozen=True, kw_only=True):
-    """Something that a command wrote, or began to write.
+class _Noted(Struct, frozen=True, kw_only=True, tag_field="act"):
+    """What all acts have.
 
     Attributes:
         at: When, in seconds since 1970.
         who: As `this_terminal` gives it.
-        refs: The version of each entry that was written, by its ref; empty for an import, and the
-            version for an edit of which nothing was kept.
-        journal: Whose entries they are.
-        is_import: Whether it was an import, whose entries its journal or its record knows.
-        record: Of an import from another program; empty for none.
-        is_done: False until the command had written.
+        journal: Whose entries they are; empty for those of several.
     """
 
     at: float
     who: str
-    refs: dict[str, str] = field(default_factory=dict)
-    journal: str = ""
-    is_import: bool = False
-    record: str = ""
-    is_done: bool = True
+    journal: str
+
+
+class WriteBegun(_Noted, frozen=True, kw_only=True, tag="begun"):
+    """A command that began to write; what it wrote is not known until it has."""
+
+
+class EntriesWritten(_Noted, frozen=True, kw_only=True, tag="written"):
+    """Entries that a command wrote. versions: of each, by its ref."""
+
+    versions: dict[str, str]
+
+
+class EditNotKept(_Noted, frozen=True, kw_only=True, tag="edit"):
+    """An edit of which no former text is kept. ref: of the entry."""
+
+    ref: str
+
+
+class ImportMade(_Noted, frozen=True, kw_only=True, tag="import"):
+    """An import, to its end or not. record: the id of its record, which says what it added."""
+
+    record: str
+
+
+Act: TypeAlias = WriteBegun | EntriesWritten | EditNotKept | ImportMade
+"""Something that a command wrote, or began to write."""
 
 
 def this_terminal() -> str:
@@ -61,9 +79,7 @@ def this_terminal() -> str:
 
 
 @contextmanager
-def noting(
-    app: App, journal: str, *, is_import: bool = False, record: str = ""
-) -> Iterator[Callable[[Mapping[str, str] | None], None]]:
+def noting(app: App, journal: str) -> Iterator[Callable[[Mapping[str, str] | None], None]]:
     """Note what is written inside, once it is given; None where it added nothing.
 
     Never fails a write: what cannot be noted is not taken back.
@@ -71,67 +87,72 @@ def noting(
     Args:
         app: Of this call.
         journal: That is written in.
-        is_import: As `Act` has it.
-        record: Likewise.
     """
-    begun = Act(
-        at=app.clock().timestamp(),
-        who=this_terminal(),
-        journal=journal,
-        is_import=is_import,
-        record=record,
-        is_done=False,
-    )
-    with suppress(CommonplaceError):
-        _put(app.settings, None, begun)
+    begun = WriteBegun(at=app.clock().timestamp(), who=this_terminal(), journal=journal)
+    _note(app.settings, None, begun)
 
-    def note(refs: Mapping[str, str] | None) -> None:
-        with suppress(CommonplaceError):
-            if refs is None:
-                forget(app.settings, begun)
-            else:
-                done = msgspec.structs.replace(begun, refs=dict(refs), is_done=True)
-                _put(app.settings, begun, done)
+    def note(versions: Mapping[str, str] | None) -> None:
+        done = None
+        if versions is not None:
+            done = EntriesWritten(
+                at=begun.at, who=begun.who, journal=journal, versions=dict(versions)
+            )
+        _note(app.settings, begun, done)
 
     try:
         yield note
     except (CommonplaceError, SystemExit):
-        if not record:  # which says itself how much was written
-            note(None)  # refused: nothing was
+        note(None)  # refused: nothing was
         raise
 
 
-def note_edit(app: App, refs: Mapping[str, str]) -> None:
-    """Note an edit that no former text tells of, lest `undo` takes back what was before it.
+@contextmanager
+def noting_import(app: App, journal: str) -> Iterator[ImportRecord]:
+    """Note an import, whose record says what it adds; one that adds nothing is not noted.
 
-    refs: as `Act` has them.
+    Args:
+        app: Of this call.
+        journal: That is imported into; empty for several.
     """
+    record = app.import_records().new()
+    made = ImportMade(
+        at=app.clock().timestamp(), who=this_terminal(), journal=journal, record=record.id
+    )
+    _note(app.settings, None, made)
+    try:
+        yield record
+    finally:
+        if record.is_empty:
+            with suppress(CommonplaceError):
+                record.remove()
+            _note(app.settings, made, None)
+
+
+def note_written(app: App, ref: str, version: str) -> None:
+    """Note an entry that an edit wrote in the place of another."""
+    made = EntriesWritten(
+        at=app.clock().timestamp(),
+        who=this_terminal(),
+        journal=ref.partition(":")[0],
+        versions={ref: version},
+    )
+    _note(app.settings, None, made)
+
+
+def note_edits(app: App, refs: Sequence[str]) -> None:
+    """Note edits that no former text tells of, lest `undo` takes back what was before them."""
     at = app.clock().timestamp()
-    for ref, version in refs.items():
+    for ref in refs:
         journal = ref.partition(":")[0]
-        with suppress(CommonplaceError):
-            made = Act(at=at, who=this_terminal(), refs={ref: version}, journal=journal)
-            _put(app.settings, None, made)
+        made = EditNotKept(at=at, who=this_terminal(), journal=journal, ref=ref)
+        _note(app.settings, None, made)
 
 
 def read(settings: Settings) -> list[Act]:
     """What is known of this terminal, the newest last; a line that is damaged is left out."""
-    return _read(_path(settings))
-
-
-def read_others(settings: Settings) -> list[Act]:
-    """What is known of all other terminals, in no order."""
-    who, found = this_terminal(), []
+    found: list[Act] = []
     with suppress(OSError):
-        for path in _path(settings).parent.iterdir():
-            found += [each for each in _read(path) if each.who != who]
-    return found
-
-
-def _read(path: Path) -> list[Act]:
-    found = []
-    with suppress(OSError):
-        for line in path.read_bytes().splitlines():
+        for line in _path(settings).read_bytes().splitlines():
             with suppress(msgspec.MsgspecError):
                 found.append(msgspec.json.decode(line, type=Act))
     return found
@@ -140,6 +161,11 @@ def _read(path: Path) -> list[Act]:
 def forget(settings: Settings, act: Act) -> None:
     """Forget an act, which is taken back or left nothing. Raises: Unavailable, Denied."""
     _put(settings, act, None)
+
+
+def _note(settings: Settings, former: Act | None, act: Act | None) -> None:
+    with suppress(CommonplaceError):
+        _put(settings, former, act)
 
 
 def _put(settings: Settings, former: Act | None, act: Act | None) -> None:

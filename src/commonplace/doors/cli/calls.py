@@ -17,7 +17,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.former_texts import editing
 from commonplace.core.redact import noting_secrets
 from commonplace.core.values import Filter
-from commonplace.doors.cli.acts import note_edit, noting, this_terminal
+from commonplace.doors.cli.acts import note_edits, noting, this_terminal
 from commonplace.doors.cli.frame import confirm, home_folder, say, settings
 from commonplace.doors.cli.options import expires_at, keep_yes, keeps_former, says_yes
 from commonplace.doors.cli.short_refs import find_entry, is_older_than_list
@@ -61,7 +61,7 @@ def opened(
             editing(terminal=this_terminal(), keeps=keeps_former()) as editor,
         ):
             yield app
-        note_edit(app, dict.fromkeys(editor.unkept, ""))
+        note_edits(app, editor.unkept)
         for note in left_out.notes:  # of a verb that is no tool, whose answer has its own
             say(f"Note: {note}", err=True)
         # There is no background once a command has ended.
@@ -136,7 +136,7 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
             is_known = answer.facts.get("repeated") or not answer.facts.get("is_new", True)
             is_edit = editor.edited or editor.unkept
             note(None if is_known or is_edit else _versions(app, answer))
-        note_edit(app, dict.fromkeys(editor.unkept, ""))
+        note_edits(app, editor.unkept)
         return answer
 
     named = arguments.get("supersedes")

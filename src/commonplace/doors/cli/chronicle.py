@@ -16,7 +16,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.files import replace_file
 from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer, Filter
-from commonplace.doors.cli.acts import noting
+from commonplace.doors.cli.acts import noting_import
 from commonplace.doors.cli.calls import (
     call_tool,
     check_age,
@@ -48,10 +48,10 @@ from commonplace.doors.cli.undoing import taken_back
 from commonplace.tools.chronicle.tools import ChronicleTools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from commonplace.app import App
-    from commonplace.tools.chronicle.for_people import ChronicleKeeping, Format, Progress
+    from commonplace.tools.chronicle.for_people import ChronicleKeeping, Format
 
 call = partial(call_tool, "chronicle")
 
@@ -331,31 +331,28 @@ def import_entries(source: str, as_json: bool) -> None:
     is_tree = source != "-" and os.path.isdir(path)
     text = None if is_tree else file_text(source, hint="Name an export of chronicle's.")
 
-    def run(keeper: ChronicleKeeping, progress: Progress) -> Answer:
-        if text is None:
-            return keeper.import_tree(path, progress=progress)
-        return keeper.import_export(
-            text, name="stdin" if source == "-" else source, progress=progress
-        )
-
-    show(_changing_much("Importing entries", run), as_json)
+    name = "stdin" if source == "-" else source
+    with opened() as app:
+        keeper = keeping(app)
+        with (
+            show_counting("Importing entries") as progress,
+            noting_import(app, "chronicle") as record,
+        ):
+            record.begin("chronicle")
+            noting = record.into("chronicle")
+            if text is None:
+                answer = keeper.import_tree(path, noting=noting, progress=progress)
+            else:
+                answer = keeper.import_export(text, name=name, noting=noting, progress=progress)
+        show(keeper.filed(answer), as_json)
 
 
 @chronicle.command(short_help="Bring an older database to the newest layout.")
 @common_options
 def upgrade(as_json: bool) -> None:
     """Bring an older database to the newest layout; the original is kept beside it."""
-    show(_changing_much("Upgrading", lambda keeper, _: keeper.upgrade()), as_json)
-
-
-def _changing_much(title: str, run: Callable[[ChronicleKeeping, Progress], Answer]) -> Answer:
-    """Run what changes many entries, with a bar on a terminal, then file their words."""
     with opened() as app:
         keeper = keeping(app)
-        with (
-            show_counting(title) as progress,
-            noting(app, "chronicle", is_import=True) as note,
-        ):
-            answer = run(keeper, progress)
-            note({} if answer.facts.get("added") else None)
-        return keeper.filed(answer)
+        with show_counting("Upgrading"):
+            answer = keeper.upgrade()
+        show(keeper.filed(answer), as_json)

@@ -12,7 +12,7 @@ import click
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
-from commonplace.doors.cli.acts import note_edit
+from commonplace.doors.cli.acts import note_written
 from commonplace.doors.cli.calls import check_age, opened, tool_option
 from commonplace.doors.cli.frame import confirm, show, show_list, show_page, text_input
 from commonplace.doors.cli.options import (
@@ -102,7 +102,7 @@ def edit(ref: str, text: tuple[str, ...], yes: bool, as_json: bool) -> None:
         new = text_input(" ".join(text) if text else None, before=entry.text)
         done = service.edit(entry.ref, new, expected=entry.version)
         if done.act == "superseded":
-            note_edit(app, {done.ref: service.read_text(done.ref).version})
+            note_written(app, done.ref, service.read_text(done.ref).version)
         show(_answer(done), as_json)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace.core.values import Answer
+from commonplace.doors.cli.acts import noting_import
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import home_folder, show
 from commonplace.doors.cli.options import common_options
@@ -67,7 +68,11 @@ def import_export(path: Path, owner: str | None, as_json: bool, *, dry_run: bool
     """Import an export into empty journals."""
     with _opened_of(owner, makes=not dry_run) as app:
         with show_counting("Importing entries") as progress:
-            done = app.exporting().take(path, writes=not dry_run, progress=progress)
+            if dry_run:
+                done = app.exporting().take(path, writes=False, progress=progress)
+            else:
+                with noting_import(app, "") as record:
+                    done = app.exporting().take(path, record=record, progress=progress)
         if not dry_run:
             with show_counting("Filing words"):
                 app.filing.sweep()

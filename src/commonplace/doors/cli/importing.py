@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commonplace.doors.cli.acts import noting
+from commonplace.doors.cli.acts import noting_import
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.exporting import import_export
 from commonplace.doors.cli.frame import home_folder, say, show
@@ -129,12 +129,8 @@ def _import_entries(
     if dry_run:
         done = run(None)
     else:
-        record = app.import_records().new()
-        with noting(app, into, is_import=True, record=record.id) as note:
+        with noting_import(app, into) as record:
             done = run(record)
-            if not done.taken:
-                record.remove()
-            note({} if done.taken else None)
     if done.taken and not dry_run:
         with show_counting("Filing words"):
             app.filing.sweep()
@@ -162,9 +158,10 @@ def _import_sessions(
         return
     if plan.facts["messages"] and not as_json:  # else the answer says the same
         say(plan.text, err=True)
-    with show_fetching() as progress, noting(app, "transcripts", is_import=True) as note:
-        done = importing.run(originals, since=since, progress=progress)
-        note({} if any(each.messages for each in done) else None)
+    with show_fetching() as progress, noting_import(app, "transcripts") as record:
+        record.begin("sessions")
+        noting = record.into("transcripts")
+        done = importing.run(originals, since=since, noting=noting, progress=progress)
     with show_counting("Filing words"):
         app.filing.sweep()
     show(import_answer(done, zone), as_json, items="clients")

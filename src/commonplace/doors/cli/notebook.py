@@ -14,7 +14,7 @@ import click
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.values import Answer, Filter
-from commonplace.doors.cli.acts import noting
+from commonplace.doors.cli.acts import noting_import
 from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
@@ -347,11 +347,14 @@ def import_json(source: str, as_json: bool) -> None:
         app.encoder.start()
         with (
             show_counting("Importing entries") as on_progress,
-            noting(app, "notebook", is_import=True) as note,
+            noting_import(app, "notebook") as record,
         ):
+            record.begin("journal-json")
             imported = keeping(app).import_json(
-                text=text, name="stdin" if source == "-" else source, on_progress=on_progress
+                text=text,
+                name="stdin" if source == "-" else source,
+                noting=record.into("notebook"),
+                on_progress=on_progress,
             )
-            note({} if imported.added else None)
         file_everything(app)
         show(imported_answer(imported), as_json)

@@ -16,7 +16,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter, Page
 from commonplace.doors import entry_point
-from commonplace.doors.cli.acts import noting
+from commonplace.doors.cli.acts import noting_import
 from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
@@ -316,12 +316,12 @@ def import_memories(source: str, thread: str, as_json: bool) -> None:
     with opened() as app:
         with (
             show_counting("Importing memories") as progress,
-            noting(app, "timeline", is_import=True) as note,
+            noting_import(app, "timeline") as record,
         ):
+            record.begin("memories")
             done = app.timeline_keeping().import_memories(
-                text=text, thread=thread, progress=progress
+                text=text, thread=thread, noting=record.into("timeline"), progress=progress
             )
-            note({} if done.added else None)
         file_everything(app)
         show(imported_answer(done, name), as_json)
 

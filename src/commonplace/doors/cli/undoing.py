@@ -5,15 +5,25 @@ Shows what goes and asks, as a deletion does. Never takes back what was edited a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, assert_never
 
 import click
 from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, NotFound
+from commonplace.core.former_texts import FormerText
 from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer, Filter
-from commonplace.doors.cli.acts import Act, forget, read, read_others, this_terminal
+from commonplace.doors.cli.acts import (
+    EditNotKept,
+    EntriesWritten,
+    ImportMade,
+    WriteBegun,
+    forget,
+    read,
+    this_terminal,
+)
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import confirm, say, show
 from commonplace.doors.cli.options import common_options, yes_option
@@ -26,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.app import App
-    from commonplace.core.former_texts import FormerText
     from commonplace.core.values import Amendment, EditableText
+    from commonplace.doors.cli.acts import Act
     from commonplace.services.undo import Undo
 
 _NEXT = "The next undo takes back what was before it."
@@ -67,10 +77,10 @@ def taken_back(app: App, ref: str | None, *, yes: bool, journal: str = "") -> An
         found = find_entry(app, ref, service.find_undo, within=within)
         return _undone(app, found, yes=yes)
     while (newest := _newest(app, journal)) is not None:
-        if isinstance(newest, Act):
-            answer = _act_undone(app, newest, yes=yes)
-        else:
+        if isinstance(newest, FormerText):
             answer = _edit_undone(app, newest, yes=yes)
+        else:
+            answer = _act_undone(app, newest, yes=yes)
         if answer is not None:
             return answer
     where = f" in {journal}" if journal else ""
@@ -130,42 +140,46 @@ def _undone(app: App, found: Undo, *, yes: bool) -> Answer:
 
 def _act_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
     """Take back an entry, or an import; None where nothing of it is there."""
-    if not act.is_done and not act.is_import:
-        forget(app.settings, act)
-        raise Conflict(
-            f"A command that wrote into {act.journal} ended before it could note what it wrote.",
-            hint=f"Look for it: `commonplace list`. {_NEXT}",
-        )
-    if act.record:
-        answer = _program_undone(app, act, yes=yes)
-    elif act.is_import and act.journal == "chronicle":
-        answer = _import_undone(app, act, yes=yes)
-    elif act.is_import:
-        forget(app.settings, act)
-        raise Conflict(
-            f"An import into {act.journal} is not taken back as one.",
-            hint=f"Delete what is to go: `commonplace delete REF`. {_NEXT}",
-        )
-    else:
-        answer = _entries_undone(app, act, yes=yes)
+    match act:
+        case WriteBegun():
+            forget(app.settings, act)
+            raise Conflict(
+                f"A command that wrote into {act.journal} ended before it could note what it"
+                " wrote.",
+                hint=f"Look for it: `commonplace list`. {_NEXT}",
+            )
+        case EditNotKept():
+            _name_edit(app, act)
+            answer = None
+        case EntriesWritten():
+            answer = _entries_undone(app, act, yes=yes)
+        case ImportMade():
+            answer = _import_undone(app, act, yes=yes)
+        case _:
+            assert_never(act)
     forget(app.settings, act)
     return answer
 
 
-def _entries_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
+def _name_edit(app: App, act: EditNotKept) -> None:
+    """Name an edit that cannot be taken back. Raises: Conflict, unless its entry is gone."""
+    with suppress(NotFound):
+        entry = app.amend.service().read_text(act.ref)
+        forget(app.settings, act)
+        raise Conflict(
+            f"The last edit of {entry.ref} kept nothing of what was there before.",
+            hint="Edit it again. The next undo takes back what was before that edit.",
+        )
+
+
+def _entries_undone(app: App, act: EntriesWritten, *, yes: bool) -> Answer | None:
     service = app.amend.service()
     there: list[EditableText] = []
-    for ref, version in act.refs.items():
+    for ref, version in act.versions.items():
         try:
             entry = service.read_text(ref)
         except NotFound:
             continue
-        if not version:
-            forget(app.settings, act)
-            raise Conflict(
-                f"The last edit of {entry.ref} kept nothing of what was there before.",
-                hint="Edit it again. The next undo takes back what was before that edit.",
-            )
         if entry.version != version:
             forget(app.settings, act)
             raise Conflict(
@@ -188,29 +202,14 @@ def _entries_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
     return Answer(text="\n".join(each.text for each in answers), facts=facts)
 
 
-def _import_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
-    """Take back an import into chronicle, which knows the last one alone."""
-    from commonplace.tools.chronicle.for_people import ChronicleKeeping
-
-    if any(
-        each.is_import and each.journal == act.journal and each.at > act.at
-        for each in read_others(app.settings)
-    ):
-        forget(app.settings, act)
-        raise Conflict(
-            "Another terminal imported into chronicle since, and only the last import is known.",
-            hint=f"Delete what is to go: `commonplace delete REF`. {_NEXT}",
-        )
-    brought = app.chronicle.journal.last_import()
-    if not brought.events:
-        return None
-    confirm(f"Delete an import of {counted_entries(len(brought.events))} for good?", yes=yes)
-    return ChronicleKeeping(service=app.chronicle.service).undo_import(brought)
-
-
-def _program_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
-    """Take back an import from another program; None where nothing of it is there."""
-    from commonplace.tools.imports.answers import edited_note, taken_back_answer
+def _import_undone(app: App, act: ImportMade, *, yes: bool) -> Answer | None:
+    """Take back an import; None where nothing of it is there."""
+    from commonplace.tools.imports.answers import (
+        counted_shares,
+        edited_notes,
+        source_title,
+        taken_back_answer,
+    )
 
     try:
         taking = app.import_taking_back(act.record)
@@ -218,21 +217,21 @@ def _program_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
         forget(app.settings, act)
         raise exc.extended("", hint=_NEXT) from exc
     left = taking.preview()
-    if left.edited_count:
-        say(edited_note(left), err=True)
-    if not left.entries and (left.edited_count or left.updated) and not left.is_going:
+    edited = edited_notes(left.shares)
+    for note in edited:
+        say(note, err=True)
+    updated = sum(share.updated for share in left.shares)
+    if not left.entries and (edited or updated) and not left.is_going:
         forget(app.settings, act)
-        updated = f"it updated {counted_entries(left.updated)}, and an update is not taken back"
+        why = f"it updated {counted_entries(updated)}, and an update is not taken back"
         raise Conflict(
-            f"Nothing of the import of {left.program} can be taken back:"
-            f" {updated if left.updated else 'what it added was changed since'}.",
+            f"Nothing of the import can be taken back ({source_title(left.source)}):"
+            f" {why if updated else 'what it added was changed since'}.",
             hint=_NEXT,
         )
     if left.entries:
-        names = (
-            f"{counted_entries(left.entries)} in {left.into} that were imported from {left.program}"
-        )
-        confirm(f"Delete {names} for good?", yes=yes)
+        names = f"{counted_shares(left.shares)} that were imported"
+        confirm(f"Delete {names} ({source_title(left.source)}) for good?", yes=yes)
     with show_counting("Taking back entries") as progress:
         done = taking.take_back(progress, most=left.entries)
     with show_counting("Filing words"):

@@ -413,6 +413,10 @@ class ChronicleDatabase:
             on_added(event)
         return len(added)
 
+    def stamp_for(self, draft: EventDraft) -> str:
+        """The stamp that an entry will have."""
+        return written(draft, render_tags(draft.tags), 0).stamp
+
     def _columns(self, draft: EventDraft) -> dict[str, object]:
         seconds, nanosecond = columns_of(draft.instant)
         return {

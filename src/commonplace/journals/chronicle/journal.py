@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from commonplace.core.errors import Invalid, already_superseded
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.ids import key_id
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.redact import Screen
 from commonplace.core.text import opening
 from commonplace.db.sqlite import BUSY_S
@@ -43,7 +44,7 @@ from commonplace.journals.chronicle.event import (
     parse_tag_filter,
     storable,
 )
-from commonplace.journals.chronicle.last_import import LastImport
+from commonplace.journals.chronicle.noted import add_noted
 from commonplace.journals.chronicle.times import SECOND_NS, to_instant
 from commonplace.journals.chronicle.words import Words
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.expiring import Hidden
+    from commonplace.core.import_notes import NotesImport
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Interval, Problem
     from commonplace.journals.chronicle.markdown_tree import ChronicleTree
@@ -66,7 +68,6 @@ __all__ = [
     "Event",
     "EventAdded",
     "EventPage",
-    "ImportedEvents",
     "Mention",
     "TagCount",
     "TagFilter",
@@ -112,18 +113,6 @@ class EventAdded(Struct, frozen=True, kw_only=True):
     repeated: bool = False
 
 
-class ImportedEvents(Struct, frozen=True, kw_only=True):
-    """What the last import added, of all users.
-
-    Attributes:
-        events: The entries that are as it added them.
-        edited: How many of its entries were edited since, and stay.
-    """
-
-    events: tuple[Event, ...]
-    edited: int = 0
-
-
 class EventPage(Struct, frozen=True, kw_only=True):
     """Some entries, newest first.
 
@@ -145,7 +134,6 @@ class Chronicle:
         zone: Of the local times written.
         clock: The present, aware.
         patience_s: How long a lock of another program is waited for.
-        imported: A file of ours that remembers what the last import added.
         screen: What every message and tag goes through that is written.
         hidden: Gives the refs of what has expired, which no reader may see.
     """
@@ -160,7 +148,6 @@ class Chronicle:
         author: Author | None = None,
         patience_s: float = BUSY_S,
         new_id: Callable[[], object] = uuid.uuid4,
-        imported: Path | None = None,
         screen: Screen | None = None,
         hidden: Hidden = nothing_hidden,
     ) -> None:
@@ -169,7 +156,6 @@ class Chronicle:
         self._clock = clock
         self._author = _as_written(author or Author())
         self._new_id = new_id
-        self._imported = LastImport(imported, storage=str(place.path))
         self._screen = screen or Screen()
         self.zone = zone
 
@@ -257,12 +243,17 @@ class Chronicle:
         )
 
     def import_events(
-        self, entries: Sequence[Logged], *, progress: Callable[[int, int], None] | None = None
+        self,
+        entries: Sequence[Logged],
+        *,
+        noting: NotesImport = NOT_NOTED,
+        progress: Callable[[int, int], None] | None = None,
     ) -> int:
         """Add entries of an export or of another storage as they were; how many were added.
 
         Each once, however often it is called: an entry whose UUID is here stays as it is here, one
-        without a UUID gets an id that follows from it. progress: called with (done, still to do).
+        without a UUID gets an id that follows from it. noting: takes what is added.
+        progress: called with (done, still to do).
         Raises: Conflict for a storage that is only read, Denied, Unavailable; what is done stays.
         """
         from commonplace.journals.chronicle.import_ids import is_uuid, new_drafts
@@ -273,12 +264,11 @@ class Chronicle:
         drafts = [replace(self._copied(x), written=now) for x in reversed(drafts)]
         drafts.sort(key=lambda x: x.instant)
         added = 0
-        with self._imported.adding() as remember:
-            for done in range(0, len(drafts), _IMPORTED_AT_ONCE):
-                batch = drafts[done : done + _IMPORTED_AT_ONCE]
-                added += self._store.add_all(batch, on_added=remember)
-                if progress is not None:
-                    progress(done + len(batch), len(drafts) - done - len(batch))
+        for done in range(0, len(drafts), _IMPORTED_AT_ONCE):
+            batch = drafts[done : done + _IMPORTED_AT_ONCE]
+            added += add_noted(self._store, batch, noting)
+            if progress is not None:
+                progress(done + len(batch), len(drafts) - done - len(batch))
         return added
 
     def _copied(self, draft: EventDraft) -> EventDraft:
@@ -450,22 +440,13 @@ class Chronicle:
         """Remove an entry; answers what it was. Raises: as `edit_event`."""
         return self._store.delete(parse_event_id(ref), expected=expected)
 
-    def last_import(self) -> ImportedEvents:
-        """The entries of the last import that are as they were, though others came since."""
-        stamps = self._imported.read()
-        there = self._store.get_many([*stamps])
-        brought = [event for event in there if event.stamp == stamps[event.id]]
-        return ImportedEvents(events=tuple(brought), edited=len(there) - len(brought))
-
-    def undo_import(self, brought: ImportedEvents) -> ImportedEvents:
-        """Take back what the last import added, less what was edited since; answers what is gone.
+    def delete_many(self, stamps: Mapping[str, str]) -> list[Event]:
+        """Remove the entries, by refs, that have these stamps; answers what is gone.
 
         Raises: Unavailable.
         """
-        gone = self._store.delete_all({event.id: event.stamp for event in brought.events})
-        self._imported.forget()
-        edited = brought.edited + len(brought.events) - len(gone)
-        return ImportedEvents(events=tuple(gone), edited=edited)
+        ids = {ref.removeprefix(f"{JOURNAL}:"): stamp for ref, stamp in stamps.items()}
+        return self._store.delete_all(ids)
 
     def list_tags(self) -> list[TagCount]:
         """Every tag with how many entries bear it: by frequency, then name. Raises: Unavailable.

@@ -225,6 +225,10 @@ class ChronicleTree:
                     added += 1
         return added
 
+    def stamp_for(self, draft: EventDraft) -> str:
+        """The stamp that an entry will have."""
+        return blake2b_hex(_render(draft))
+
     def _put(self, draft: EventDraft) -> Event:
         path = self._path_of(draft)
         self._refuse_link(path.parent)

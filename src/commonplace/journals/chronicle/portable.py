@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.portable import PortableItem
 from commonplace.journals.chronicle.event import (
     JOURNAL,
@@ -20,11 +21,13 @@ from commonplace.journals.chronicle.event import (
     parse_event_id,
     storable,
 )
+from commonplace.journals.chronicle.noted import add_noted
 from commonplace.journals.chronicle.times import to_instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from commonplace.core.import_notes import NotesImport
     from commonplace.journals.chronicle.journal import Chronicle
 
 _AT_ONCE = 5_000
@@ -90,11 +93,11 @@ class PortableChronicle:
         """See `Portable.check_item`."""
         _draft_of(item)
 
-    def import_items(self, items: Iterator[PortableEvent]) -> int:
+    def import_items(self, items: Iterator[PortableEvent], noting: NotesImport = NOT_NOTED) -> int:
         """See `Portable.import_items`."""
         added = 0
         while batch := [_draft_of(item) for item in islice(items, _WRITTEN_AT_ONCE)]:
-            added += self._store.add_all(batch, on_added=lambda _event: None)
+            added += add_noted(self._store, batch, noting)
         return added
 
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import field
 from msgspec.structs import replace
 
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.portable import PortableItem
-from commonplace.journals.memory.entry import FIELDS, apply_draft, parse_id
+from commonplace.journals.memory.entry import FIELDS, apply_draft, parse_id, version_of
 from commonplace.journals.memory.records import (
     JOURNAL,
     KINDS,
@@ -32,6 +33,7 @@ from commonplace.journals.memory.rows import MOST_LISTED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from commonplace.core.import_notes import NotesImport
     from commonplace.journals.memory.ports import MemoryStore
 
 
@@ -89,11 +91,15 @@ class PortableMemory:
         """See `Portable.check_item`."""
         _record_of(item)
 
-    def import_items(self, items: Iterator[PortableRecord]) -> int:
+    def import_items(self, items: Iterator[PortableRecord], noting: NotesImport = NOT_NOTED) -> int:
         """See `Portable.import_items`."""
         added = 0
         while batch := [_record_of(item) for item in islice(items, MOST_LISTED)]:
+            absent = [x for x in batch if self._memory.find(x.kind, x.id) is None]
+            noting.put_planned({x.ref: version_of(x) for x in absent})
             added += self._memory.keep_all(batch)
+            there = [self._memory.find(x.kind, x.id) for x in absent]
+            noting.put_added({x.ref: version_of(x) for x in there if x is not None})
         return added
 
     def _records(self, kind: Kind) -> Iterator[Record]:

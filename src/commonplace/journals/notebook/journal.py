@@ -285,6 +285,28 @@ class Notebook(NotebookReader):
             ) from exc
         return found, True
 
+    def bring_back(
+        self, address: str | SectionAddress, *, overview: str | None, base_version: str
+    ) -> NotebookEntry:
+        """Show an entry again that was taken back, with the overview that it brings.
+
+        Args:
+            address: Of the entry.
+            overview: The whole new overview; None for the one that is there.
+            base_version: The version of the overview that was read; empty for none.
+
+        Raises:
+            OverviewConflict with both texts, Conflict, NotFound, Invalid, Denied, Unavailable.
+        """
+        found = self.read_kept_entry(address)
+        message = set_end_message(found.section, found.id, None)
+        writer = NotebookWriter(self, self.signature)
+        if overview is None:
+            writer.set_end(message)
+        else:
+            writer.put_overview(message, plain_overview(self.screen(overview)), base_version)
+        return replace(found, expires=None)
+
     def _overviews_around(self, entry: NotebookEntry) -> tuple[str, str]:
         """The overview of an entry's section before its commit, and as that left it."""
         (blob,) = self.repo.read_objects([entry.hash])

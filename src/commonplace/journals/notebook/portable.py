@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict
 from commonplace.core.files import make_folder, sync_folder, translated
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.portable import PortableItem
 from commonplace.journals.git.history import instant_of
 from commonplace.journals.git.portable import (
@@ -28,13 +29,14 @@ from commonplace.journals.git.portable import (
 )
 from commonplace.journals.git.repo import find_repository, init_repository, is_repository
 from commonplace.journals.notebook.format import JOURNAL, own_end, parse_message, ref_of
+from commonplace.journals.notebook.whole import WHOLE, refs_of, stage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from commonplace.core.import_notes import NotesImport
     from commonplace.journals.notebook.journal import Notebook
 
-_STAGE = ".importing"
 _EXPIRED = "An entry has expired.\n\nCommonplace: expired\n"
 """The message of its commit in an export."""
 
@@ -149,7 +151,7 @@ class PortableNotebook:
         """See `Portable.check_item`."""
         check_commit(_commit_of(item))
 
-    def import_items(self, items: Iterator[PortableStep]) -> int:
+    def import_items(self, items: Iterator[PortableStep], noting: NotesImport = NOT_NOTED) -> int:
         """See `Portable.import_items`; the notebook is written whole, or not at all."""
         commits = map(_commit_of, items)
         first = next(commits, None)
@@ -158,16 +160,19 @@ class PortableNotebook:
         if not self.is_empty():
             return self._refuse_another(first, commits)
         self._notebook.close()
-        stage = self._folder.with_name(self._folder.name + _STAGE)
+        stage = stage_of(self._folder)
         shutil.rmtree(stage, ignore_errors=True)
         try:
             make_folder(self._folder.parent)
-            count = write_commits(init_repository(stage), chain([first], commits))
+            made = init_repository(stage)
+            count = write_commits(made, chain([first], commits))
+            noting.put_planned({WHOLE: refs_of(made)})
             with translated(self._folder):
                 if os.path.isdir(self._folder):
                     shutil.rmtree(self._folder)  # it holds neither a commit nor a file
                 os.rename(stage, self._folder)
                 sync_folder(self._folder.parent)
+            noting.put_added({WHOLE: refs_of(find_repository(self._folder))})
         finally:
             shutil.rmtree(stage, ignore_errors=True)
         return count

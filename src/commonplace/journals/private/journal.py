@@ -245,6 +245,17 @@ class PrivateJournal:
         part = partial(copy.render, zone=self.zone)
         return self._writer.write_copy(part, copy.at, key, now=self._clock())
 
+    def plan_file(self, place: EntryPlace, content: bytes, *, at: datetime) -> str:
+        """Note where the file of an exported entry is to be; the key that it is known by.
+
+        That of its import, for one that another program had; else its ref.
+        Raises: Denied, Unavailable.
+        """
+        key = key_of_copy(content.decode("utf-8", "replace"))
+        if key:
+            self._writer.plan_copy(place.ref, at, key)
+        return key or place.ref
+
     def write_file(
         self, place: EntryPlace, content: bytes, *, at: datetime, changed: datetime | None = None
     ) -> bool:
@@ -298,6 +309,17 @@ class PrivateJournal:
                 entry = self.open_written(ref)
                 return entry if key_of_copy(entry.raw) == key else None
         return None if isinstance(found, str) else found
+
+    def find_kept(self, ref: str) -> PrivateEntry | None:
+        """A project's note that only our copy has, as where its project is not there.
+
+        Raises: Invalid, Denied, Unavailable.
+        """
+        for root, copy in self.copies.each():
+            if ref.startswith(f"{SCHEME}{root.scope}/"):
+                with contextlib.suppress(NotFound):
+                    return read_entry(lexical_place(ref, (copy,)), self.zone)
+        return None
 
     def update_copy(self, there: PrivateEntry, copy: Copy) -> PrivateEntry:
         """Put what another program says now in the place of what it said.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping  # noqa: TC003  a struct reads it at run time
 from datetime import datetime  # noqa: TC003  a struct reads it at run time
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,11 @@ from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.files import translated
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.portable import PortableItem
 from commonplace.core.text import opening
 from commonplace.journals.private.copy_difference import copied_places
-from commonplace.journals.private.format import parse_day
+from commonplace.journals.private.format import parse_day, version_of
 from commonplace.journals.private.markdown import split_frontmatter
 from commonplace.journals.private.places import (
     LARGEST_FILE,
@@ -42,11 +44,13 @@ from commonplace.journals.private.roots import project_digest, project_root
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from commonplace.core.import_notes import NotesImport
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.roots import Root
 
 JOURNAL = "private"
 _HOME = "~/"
+_AT_ONCE = 500
 
 
 class PortableThoughts(PortableItem, frozen=True, kw_only=True):
@@ -129,19 +133,33 @@ class PortablePrivate:
             text=relocated_text(item.text, old, new),
         )
 
-    def import_items(self, items: Iterator[PortableThoughts]) -> int:
+    def import_items(
+        self, items: Iterator[PortableThoughts], noting: NotesImport = NOT_NOTED
+    ) -> int:
         """See `Portable.import_items`."""
         added = 0
-        for item in items:
-            place, content = self._content_of(item)
-            if item.project:
-                at_ns = micros(item.changed or item.at) * 1000
-                is_there = os.path.lexists(place.path)
-                added += not is_there and self._private.copies.add(place, content, at_ns)
-            else:
-                added += self._private.write_file(place, content, at=item.at, changed=item.changed)
+        while batch := list(islice(items, _AT_ONCE)):
+            planned: dict[str, str] = {}
+            for item in batch:
+                place, content = self._content_of(item)
+                if not os.path.lexists(place.path):
+                    planned[self._private.plan_file(place, content, at=item.at)] = version_of(
+                        content
+                    )
+            noting.put_planned(planned)
+            added += sum(self._import(item) for item in batch)
+            noting.put_added(planned)
         self._private.recovery.place_restored(self._home)
         return added
+
+    def _import(self, item: PortableThoughts) -> bool:
+        """Write the file of an item, or keep it for its project; whether it is new."""
+        place, content = self._content_of(item)
+        if not item.project:
+            return self._private.write_file(place, content, at=item.at, changed=item.changed)
+        at_ns = micros(item.changed or item.at) * 1000
+        is_there = os.path.lexists(place.path)
+        return not is_there and self._private.copies.add(place, content, at_ns)
 
     def _content_of(self, item: PortableThoughts) -> tuple[EntryPlace, bytes]:
         """The place and the content of an item's file. Raises: Invalid, Denied."""

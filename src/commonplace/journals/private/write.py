@@ -229,6 +229,14 @@ class ThoughtWriter:
         root.refuse_link()
         return self._write_keyed({root: part}, _times(at, now), key)
 
+    def plan_copy(self, ref: str, at: datetime, key: str) -> None:
+        """Note that an entry is to be written with a key. Raises: Denied, Unavailable."""
+        make_folder(self._keys)
+        with locked(self._keys):
+            path = key_path(self._keys, key)
+            if find_plan(path) is None:
+                save_plan(path, Plan(refs=(ref,), millis=to_millis(at)))
+
     def note_copy(self, ref: str, at: datetime, key: str) -> None:
         """Note that an entry that is there was written with a key. Raises: Denied, Unavailable."""
         make_folder(self._keys)

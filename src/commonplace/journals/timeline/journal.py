@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, already_superseded
 from commonplace.core.expiring import nothing_hidden
+from commonplace.core.ids import key_id
 from commonplace.core.redact import Screen
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
@@ -27,6 +28,7 @@ from commonplace.journals.timeline.database import TimelineDatabase
 from commonplace.journals.timeline.due_periods import DuePeriods, note_change
 from commonplace.journals.timeline.entry import (
     JOURNAL,
+    KEYS,
     LEVELS,
     RAW,
     SUPERSEDES,
@@ -221,6 +223,15 @@ class TimelineJournal:
         packed = pack_id(well_formed(entry_id))
         return bool(self.database.ask("find_tombstone", id=packed))
 
+    def has_expired(self, entry_id: str) -> bool:
+        """Whether retention deleted an entry with this id, of which what is counted is left."""
+        found = self.database.ask("find_tombstone", id=pack_id(well_formed(entry_id)))
+        return any(expired for _, expired in found)
+
+    def absent(self, keys: Sequence[str]) -> list[str]:
+        """Those of the keys of entries whose entry is not there."""
+        return [key for key in keys if self.find(key_id(KEYS, self.owner, key)) is None]
+
     def find(self, entry_id: str) -> TimelineEntry | None:
         """The entry with an id, as `read` gives it; None where there is none."""
         with self.database.reading() as conn:
@@ -397,6 +408,8 @@ class TimelineJournal:
     def delete_many(self, versions: Mapping[str, str]) -> Deleted:
         """Delete the entries, by ids, that have these versions, all of them or none.
 
+        With them what is left of those that retention deleted.
+
         Their bytes leave the file with `erase_deleted`. Raises: Unavailable.
         """
         from commonplace.journals.timeline.privacy_delete import remove
@@ -407,11 +420,20 @@ class TimelineJournal:
         now = self.clock()
         with self.database.writing() as conn:
             for entry_id, version in versions.items():
+                entry: TimelineEntry | int
+                gone_before = conn.execute(
+                    sql()["find_tombstone"], {"id": pack_id(entry_id)}
+                ).fetchone()
+                if gone_before is not None and not gone_before[1]:
+                    continue
                 with suppress(NotFound):
-                    entry = self._read_written(conn, entry_id)
-                    if version_of(entry) != version:
-                        continue
-                    self._close_chain(conn, entry)
+                    if gone_before is None:
+                        entry = self._read_written(conn, entry_id)
+                        if version_of(entry) != version:
+                            continue
+                        self._close_chain(conn, entry)
+                    else:
+                        entry = gone_before[0]
                     due = self.due_periods
                     above |= dict(remove(conn, due, entry_id, entry, now=now, blanked=blanked))
                     gone.append(entry_id)

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from commonplace.core.clock import render_time
 from commonplace.core.errors import Invalid
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.text import opening, well_formed
 from commonplace.journals.timeline.entry import (
     PROFILE,
@@ -23,12 +24,14 @@ from commonplace.journals.timeline.entry import (
     json_kind,
     parse_content,
     render_metadata,
+    version_of,
 )
 from commonplace.journals.timeline.queries import entry_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from commonplace.core.import_notes import NotesImport
     from commonplace.journals.timeline.add import AddedEntry
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
@@ -115,12 +118,18 @@ class MemoryBackend:
         return [entry_of(row).as_dict() for row in rows]
 
     def import_memories(
-        self, text: str, *, thread: str = "", progress: Callable[[int, int], None] | None = None
+        self,
+        text: str,
+        *,
+        thread: str = "",
+        noting: NotesImport = NOT_NOTED,
+        progress: Callable[[int, int], None] | None = None,
     ) -> ImportedMemories:
         """Bring in memories from JSON lines, each once however often it is read; see `parse`.
 
         One profile snapshot is made of all profile memories, at the time of the newest. thread:
-        only those of one thread. Raises: Invalid, naming the line, before anything is written.
+        only those of one thread. noting: takes what is added.
+        Raises: Invalid, naming the line, before anything is written.
         """
         memories = _of_thread(list(parse_memories(text)), thread)
         profiles = [x for x in memories if x.type == PROFILE_TYPE]
@@ -133,7 +142,12 @@ class MemoryBackend:
             drafts.append(_profile(profiles))
         done: list[AddedEntry] = []
         for start in range(0, len(drafts), _AT_ONCE):
-            done += self._journal.add_many(drafts[start : start + _AT_ONCE])
+            some = drafts[start : start + _AT_ONCE]
+            noting.put_planned(dict.fromkeys(self._journal.absent([x.key for x in some]), ""))
+            added = self._journal.add_many(some)
+            each = zip(some, added, strict=True)
+            noting.put_added({x.key: version_of(one.entry) for x, one in each if one.is_new})
+            done += added
             if progress is not None:
                 progress(len(done), len(drafts) - len(done))
         new = tuple(x.entry for x in done if x.is_new)

@@ -16,6 +16,7 @@ from msgspec import field
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.portable import PortableItem, PortableSummary
 from commonplace.core.text import opening
 from commonplace.journals.timeline.entry import (
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
 
+    from commonplace.core.import_notes import NotesImport
+    from commonplace.journals.timeline.add import EntryAdder
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
 
@@ -145,13 +148,28 @@ class PortableTimeline:
         else:
             _id_of(item), _hash_of(item), _points_of(item), check_time(item.at)
 
-    def import_items(self, items: Iterator[Any]) -> int:
+    def import_items(self, items: Iterator[Any], noting: NotesImport = NOT_NOTED) -> int:
         """See `Portable.import_items`."""
         added = 0
         while batch := list(islice(items, _AT_ONCE)):
+            planned: dict[str, str] = {}
             with self._timeline.database.writing() as conn:
+                adder = self._timeline.adder(conn, self._timeline.clock())
+                for item in batch:
+                    if not self._is_known(conn, item):
+                        planned[item.ref] = _version_in(adder, item)
+                noting.put_planned(planned)
                 added += self._write(conn, batch)
+            noting.put_added(planned)
         return added
+
+    def _is_known(self, conn: sqlite3.Connection, item: PortableItem) -> bool:
+        """Whether there is, or was, an entry under the ref of an item."""
+        made_id = _id_of(item)
+        return bool(
+            conn.execute(sql()["by_id"], {"id": made_id}).fetchone()
+            or conn.execute(sql()["find_tombstone"], {"id": pack_id(made_id)}).fetchone()
+        )
 
     def _write(
         self, conn: sqlite3.Connection, batch: Sequence[PortableMoment | PortableExpired]
@@ -221,6 +239,14 @@ class PortableTimeline:
         return tuple(
             name if source < 0 else ref_of(unpack_id(name)) for source, name, *_ in rows if name
         )
+
+
+def _version_in(adder: EntryAdder, item: PortableItem) -> str:
+    """The version that an entry will have; empty for what is left of one that has expired."""
+    if not isinstance(item, PortableMoment):
+        return ""
+    draft = _draft_of(item)
+    return str(adder.row(draft, item.at, draft.id)["hash"].hex())
 
 
 def _item_of(entry: TimelineEntry) -> PortableMoment:

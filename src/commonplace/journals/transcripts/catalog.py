@@ -248,6 +248,12 @@ class Catalog:
         """Keep how far an original was copied."""
         self._run("put_origin", path=path, offset=offset, fingerprint=fingerprint)
 
+    def drop_origin(self, path: str) -> None:
+        """Forget how far an original was copied, and what was left out of it."""
+        self._run("drop_origin", path=path)
+        if self._has_left_out():
+            self._run("drop_left_out", path=path)
+
     def list_left_out(self, path: str = "") -> list[tuple[str, str, str, int]]:
         """Client, why, kind and number of what was left out of an original, or of all."""
         return self._all("list_left_out", path=path) if self._has_left_out() else []

@@ -199,6 +199,10 @@ SELECT offset, fingerprint FROM origins WHERE path = :path;
 INSERT INTO origins (path, offset, fingerprint) VALUES (:path, :offset, :fingerprint)
 ON CONFLICT (path) DO UPDATE SET offset = excluded.offset, fingerprint = excluded.fingerprint;
 
+-- name: drop_origin
+-- Forget how far an original was copied.
+DELETE FROM origins WHERE path = :path;
+
 -- name: has_left_out
 -- Whether anything was ever left out.
 SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'left_out';

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
             """A text as it is kept."""
 
 
-__all__ = ["Copied", "Kept", "copied_from", "copy_new", "is_whole"]
+__all__ = ["Copied", "Kept", "copied_from", "copy_new", "is_whole", "origin_of"]
 
 _HEAD = 1024
 _IN_COPY = "+"
@@ -135,7 +135,7 @@ def _copy_lines(
     is_little = limit_bytes is not None and limit_bytes < _BATCH_CHARACTERS
     most = _SMALL_BATCH if is_little else _BATCH
     with LineFile(path) as file:
-        origin = _origin(path)
+        origin = origin_of(path)
         start, before = store.copied_to(origin)
         if file.is_packed and is_whole(start, before, path, file.state):
             return Copied("", offset=start)
@@ -204,7 +204,7 @@ def _added(some: Mapping[Skipped, int], more: Mapping[Skipped, int]) -> dict[Ski
 
 def copied_from(store: KeepsTranscripts, path: str) -> tuple[int, str]:
     """How far an original was copied, and its fingerprint then, by its path."""
-    return store.copied_to(_origin(path))
+    return store.copied_to(origin_of(path))
 
 
 def is_whole(offset: int, fingerprint: str, path: str, state: os.stat_result) -> bool:
@@ -230,7 +230,7 @@ def _first_line(file: LineFile) -> bytes:
     return head.partition(b"\n")[0]
 
 
-def _origin(path: str) -> str:
+def origin_of(path: str) -> str:
     """A path as text, also where its name is not UTF-8; of a packed file the one it had before."""
     return plain_name(path).encode(errors="backslashreplace").decode()
 
@@ -253,7 +253,7 @@ def _copy_document(store: KeepsTranscripts, client: str, path: str, kept: Kept) 
     parser = document_client(client)
     stamp = parser.stamp(path)
     done = Copied("")
-    if store.copied_to(_origin(path))[1] == stamp:
+    if store.copied_to(origin_of(path))[1] == stamp:
         return done
     sessions = 0
     for session, said in parser.conversations(path, kept):
@@ -265,7 +265,7 @@ def _copy_document(store: KeepsTranscripts, client: str, path: str, kept: Kept) 
         client,
         done.session,
         [],
-        origin=_origin(path),
+        origin=origin_of(path),
         offset=1,
         fingerprint=stamp,
         left_out=done.left_out,

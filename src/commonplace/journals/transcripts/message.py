@@ -11,9 +11,12 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from commonplace.core.digest import sha256_hex
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 JOURNAL = "transcripts"
@@ -168,21 +171,6 @@ def parse_line(line: bytes) -> Message | None:
     return Message(**words, tools=tools, sidechain=bool(found.get("sidechain")), n=found["n"])
 
 
-def parse_tombstone(line: bytes) -> tuple[str, str, str, int] | None:
-    """Client, session, id and number of what was deleted; None where a line names nothing."""
-    try:
-        found = json.loads(line)
-        client, session, message_id = found["client"], found["session"], found.get("id", "")
-        n = found.get("n", 0)
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return None
-    if not all(isinstance(x, str) for x in (client, session, message_id)):
-        return None
-    if not is_client(client) or session_name(session) != session:
-        return None
-    return client, session, whole(message_id), n if isinstance(n, int) and 0 <= n < 10**9 else 0
-
-
 def _has_form(found: dict[str, Any]) -> bool:
     n = found.get("n")
     return (
@@ -195,3 +183,18 @@ def _has_form(found: dict[str, Any]) -> bool:
         and is_time(found.get("at", ""))
         and isinstance(found.get("tools", []), list)
     )
+
+
+def check_messages(client: str, messages: Sequence[Message]) -> None:
+    """Refuse what cannot be kept. Raises: Invalid."""
+    if not is_client(client):
+        raise Invalid(
+            f"The client {opening(client, 40)!a} cannot be kept.", hint="Use a-z, 0-9 and -."
+        )
+    for message in messages:
+        if not message.id or message.role not in ROLES or not is_time(message.at):
+            raise Invalid(
+                f"The message {opening(message.id, 40)!a} cannot be kept: "
+                f"role {opening(message.role, 20)!a}, time {opening(message.at, 40)!a}.",
+                hint=f"Give an id, one of {', '.join(ROLES)}, and a time in UTC to the ms.",
+            )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.files import make_folder, remove_leftovers, write_new
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.portable import PortableItem
 from commonplace.core.text import opening
 from commonplace.journals.transcripts import files
@@ -31,6 +32,7 @@ from commonplace.journals.transcripts.message import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from commonplace.core.import_notes import NotesImport
     from commonplace.journals.transcripts.store import TranscriptStore
 
 _YEARS = range(1, 10_000)
@@ -100,7 +102,9 @@ class PortableTranscripts:
         """See `Portable.check_item`."""
         self._line_of(item)
 
-    def import_items(self, items: Iterator[PortableMessage]) -> int:
+    def import_items(
+        self, items: Iterator[PortableMessage], noting: NotesImport = NOT_NOTED
+    ) -> int:
         """See `Portable.import_items`; each session's file is written whole, or not at all."""
         added = 0
         cleared: set[Path] = set()
@@ -111,8 +115,12 @@ class PortableTranscripts:
             if file.parent not in cleared:
                 remove_leftovers(file.parent)  # of an import that was killed
                 cleared.add(file.parent)
+            ref = ref_of(file.parent.parent.name, file.stem)
+            if not os.path.lexists(file):
+                noting.put_planned({ref: str(len(lines))})
             if _add_file(file, content):
                 added += len(lines)
+                noting.put_added({ref: str(len(lines))})
             elif file.read_bytes() != content:
                 raise Conflict(
                     "There is another session in {place} already.",

@@ -6,33 +6,34 @@ touches an original file, and never knows the index.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import zlib
 from types import MappingProxyType
 from typing import TypeVar
 
-from commonplace.core.errors import Corrupted, Denied, Invalid, Unavailable
+from commonplace.core.errors import Corrupted, Denied, Unavailable
 from commonplace.core.files import make_folder, translated
 from commonplace.core.redact import Screen
-from commonplace.core.text import opening
 from commonplace.db.sqlite import transaction
 from commonplace.db.sqlite import translated as translated_sqlite
 from commonplace.journals.transcripts import files
 from commonplace.journals.transcripts.catalog import Catalog, FileState, LineRow
 from commonplace.journals.transcripts.clients.original import Skipped
 from commonplace.journals.transcripts.message import (
-    ROLES,
     USER,
     Message,
-    is_client,
-    is_time,
+    check_messages,
     parse_line,
-    parse_tombstone,
     render_line,
     session_name,
     time_of,
+)
+from commonplace.journals.transcripts.tombstones import (
+    LAST,
+    TOMBSTONES,
+    parse_tombstone,
+    render_tombstones,
 )
 
 TYPE_CHECKING = False
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from commonplace.journals.transcripts.message import SessionSummary
 
 CATALOG = "catalog.db"
-TOMBSTONES = "deleted.jsonl"
-LAST = 10**9
 _LATE_S = 86_400
 _EVER = "9999"
 _DELETED_SIZE = "deleted_size"
@@ -78,6 +77,7 @@ class TranscriptStore:
         self._screen = screen or Screen()
         self._busy_s = busy_s
         self._path = os.path.join(folder, CATALOG)
+        self._tombstones = os.path.join(folder, TOMBSTONES)
         self._lock = threading.RLock()
         self._catalog: Catalog | None = None
 
@@ -122,7 +122,7 @@ class TranscriptStore:
             Invalid: A client, role, time or id that cannot be kept; then nothing is.
             Denied, Unavailable: Nothing was kept that a later call would repeat.
         """
-        _check(client, messages)
+        check_messages(client, messages)
         texts = self._screen.copied_all([message.text for message in messages])
         # A session has few branches, and each is screened once.
         branches = {x.branch: self._screen.copied(x.branch) for x in messages if x.branch}
@@ -275,6 +275,34 @@ class TranscriptStore:
         """
         gone = [x for x in self.sessions() if x.last_at < before]
         self._delete([(x.client, x.name) for x in gone], (), for_good=False)
+        return gone
+
+    def forget_origins(self, origins: Sequence[str]) -> None:
+        """Have originals read from their beginning by the next copy. Raises: Unavailable."""
+
+        def do(catalog: Catalog) -> None:
+            for origin in origins:
+                catalog.drop_origin(origin)
+
+        if origins and self.exists:
+            self._write(do)
+
+    def take_back(self, client: str, session: str, *, messages: int, last_n: int) -> bool:
+        """Delete a session that has so many messages; the next copy keeps it again.
+
+        Returns: whether it was there, and no longer than that. Raises: Denied, Unavailable.
+        """
+
+        def do(catalog: Catalog) -> bool:
+            state = self._settle(catalog, client, session)
+            if state is None or (state.messages, state.last_n) != (messages, last_n):
+                return False
+            files.rewrite(files.path_of(self.folder, client, state.year, session), b"")
+            catalog.drop_session(client, session)
+            return True
+
+        gone = self._write(do)
+        self._read(lambda catalog: catalog.erase_log())
         return gone
 
     def mark(self) -> str:
@@ -475,8 +503,7 @@ class TranscriptStore:
                 tombstones += [named] if for_good and not wanted else []
                 count += len(chosen)
             if tombstones:
-                lines = [json.dumps(x, ensure_ascii=False) + "\n" for x in tombstones]
-                files.append(os.path.join(self.folder, TOMBSTONES), "".join(lines).encode())
+                files.append(self._tombstones, render_tombstones(tombstones))
                 self._take_tombstones(catalog)
             return count
 
@@ -485,13 +512,14 @@ class TranscriptStore:
         return count
 
     def _deleted_size(self) -> int:
-        path = os.path.join(self.folder, TOMBSTONES)
-        found = files.read_size(path)
-        if found is None and os.path.lexists(path):  # it is not gone: what it lists stays deleted
+        found = files.read_size(self._tombstones)
+        if found is None and os.path.lexists(
+            self._tombstones
+        ):  # it is not gone: what it lists stays deleted
             raise Denied(
                 "The path {place} is not a plain file.",
                 hint="Put the file itself there: it says what no import may bring back.",
-                place=path,
+                place=self._tombstones,
             )
         return found[0] if found else 0
 
@@ -502,16 +530,15 @@ class TranscriptStore:
         """Do what was written down to be deleted, also by a process that was killed then."""
         if not self._has_tombstones(catalog):
             return
-        path = os.path.join(self.folder, TOMBSTONES)
         if self._deleted_size():
-            files.cut_torn_line(path)
+            files.cut_torn_line(self._tombstones)
         size = self._deleted_size()
         known = catalog.read_number(_DELETED_SIZE)
         if size < known:
             catalog.drop_deleted()
             known = 0
         concerned: dict[tuple[str, str], None] = {}
-        for line in files.read_lines(path, known) if size else ():
+        for line in files.read_lines(self._tombstones, known) if size else ():
             found = parse_tombstone(line.content)
             if found is None:
                 continue
@@ -654,24 +681,10 @@ class TranscriptStore:
         return messages
 
     def _list_open(self, found: list[files.FoundFile]) -> list[str]:
-        paths = [self.folder, self._path, os.path.join(self.folder, TOMBSTONES)]
+        paths = [self.folder, self._path, self._tombstones]
         paths += [x.path for *_, x in files.list_years(self.folder)]
         paths += [files.path_of(self.folder, x.client, x.year, x.session) for x in found]
         return [x for x in paths if os.path.exists(x) and os.stat(x).st_mode & 0o077]
-
-
-def _check(client: str, messages: Sequence[Message]) -> None:
-    if not is_client(client):
-        raise Invalid(
-            f"The client {opening(client, 40)!a} cannot be kept.", hint="Use a-z, 0-9 and -."
-        )
-    for message in messages:
-        if not message.id or message.role not in ROLES or not is_time(message.at):
-            raise Invalid(
-                f"The message {opening(message.id, 40)!a} cannot be kept: "
-                f"role {opening(message.role, 20)!a}, time {opening(message.at, 40)!a}.",
-                hint=f"Give an id, one of {', '.join(ROLES)}, and a time in UTC to the ms.",
-            )
 
 
 def _put_lines(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.text import opening
 from commonplace.core.values import Interval, Put
 from commonplace.services.amend import look_up_former
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.former_texts import FormerTexts
-    from commonplace.journals.chronicle.journal import Chronicle, Event, EventAdded, ImportedEvents
+    from commonplace.core.import_notes import NotesImport
+    from commonplace.journals.chronicle.journal import Chronicle, Event, EventAdded
     from commonplace.journals.chronicle.log_config import LogConfig
     from commonplace.journals.chronicle.log_lines import ProjectLogs
     from commonplace.journals.chronicle.spelling import Logged
@@ -371,19 +373,15 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         event = self.chronicle.delete_event(before.id, expected=expected)
         return event, self.filing.forget([event.ref]), notes
 
-    def undo_import(
-        self, brought: ImportedEvents
-    ) -> tuple[ImportedEvents, Filed | Pending, tuple[str, ...]]:
-        """Take back what the last import added; project logs never had it.
+    def delete_many(self, stamps: Mapping[str, str]) -> tuple[list[str], tuple[str, ...]]:
+        """Delete the entries, by refs, that have these stamps; the refs of those, and notes.
 
-        brought: what the journal's `last_import` gave. Returns: as `edit`, of all that is gone.
+        The index is the caller's; project logs have no line of what was imported.
         Raises: Unavailable.
         """
-        done = self.chronicle.undo_import(brought)
-        refs = [event.ref for event in done.events]
-        self.former.drop(refs)
-        notes = self._leave_originals(done.events)
-        return done, self.filing.forget(refs), notes
+        self.former.drop([*stamps])
+        gone = self.chronicle.delete_many(stamps)
+        return [event.ref for event in gone], self._leave_originals(gone)
 
     def _leave_originals(self, events: Sequence[Event]) -> tuple[str, ...]:
         """Take entries out of what an upgrade left, before they change; notes on what stays."""
@@ -414,13 +412,19 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
                 return
 
     def import_export(
-        self, text: str, *, name: str = "", progress: Callable[[int, int], None] | None = None
+        self,
+        text: str,
+        *,
+        name: str = "",
+        noting: NotesImport = NOT_NOTED,
+        progress: Callable[[int, int], None] | None = None,
     ) -> EventsImported:
         """Add the entries of an export, each once however often it is read.
 
         Args:
             text: Of the export.
             name: Of the file it was read from.
+            noting: Takes what is added.
             progress: Called with (done, still to do).
 
         Raises:
@@ -434,12 +438,18 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         except Invalid as exc:
             where = f"{name}: " if name else ""
             raise exc.as_kind(Invalid, prefix=where) from exc
-        return self._imported(entries, (), progress)
+        return self._imported(entries, (), noting, progress)
 
     def import_tree(
-        self, folder: Path, *, progress: Callable[[int, int], None] | None = None
+        self,
+        folder: Path,
+        *,
+        noting: NotesImport = NOT_NOTED,
+        progress: Callable[[int, int], None] | None = None,
     ) -> EventsImported:
         """Add the entries of a Markdown tree, each once; notes name the files that hold none.
+
+        Otherwise as `import_export`.
 
         Raises: Invalid for a folder without any, Conflict, Denied, Unavailable.
         """
@@ -453,15 +463,16 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         groups = (keys[at : at + _READ_AT_ONCE] for at in range(0, len(keys), _READ_AT_ONCE))
         events = [event for group in groups for event in tree.read_many(group)]
         notes = [f"{name} was left out: {why}" for name, why in survey.unreadable]
-        return self._imported(events, notes, progress)
+        return self._imported(events, notes, noting, progress)
 
     def _imported(
         self,
         entries: Sequence[Logged],
         notes: Sequence[str],
+        noting: NotesImport,
         progress: Callable[[int, int], None] | None,
     ) -> EventsImported:
-        added = self.chronicle.import_events(entries, progress=progress)
+        added = self.chronicle.import_events(entries, noting=noting, progress=progress)
         return EventsImported(added=added, there=len(entries) - added, notes=tuple(notes))
 
 

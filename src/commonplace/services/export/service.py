@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from commonplace.core.clock import micros
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.files import locked, make_folder, replace_file
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.ports import LocatesItems
 from commonplace.core.text import opening
 from commonplace.services.export.lines import screened_item
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from commonplace.core.time_book import TimeBook
     from commonplace.services.export.manifest import ExportManifest
     from commonplace.services.export.reading import Export
+    from commonplace.services.imports.records import ImportRecord
 
 _MARK = "importing.json"
 _REPORTED = 1000
@@ -138,6 +140,7 @@ class ExportService:
         source: Path,
         *,
         writes: bool = True,
+        record: ImportRecord | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> ImportedExport:
         """Import an export into empty journals; it is read to its end before anything is written.
@@ -148,6 +151,7 @@ class ExportService:
         Args:
             source: The export, a folder or a zip.
             writes: False to check only what would be written.
+            record: Takes what is added; None where it is not to be taken back.
             progress: Called with (entries read, 0) as the work goes on.
 
         Raises:
@@ -170,10 +174,21 @@ class ExportService:
                 if is_written:
                     done.new.update({portable.journal: 0 for portable in taking})
                     return done
+                if record is not None:
+                    record.begin("export", export=export.digest)
                 for portable in taking:
                     items = self._screened(export, portable, progress)
-                    done.new[portable.journal] = portable.import_items(items)
+                    noting = NOT_NOTED if record is None else record.into(portable.journal)
+                    done.new[portable.journal] = portable.import_items(items, noting)
             return done
+
+    def reopen(self, digest: str) -> None:
+        """Let an export be imported again beside what stayed of it, once it was taken back.
+
+        Raises: Denied, Unavailable.
+        """
+        if self._last() == (digest, True):
+            self._note(digest, done=False)
 
     def _portables_of(self, export: Export) -> list[Portable]:
         found = []
@@ -206,12 +221,12 @@ class ExportService:
         """Note which export is being imported, and that all of it is written; whether it was."""
         is_written = self._is_written(export, taking)
         if not is_written:
-            self._note(export, done=False)
+            self._note(export.digest, done=False)
         yield is_written
-        self._note(export, done=True)
+        self._note(export.digest, done=True)
 
-    def _note(self, export: Export, *, done: bool) -> None:
-        content = json.dumps({"export": export.digest, "done": done}).encode()
+    def _note(self, digest: str, *, done: bool) -> None:
+        content = json.dumps({"export": digest, "done": done}).encode()
         replace_file(self._folder / _MARK, content)
 
     def _is_written(self, export: Export, taking: Sequence[Portable]) -> bool:

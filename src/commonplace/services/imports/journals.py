@@ -69,6 +69,9 @@ class TakesImports(Protocol):
     def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
         """What would become of an entry; writes nothing. Raises: Denied, Unavailable."""
 
+    def absent(self, keys: Sequence[str]) -> list[str]:
+        """Those of the import keys whose entry is not there. Raises: Denied, Unavailable."""
+
     def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
         """Write what is new, alter what was changed there alone; what became of each.
 
@@ -133,6 +136,10 @@ class IntoTimeline:
         if self._journal.database.ask("find_tombstone", id=pack_id(made)):
             return "deleted here"
         return "new"
+
+    def absent(self, keys: Sequence[str]) -> list[str]:
+        """See `TakesImports.absent`."""
+        return self._journal.absent(keys)
 
     def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
         """See `TakesImports.put`."""
@@ -227,6 +234,10 @@ class IntoPrivate:
         if isinstance(copy, Refused):
             return copy
         return _fate_of_copy(self._journal.find_copy(import_key(program, entry.id)), copy)
+
+    def absent(self, keys: Sequence[str]) -> list[str]:
+        """See `TakesImports.absent`."""
+        return [key for key in keys if self._journal.find_written_copy(key) is None]
 
     def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
         """See `TakesImports.put`."""

@@ -218,18 +218,20 @@ class ForeignImport:
             )
         journal = self._journals[name]()
         done = ProgramImport(program=program, into=name, paths=list(paths))
+        noting = None
         if record is not None:
-            record.begin(program, name)
+            record.begin(program)
+            noting = record.into(name)
         read = 0
         for group in _groups(self._entries(done, since, dates)):
-            if record is not None:
+            if noting is not None:
                 keys = [import_key(program, entry.id) for entry in group]
-                record.put_keys(keys)
+                noting.put_planned(dict.fromkeys(journal.absent(keys), ""))
                 written = journal.put(program, group)
                 fates = [each.fate for each in written]
                 added = zip(keys, written, strict=True)
                 versions = {key: each.version for key, each in added if each.fate == "new"}
-                record.put_versions(versions, updated=sum(fate == "updated" for fate in fates))
+                noting.put_added(versions, updated=sum(fate == "updated" for fate in fates))
                 self._tally.add(program, name, len(versions))
             else:
                 fates = [journal.look(program, entry) for entry in group]

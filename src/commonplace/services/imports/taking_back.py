@@ -1,4 +1,4 @@
-"""Takes back what an import from another program added; the same import brings it again.
+"""Takes back what an import added, journal by journal; the same import brings it again.
 
 Never takes back what was edited or replaced here since, or what another import added. It goes on
 where it was killed.
@@ -10,19 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
-from commonplace.core.errors import NotFound, Unavailable
-from commonplace.core.ids import key_id
-from commonplace.journals.private.copied import digest_of_copy
-from commonplace.journals.timeline.entry import KEYS, ref_of, version_of
+from commonplace.core.errors import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
 
-    from commonplace.search.filing.filing import Filed, Pending
-    from commonplace.services.imports.records import AddedGroup, ImportRecord
-    from commonplace.services.private.service import PrivateService
-    from commonplace.services.timeline.service import TimelineService
+    from commonplace.services.imports.records import ImportRecord, JournalRecord
 
 _AT_ONCE = 5000
 """How many leave the index at once: it writes its whole file again each time."""
@@ -33,55 +26,35 @@ class ImportedEntry(Struct, frozen=True, kw_only=True):
     """An entry that was imported, as it is now.
 
     Attributes:
-        version: Empty where another entry has taken its place.
-        written: When it was written here.
-        is_as_written: Whether it was not edited since then.
+        version: By which it is removed.
+        is_as_added: Whether it says what it said when it was added.
+        successor: The ref of the entry that took its place; empty for none, and where that would
+            have changed the entry itself.
     """
 
     ref: str
     version: str
-    written: datetime
-    is_as_written: bool
-
-
-class ImportLeft(Struct, kw_only=True):
-    """What is still there of an import, or what was taken back of it.
-
-    Attributes:
-        program, into: The name of the program, and of the journal.
-        entries: How many entries.
-        edited: The refs of the first that were edited or replaced here since, and stay.
-        edited_count: How many those are.
-        updated: How many entries it only updated: they stay as they are.
-        is_going: Whether taking them back was begun before, and broke off.
-        notes: Sentences on what is not done yet.
-    """
-
-    program: str
-    into: str
-    entries: int = 0
-    edited: list[str] = field(default_factory=list)
-    edited_count: int = 0
-    updated: int = 0
-    is_going: bool = False
-    notes: tuple[str, ...] = ()
-
-    def leave(self, ref: str) -> None:
-        """Count an entry that stays."""
-        self.edited_count += 1
-        if len(self.edited) < _NAMED:
-            self.edited.append(ref)
+    is_as_added: bool
+    successor: str = ""
 
 
 class GivesImportsBack(Protocol):
-    """A journal from which many imported entries are taken at once, by their import keys."""
+    """A journal from which many imported entries are taken at once, by their keys."""
 
-    def ref_of(self, key: str) -> str:
-        """The ref of the entry that a key wrote; empty for none. Raises: Unavailable, Denied."""
+    @property
+    def last_first(self) -> bool:
+        """Whether what was added last goes first, since removing an entry alters its successor."""
         ...
 
-    def find(self, key: str) -> ImportedEntry | None:
-        """The entry that a key wrote; None where it is gone. Raises: Unavailable, Denied."""
+    def find(self, versions: Mapping[str, str]) -> Mapping[str, ImportedEntry]:
+        """The entries that are there, by their keys.
+
+        Args:
+            versions: The version that each was added with, by its key; empty where it is not known.
+
+        Raises:
+            Unavailable, Denied.
+        """
         ...
 
     def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
@@ -91,8 +64,11 @@ class GivesImportsBack(Protocol):
         """
         ...
 
-    def unfile(self, refs: Sequence[str]) -> None:
-        """Take what is gone out of the index. Raises: Unavailable where it is still there."""
+    def unfile(self, gone: Mapping[str, str]) -> None:
+        """Take what is gone out of the index. Raises: Unavailable where it is still there.
+
+        gone: By their refs, the versions that the entries had.
+        """
         ...
 
     def release(self, keys: Sequence[str]) -> None:
@@ -100,90 +76,70 @@ class GivesImportsBack(Protocol):
         ...
 
     def finish(self) -> tuple[str, ...]:
-        """Derive again what quoted the entries; notes on what is not done yet."""
+        """Derive again what quoted the entries; notes on what is not done, or stays."""
         ...
 
 
-class FromTimeline(Struct, frozen=True):
-    """Takes imported entries out of the timeline; see `GivesImportsBack`."""
+class JournalShare(Struct, kw_only=True):
+    """What one journal still has of an import, or what was taken back of it there.
 
-    service: TimelineService
+    Attributes:
+        journal: Its name.
+        entries: How many entries.
+        edited: The refs of the first that were edited or replaced here since, and stay.
+        edited_count: How many those are.
+        updated: How many entries it only updated: they stay as they are.
+    """
 
-    def ref_of(self, key: str) -> str:
-        """See the port."""
-        return ref_of(self._id_of(key))
+    journal: str
+    entries: int = 0
+    edited: list[str] = field(default_factory=list)
+    edited_count: int = 0
+    updated: int = 0
 
-    def find(self, key: str) -> ImportedEntry | None:
-        """See the port."""
-        journal = self.service.journal
-        entry = journal.find(self._id_of(key))
-        if entry is None:
-            return None
-        version = "" if journal.find_successor(entry) else version_of(entry)
-        return ImportedEntry(
-            ref=entry.ref,
-            version=version,
-            written=entry.created,
-            is_as_written=entry.updated == entry.created,
-        )
-
-    def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
-        """See the port."""
-        return self.service.delete_many(versions)
-
-    def unfile(self, refs: Sequence[str]) -> None:
-        """See the port."""
-        _check_filed(self.service.filing().forget(refs))
-
-    def release(self, keys: Sequence[str]) -> None:
-        """See the port."""
-        self.service.journal.release([self._id_of(key) for key in keys])
-
-    def finish(self) -> tuple[str, ...]:
-        """See the port."""
-        return self.service.finish_deleting()
-
-    def _id_of(self, key: str) -> str:
-        return key_id(KEYS, self.service.journal.owner, key)
+    def leave(self, ref: str) -> None:
+        """Count an entry that stays."""
+        self.edited_count += 1
+        if len(self.edited) < _NAMED:
+            self.edited.append(ref)
 
 
-class FromPrivate(Struct, frozen=True):
-    """Takes imported entries out of the private journal; see `GivesImportsBack`."""
+class ImportLeft(Struct, frozen=True, kw_only=True):
+    """What is still there of an import.
 
-    service: PrivateService
+    Attributes:
+        source: What was imported.
+        shares: What each journal has of it.
+        is_going: Whether taking it back was begun before, and broke off.
+    """
 
-    def ref_of(self, key: str) -> str:
-        """See the port."""
-        return self.service.journal.find_planned(key)
+    source: str
+    shares: tuple[JournalShare, ...]
+    is_going: bool
 
-    def find(self, key: str) -> ImportedEntry | None:
-        """See the port."""
-        found = self.service.journal.find_written_copy(key)
-        if found is None:
-            return None
-        was, now = digest_of_copy(found)
-        return ImportedEntry(
-            ref=found.ref,
-            version="" if self.service.journal.find_successor(found) else found.version,
-            written=found.written or found.at,
-            is_as_written=was == now,
-        )
+    @property
+    def entries(self) -> int:
+        """How many entries can be taken back."""
+        return sum(share.entries for share in self.shares)
 
-    def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
-        """See the port."""
-        return self.service.delete_many(versions)
 
-    def unfile(self, refs: Sequence[str]) -> None:
-        """See the port."""
-        _check_filed(self.service.filing.forget(refs))
+class ImportTakenBack(Struct, frozen=True, kw_only=True):
+    """What was taken back of an import.
 
-    def release(self, keys: Sequence[str]) -> None:
-        """See the port."""
-        self.service.journal.release(keys)
+    Attributes:
+        source: What was imported.
+        shares: What went of each journal, and what stays.
+        notes: Sentences on what is not done yet, and on what stays.
+    """
 
-    def finish(self) -> tuple[str, ...]:
-        """See the port."""
-        return ()
+    source: str
+    shares: tuple[JournalShare, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def entries(self) -> int:
+        """How many entries went."""
+        return sum(share.entries for share in self.shares)
 
 
 class ImportTakingBack:
@@ -193,6 +149,7 @@ class ImportTakingBack:
         record: Which entries it added.
         others: Which entries the other imports added.
         journals: Opens what gives them back, by the name of the journal.
+        reopen: Lets an export by Commonplace be imported again, by its digest.
     """
 
     def __init__(
@@ -200,26 +157,43 @@ class ImportTakingBack:
         record: ImportRecord,
         others: Sequence[ImportRecord],
         journals: Mapping[str, Callable[[], GivesImportsBack]],
+        *,
+        reopen: Callable[[str], None],
     ) -> None:
         self._record = record
-        program, into = record.head()
-        if into not in journals:
+        self._source, self._export = record.head()
+        if not self._source:
             raise NotFound(
                 "What the last import added is no longer known.",
                 hint="Look for it: `commonplace list`, and delete what is to go.",
             )
-        self._program, self._into = program, into
-        self._others = [each for each in others if each.head() == (program, into)]
-        self._journal = journals[into]()
+        self._reopen = reopen
+        self._parts = [
+            _JournalPart(
+                record.into(name),
+                [(each.id > record.id, each.into(name)) for each in others],
+                journals[name](),
+            )
+            for name in record.journals()
+            if name in journals
+        ]
 
     def preview(self) -> ImportLeft:
         """Count what is still there of it; changes nothing. Raises: Unavailable, Denied."""
-        left = self._left()
-        left.is_going = bool(self._record.going())
-        left.entries = sum(1 for _ in self._there(left))
-        return left
+        shares = []
+        for part in self._parts:
+            share = JournalShare(journal=part.name)
+            share.entries = sum(1 for _ in part.there(share))
+            shares.append(share)
+        return ImportLeft(
+            source=self._source,
+            shares=tuple(shares),
+            is_going=any(part.is_going() for part in self._parts),
+        )
 
-    def take_back(self, progress: Callable[[int, int], None] | None, *, most: int) -> ImportLeft:
+    def take_back(
+        self, progress: Callable[[int, int], None] | None, *, most: int
+    ) -> ImportTakenBack:
         """Delete what is still as it was added, and let the same import bring it again.
 
         Args:
@@ -229,92 +203,137 @@ class ImportTakingBack:
         Raises:
             Unavailable, Denied: It can be called again, and goes on.
         """
-        done = self._left()
+        shares: list[JournalShare] = []
+        notes: list[str] = []
+
+        def count() -> None:
+            done = sum(share.entries for share in shares)
+            if progress is not None:
+                progress(done, max(most - done, 0))
+
+        for part in self._parts:
+            shares.append(JournalShare(journal=part.name))
+            notes += part.take_back(shares[-1], count)
+        if self._export:
+            self._reopen(self._export)
+        self._record.remove()
+        return ImportTakenBack(source=self._source, shares=tuple(shares), notes=tuple(notes))
+
+
+class _JournalPart:
+    """What an import added to one journal.
+
+    Args:
+        record: Which entries those are.
+        others: Which the other imports added to it, each with whether it came later.
+        journal: Gives them back.
+    """
+
+    def __init__(
+        self,
+        record: JournalRecord,
+        others: Sequence[tuple[bool, JournalRecord]],
+        journal: GivesImportsBack,
+    ) -> None:
+        self.name = record.journal
+        self._record = record
+        self._others = others
+        self._journal = journal
+
+    def is_going(self) -> bool:
+        """Whether taking back was begun, and broke off."""
+        return bool(self._record.going())
+
+    def take_back(self, share: JournalShare, count: Callable[[], None]) -> tuple[str, ...]:
+        """Take back what is as it was added; notes. count: called whenever some went."""
         self._finish_going()
         batch: dict[str, ImportedEntry] = {}
-        for key, entry in self._there(done):
+        for key, entry in self.there(share):
             batch[key] = entry
             if len(batch) == _AT_ONCE:
-                self._remove(batch, done)
+                self._remove(batch, share)
                 batch = {}
-                if progress is not None:
-                    progress(done.entries, max(most - done.entries, 0))
+                count()
         if batch:
-            self._remove(batch, done)
-        done.notes = self._journal.finish()
-        self._record.remove()
-        return done
+            self._remove(batch, share)
+        return self._journal.finish()
 
-    def _remove(self, batch: Mapping[str, ImportedEntry], done: ImportLeft) -> None:
-        self._record.put_going([*batch])
-        gone = set(self._journal.remove({x.ref: x.version for x in batch.values()}))
-        self._journal.unfile([*gone])
+    def _remove(self, batch: Mapping[str, ImportedEntry], share: JournalShare) -> None:
+        self._record.put_going({key: (x.ref, x.version) for key, x in batch.items()})
+        versions = {x.ref: x.version for x in batch.values()}
+        gone = set(self._journal.remove(versions))
+        self._journal.unfile({ref: versions[ref] for ref in gone})
         self._journal.release([key for key, entry in batch.items() if entry.ref in gone])
-        self._record.put_going(())
-        done.entries += len(gone)
-        for key, entry in batch.items():
-            if entry.ref not in gone and self._journal.find(key) is not None:
-                done.leave(entry.ref)  # edited at this moment
+        self._record.put_going({})
+        share.entries += len(gone)
+        left = {key: entry.version for key, entry in batch.items() if entry.ref not in gone}
+        for entry in self._journal.find(left).values():
+            share.leave(entry.ref)  # edited at this moment
 
     def _finish_going(self) -> None:
         """Finish what a killed process had deleted."""
-        gone = [key for key in self._record.going() if self._journal.find(key) is None]
+        going = self._record.going()
+        there = self._journal.find(dict.fromkeys(going, ""))
+        gone = {key: entry for key, entry in going.items() if key not in there}
         if gone:
-            self._journal.unfile([ref for key in gone if (ref := self._journal.ref_of(key))])
-            self._journal.release(gone)
+            self._journal.unfile(dict(gone.values()))
+            self._journal.release([*gone])
+            self._record.put_going({})
 
-    def _there(self, left: ImportLeft) -> Iterator[tuple[str, ImportedEntry]]:
-        """Each entry that is as it was added, with its key; counts the others in `left`."""
-        later = {  # hashes of keys, as there can be a million
-            hash(key)
-            for other in self._others
-            if other.id > self._record.id
-            for group in other.groups()
-            for key in group.versions
-        }
-        for group in self._record.groups():
-            left.updated += group.updated
-            ends = self._ends_of(group)
-            for key in group.versions or group.keys:
-                entry = self._journal.find(key)
-                if entry is None or hash(key) in later:
-                    continue  # gone, and perhaps imported again
-                if group.begun is not None and entry.written < group.begun:
-                    continue  # there before this import
-                if key in ends and entry.written >= ends[key]:
-                    continue  # of another import
-                if group.begun is not None:
-                    is_same = bool(entry.version) and entry.is_as_written
-                else:
-                    is_same = entry.version == group.versions[key]
-                if is_same:
+    def there(self, share: JournalShare) -> Iterator[tuple[str, ImportedEntry]]:
+        """Each entry that is as it was added, with its key; counts the others in `share`."""
+        ours = _Ours.of(self._others)
+        seen: set[int] = set()  # of keys: what was lengthened was added twice
+        going: set[int] = set()  # of refs: what replaced an entry may be of the same import
+        for group in self._record.groups(last_first=self._journal.last_first):
+            share.updated += group.updated
+            asked = {
+                key: version
+                for key, version in group.versions.items()
+                if hash(key) not in seen and ours.has(hash(key), is_known=group.is_known)
+            }
+            seen |= {hash(key) for key in group.versions}
+            found = self._journal.find(asked)
+            for key in reversed([*asked]) if self._journal.last_first else asked:
+                entry = found.get(key)
+                if entry is None:
+                    continue  # gone
+                is_held = not entry.successor or hash(entry.successor) in going
+                if entry.is_as_added and is_held:
+                    going.add(hash(entry.ref))
                     yield key, entry
                 else:
-                    left.leave(entry.ref)
-
-    def _ends_of(self, group: AddedGroup) -> Mapping[str, datetime]:
-        """From when on an entry of a group that was cut off is another import's, by its key."""
-        ends: dict[str, datetime] = {}
-        if group.begun is None:
-            return ends
-        keys = {*group.keys}
-        for other in self._others:
-            for each in other.groups():
-                if each.begun is None:  # it knows what it added
-                    ends |= dict.fromkeys(keys & each.versions.keys(), group.begun)
-                elif (each.begun, other.id) > (group.begun, self._record.id):
-                    for key in keys & {*each.keys}:
-                        ends[key] = min(ends.get(key, each.begun), each.begun)
-        return ends
-
-    def _left(self) -> ImportLeft:
-        return ImportLeft(program=self._program, into=self._into)
+                    share.leave(entry.ref)
 
 
-def _check_filed(filed: Filed | Pending) -> None:
-    """Raises: Unavailable where what was deleted may still be in the index."""
-    if why := getattr(filed, "why", ""):
-        raise Unavailable(
-            f"What was taken back is still in the index: {why}",
-            hint="Run `commonplace undo` again: it goes on.",
-        )
+class _Ours(Struct, frozen=True, kw_only=True):
+    """Which keys are an import's, by what the others noted: hashes, as there can be a million.
+
+    Attributes:
+        earlier: What those before it know that they added.
+        later: What those after it know that they added.
+        planned: What those after it were about to add, since it was not there, when they broke off.
+    """
+
+    earlier: set[int]
+    later: set[int]
+    planned: set[int]
+
+    @classmethod
+    def of(cls, others: Sequence[tuple[bool, JournalRecord]]) -> _Ours:
+        """Read what the other imports noted, each with whether it came later."""
+        ours = cls(earlier=set(), later=set(), planned=set())
+        for is_later, other in others:
+            for group in other.groups():
+                keys = {hash(key) for key in group.versions}
+                if group.is_known:
+                    (ours.later if is_later else ours.earlier).update(keys)
+                elif is_later:
+                    ours.planned.update(keys)
+        return ours
+
+    def has(self, key: int, *, is_known: bool) -> bool:
+        """Whether an import added it. is_known: whether it knows so, or was about to."""
+        if is_known:
+            return key not in self.later
+        return not (key in self.earlier or key in self.later or key in self.planned)

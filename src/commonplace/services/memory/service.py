@@ -6,7 +6,7 @@ Says nothing in words: it keeps records, files what was kept, and finds; others 
 from __future__ import annotations
 
 import threading
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from commonplace.journals.memory.entry import (
     inherited,
     not_found,
     parse_id,
+    parse_ref,
     searchable_text,
     version_of,
 )
@@ -43,7 +44,7 @@ from commonplace.services.amend import look_up_former
 from commonplace.services.memory.finding import MemorySearch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import tzinfo
 
@@ -277,6 +278,23 @@ class MemoryService:
         if not deleted:
             raise not_found(kind, ref_id)
         return notes
+
+    def delete_many(self, versions: Mapping[str, str]) -> tuple[list[str], tuple[str, ...]]:
+        """Delete the records, by refs, that have these versions; the refs of those, and notes.
+
+        Raises: Unavailable; those before are gone.
+        """
+        gone = []
+        for ref, version in versions.items():
+            kind, ref_id = parse_ref(ref)
+            with suppress(Conflict), self._one_transaction(kind, ref_id):
+                old = self.store.find(kind, ref_id)
+                if old is None or version_of(old) != version:
+                    continue
+                self.former.drop([ref])
+                if self.store.delete(kind, ref_id, expected=version):
+                    gone.append(ref)
+        return gone, self.erase()
 
     def list_records(self, kind: Kind, *, limit: int = 20, cursor: str = "") -> Records:
         """Records of a kind, newest first; see `MemoryStore.list_records`."""

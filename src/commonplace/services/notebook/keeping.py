@@ -12,14 +12,17 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.ids import key_id
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.text import opening
-from commonplace.journals.notebook.format import KEYS
+from commonplace.journals.notebook.format import KEYS, TAKEN_BACK
+from commonplace.journals.notebook.names import SectionAddress
 from commonplace.services.notebook.older_json import parse_older_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from commonplace.core.import_notes import NotesImport
     from commonplace.journals.notebook.conflicts import OverviewClash
     from commonplace.journals.notebook.journal import Notebook, SectionMoves
     from commonplace.journals.notebook.sync import SyncReport
@@ -123,7 +126,14 @@ class NotebookKeeping:
             version=notebook.read_section(clash.section).version,
         )
 
-    def import_json(self, *, text: str, name: str, on_progress: Progress = None) -> JsonImport:
+    def import_json(
+        self,
+        *,
+        text: str,
+        name: str,
+        noting: NotesImport = NOT_NOTED,
+        on_progress: Progress = None,
+    ) -> JsonImport:
         """Add the entries and overviews of the older JSON file, each once however often it is read.
 
         An overview takes the place of an empty one alone.
@@ -131,6 +141,7 @@ class NotebookKeeping:
         Args:
             text: What the file holds.
             name: Of the file, for errors.
+            noting: Takes the entries that are added.
             on_progress: Called with (done, still to do).
 
         Raises: Invalid where it is not such a file; Unavailable, Denied, Conflict.
@@ -142,7 +153,7 @@ class NotebookKeeping:
             if on_progress is not None:
                 on_progress(done, len(found) - done)
             try:
-                is_new = _import(notebook, old, notes)
+                is_new = _import(notebook, old, notes, noting)
             except Invalid as exc:
                 notes.append(f"Left out an entry of {opening(old.section, 80)!r}: {exc.message}")
                 continue
@@ -152,26 +163,44 @@ class NotebookKeeping:
         return JsonImport(added=added, repeated=repeated, notes=tuple(notes))
 
 
-def _import(notebook: Notebook, old: OldEntry, notes: list[str]) -> bool:
-    """Write one entry; whether it is new. Its overview goes with it where there is none yet."""
+def _import(notebook: Notebook, old: OldEntry, notes: list[str], noting: NotesImport) -> bool:
+    """Write one entry; whether it is new. Its overview goes with it where there is none yet.
+
+    One that was taken back is shown again.
+    """
+    # By what is in the file alone: an import in another clone adds nothing to it.
+    entry_id = key_id(KEYS, notebook.owner, old.key)
+    notebook.ledger.catch_up()
+    line = next(iter(notebook.ledger.by_id(entry_id)), None)
+    if line is not None and line.expires != TAKEN_BACK:
+        return False
+    section = old.section if line is None else line.section
     overview, base = None, None
     if old.overview.strip():
         try:
-            there = notebook.read_section(old.section)
+            there = notebook.read_section(section)
         except CommonplaceError:
             there = None
         if there is None or not there.overview.strip():
             overview, base = old.overview, there.version if there else None
         elif there.overview.strip() != old.overview.strip():
-            notes.append(f"{old.section} has an overview already, and keeps it.")
-    written = notebook.write(
-        old.section,
-        old.text,
-        overview=overview,
-        work_context=old.work_context or None,
-        base_version=base,
-        # By what is in the file alone: an import in another clone adds nothing to it.
-        entry_id=key_id(KEYS, notebook.owner, old.key),
-        at=old.at,
-    )
-    return not written.repeated
+            notes.append(f"{section} has an overview already, and keeps it.")
+    noting.put_planned({entry_id: ""})
+    if line is None:
+        written = notebook.write(
+            old.section,
+            old.text,
+            overview=overview,
+            work_context=old.work_context or None,
+            base_version=base,
+            entry_id=entry_id,
+            at=old.at,
+        )
+        is_new = not written.repeated
+    else:
+        notebook.bring_back(
+            SectionAddress(section, entry_id), overview=overview, base_version=base or ""
+        )
+        is_new = True
+    noting.put_added({entry_id: ""} if is_new else {})
+    return is_new

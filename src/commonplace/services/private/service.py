@@ -242,14 +242,22 @@ class PrivateService(Struct, frozen=True, kw_only=True):
     def delete_many(self, versions: Mapping[str, str]) -> list[str]:
         """Delete the entries, by refs, that have these versions; the refs of those.
 
-        The index is the caller's. Raises: Denied, Unavailable; those before are gone.
+        Also those of which only our copy is kept, their project not being there. The index is the
+        caller's. Raises: Denied, Unavailable; those before are gone.
         """
         self.former.drop([*versions])
         gone: list[str] = []
         for ref, version in versions.items():
-            with suppress(Conflict, NotFound):  # changed or deleted at this moment
+            try:
                 self.journal.delete(ref, expected=version)
-                gone.append(ref)
+            except Conflict:  # changed at this moment
+                continue
+            except NotFound:
+                kept = self.journal.find_kept(ref)
+                if kept is None or kept.version != version:
+                    continue
+                self.journal.copies.forget([ref])
+            gone.append(ref)
         return gone
 
     def find_gone(self, ref: str) -> PrivateEntry | None:

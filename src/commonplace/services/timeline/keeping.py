@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from commonplace.core.clock import find_period_key, render_interval
 from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.present import AFTER_DOUBT
 from commonplace.core.text import counted
 from commonplace.core.values import Interval
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
+    from commonplace.core.import_notes import NotesImport
     from commonplace.core.ports import OpensRefs
     from commonplace.core.values import Page
     from commonplace.journals.timeline.entry import TimelineEntry
@@ -303,13 +305,21 @@ class TimelineKeeping:
         return self._service().delete(ref.strip().removeprefix(f"{JOURNAL}:"))
 
     def import_memories(
-        self, *, text: str, thread: str, progress: Callable[[int, int], None] | None = None
+        self,
+        *,
+        text: str,
+        thread: str,
+        noting: NotesImport = NOT_NOTED,
+        progress: Callable[[int, int], None] | None = None,
     ) -> ImportedMemories:
-        """Bring in a memory system's memories from JSON lines, each once. Raises: Invalid."""
+        """Bring in a memory system's memories from JSON lines, each once. Raises: Invalid.
+
+        noting: takes what is added.
+        """
         from commonplace.journals.timeline.memories import MemoryBackend
 
         backend = MemoryBackend(self._service().journal)
-        return backend.import_memories(text, thread=thread, progress=progress)
+        return backend.import_memories(text, thread=thread, noting=noting, progress=progress)
 
     def _entry_of(self, name: str) -> TimelineEntry | None:
         """The entry whose ref this is; None for a period's name, or its ref while none is stored.

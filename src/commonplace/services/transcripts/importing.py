@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.files import translated
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.journals.transcripts.clients import (
     CLIENTS,
     EXPORTED,
@@ -22,11 +23,13 @@ from commonplace.journals.transcripts.clients import (
 )
 from commonplace.journals.transcripts.clients.original import Skipped, instant
 from commonplace.journals.transcripts.copying import Kept, copy_new
+from commonplace.services.transcripts.noted import NotedSessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from commonplace.core.import_notes import NotesImport
     from commonplace.journals.transcripts.clients.original import DocumentClient, LineClient
     from commonplace.journals.transcripts.message import Message
     from commonplace.journals.transcripts.store import TranscriptStore
@@ -151,13 +154,14 @@ class TranscriptImport:
         Raises:
             Invalid, NotFound, Unavailable, Denied: The only original cannot be read.
         """
-        return self._go_through(originals, _CountingStore(self._store, since, keeps=False), None)
+        return self._go_through(originals, _CountingStore(self._store, since), None)
 
     def run(
         self,
         originals: Iterable[Original],
         *,
         since: datetime | None = None,
+        noting: NotesImport = NOT_NOTED,
         progress: Progress | None = None,
     ) -> list[ClientImport]:
         """Import what is new of these originals.
@@ -167,13 +171,15 @@ class TranscriptImport:
         Args:
             originals: As `find` gives them.
             since: As `plan` takes it.
+            noting: Takes the sessions that are added.
             progress: Called with (what a client is called, bytes read, bytes in all).
 
         Raises:
             Invalid, NotFound, Unavailable, Denied: The only original cannot be read, or the store
                 not be written to.
         """
-        return self._go_through(originals, _CountingStore(self._store, since, keeps=True), progress)
+        keeping = _CountingStore(self._store, since, noting=NotedSessions(self._store, noting))
+        return self._go_through(originals, keeping, progress)
 
     def _go_through(
         self, originals: Iterable[Original], counting: _CountingStore, progress: Progress | None
@@ -195,7 +201,7 @@ class TranscriptImport:
 
     def _take(self, original: Original, counting: _CountingStore) -> CommonplaceError | None:
         """Copy an original; why it cannot be read, if that is so."""
-        into = counting.into
+        into, counting.original = counting.into, original.path
         into.size += original.size
         failed: CommonplaceError
         try:
@@ -236,16 +242,24 @@ class _CountingStore:
     Args:
         store: Keeps it, or knows what would be new.
         since: Sessions of a document that ended before are left out; None leaves out none.
-        keeps: False only counts.
+        noting: Notes what is kept; None only counts.
 
     Attributes:
         into: Where it is counted.
+        original: The path of the file that is copied.
     """
 
-    def __init__(self, store: TranscriptStore, since: datetime | None, *, keeps: bool) -> None:
+    def __init__(
+        self,
+        store: TranscriptStore,
+        since: datetime | None,
+        *,
+        noting: NotedSessions | None = None,
+    ) -> None:
         self.into = ClientImport(client="")
+        self.original = ""
         self._store = store
-        self._keeps = keeps
+        self._noting = noting
         self._since = instant(since.timestamp()) if since else ""
         self._seen: set[str] = set()
 
@@ -287,18 +301,19 @@ class _CountingStore:
         self._seen |= ids
         new = {message.id: message for message in messages if message.id in ids}
         self.into.add(session, [*new.values()])
-        if self._keeps:
-            self._store.append(
-                client,
-                session,
-                messages,
-                # A document of which only a part is taken is not noted as copied: the rest may
-                # be wanted.
-                origin="" if self._is_part(client) else origin,
-                offset=offset,
-                fingerprint=fingerprint,
-                left_out=left_out,
-            )
+        if self._noting is not None:
+            with self._noting.adding(client, session, self.original, len(new)):
+                self._store.append(
+                    client,
+                    session,
+                    messages,
+                    # A document of which only a part is taken is not noted as copied: the rest
+                    # may be wanted.
+                    origin="" if self._is_part(client) else origin,
+                    offset=offset,
+                    fingerprint=fingerprint,
+                    left_out=left_out,
+                )
         return len(new)
 
     def _leaves_out(self, client: str, messages: Sequence[Message]) -> bool:

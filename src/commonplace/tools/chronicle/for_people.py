@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from commonplace.core.clock import to_local
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer
 from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from commonplace.journals.chronicle.journal import Event, ImportedEvents
+    from commonplace.core.import_notes import NotesImport
+    from commonplace.journals.chronicle.journal import Event
     from commonplace.search.filing.filing import Filed, Pending
     from commonplace.services.chronicle.service import ChronicleService, EventsImported
 
@@ -77,18 +79,6 @@ class ChronicleKeeping:
         event, filed, notes = self._service().delete(ref, expected=expected)
         return self._changed("Deleted:", event, (*_left_in_index(filed), *notes))
 
-    def undo_import(self, brought: ImportedEvents) -> Answer:
-        """Take back what the last import added; answers what is gone. Raises: Unavailable."""
-        done, filed, left = self._service().undo_import(brought)
-        notes = (*_left_in_index(filed), *left)
-        lines = [f"Removed {counted_entries(len(done.events))} that the last import had added."]
-        if done.edited:
-            verbs = ("was", "stays") if done.edited == 1 else ("were", "stay")
-            lines.append(
-                f"{counted_entries(done.edited)} of it {verbs[0]} edited since, and {verbs[1]}."
-            )
-        return answer_of(lines, {"removed": len(done.events), "edited": done.edited}, notes)
-
     def list_tags(self, *, limit: int | None = None) -> Answer:
         """Every tag with how many entries bear it, the most frequent first. Raises: Unavailable."""
         if limit is not None and limit < 1:
@@ -129,13 +119,23 @@ class ChronicleKeeping:
         text = _RENDER[form](events, exported_at=now)
         return Answer(text=text, facts={"format": form, "count": len(events)})
 
-    def import_export(self, text: str, *, name: str = "", progress: Progress = None) -> Answer:
+    def import_export(
+        self,
+        text: str,
+        *,
+        name: str = "",
+        noting: NotesImport = NOT_NOTED,
+        progress: Progress = None,
+    ) -> Answer:
         """Add the entries of an export; see the service's `import_export`."""
-        return _imported(self._service().import_export(text, name=name, progress=progress))
+        done = self._service().import_export(text, name=name, noting=noting, progress=progress)
+        return _imported(done)
 
-    def import_tree(self, folder: Path, *, progress: Progress = None) -> Answer:
+    def import_tree(
+        self, folder: Path, *, noting: NotesImport = NOT_NOTED, progress: Progress = None
+    ) -> Answer:
         """Add the entries of a Markdown tree; see the service's `import_tree`."""
-        return _imported(self._service().import_tree(folder, progress=progress))
+        return _imported(self._service().import_tree(folder, noting=noting, progress=progress))
 
     def upgrade(self) -> Answer:
         """Make the newest layout of an older database; says where the original is kept.

@@ -18,10 +18,18 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.services.imports.service import ProgramImport, Reason
-    from commonplace.services.imports.taking_back import ImportLeft
+    from commonplace.services.imports.taking_back import ImportTakenBack, JournalShare
 
 _MOST_REASONS = 20
 _PLACES = 2
+_TITLES = {
+    "export": "An export by Commonplace",
+    "sessions": "Sessions of AI clients",
+    "chronicle": "An export of chronicle",
+    "memories": "Memories of a memory system",
+    "journal-json": "The JSON journal server's file",
+}
+"""What is imported beside other programs' entries, by the name in its record."""
 
 
 def program_answer(done: ProgramImport, zone: tzinfo, *, dry_run: bool) -> Answer:
@@ -116,32 +124,49 @@ def _facts(done: ProgramImport, *, dry_run: bool) -> dict[str, object]:
     }
 
 
-def taken_back_answer(done: ImportLeft) -> Answer:
+def source_title(source: str) -> str:
+    """What was imported, by the name in its record."""
+    row = PROGRAMS.get(source)
+    return row.title if row is not None else _TITLES.get(source, source)
+
+
+def counted_shares(shares: Sequence[JournalShare]) -> str:
+    """How many entries each journal has of an import, or how many went: `2 entries in private`."""
+    return ", ".join(
+        f"{counted_entries(share.entries)} in {share.journal}" for share in shares if share.entries
+    )
+
+
+def taken_back_answer(done: ImportTakenBack) -> Answer:
     """What was taken back of an import, and what stays."""
-    title = PROGRAMS[done.program].title
-    notes = [edited_note(done)] if done.edited_count else []
-    if done.updated:
-        notes.append(f"It had updated {counted_entries(done.updated)}: they stay as they are.")
+    updated = sum(share.updated for share in done.shares)
+    notes = edited_notes(done.shares)
+    if updated:
+        notes.append(f"It had updated {counted_entries(updated)}: they stay as they are.")
     facts = {
         "act": "deleted",
-        "program": done.program,
-        "into": done.into,
+        "source": done.source,
+        "journals": [share.journal for share in done.shares],
         "removed": done.entries,
-        "edited": done.edited_count,
-        "updated": done.updated,
+        "edited": sum(share.edited_count for share in done.shares),
+        "updated": updated,
     }
-    removed = f"{title}: removed {counted_entries(done.entries)} from {done.into}"
+    removed = f"{source_title(done.source)}: removed {counted_shares(done.shares) or 'nothing'}"
     return answer_of([f"{removed}; another import brings them back."], facts, [*notes, *done.notes])
 
 
-def edited_note(left: ImportLeft) -> str:
-    """Which entries of an import stay, as they were edited here."""
-    more = ", …" if left.edited_count > len(left.edited) else ""
-    named = ", ".join(left.edited)
-    return (
-        f"Edited, replaced or updated since, so left: {counted_entries(left.edited_count)}"
-        f" ({named}{more}). `commonplace delete REF` removes one."
-    )
+def edited_notes(shares: Sequence[JournalShare]) -> list[str]:
+    """Which entries of an import stay, as they were edited here; a sentence for each journal."""
+    notes = []
+    for share in shares:
+        if share.edited_count:
+            more = ", …" if share.edited_count > len(share.edited) else ""
+            named = ", ".join(share.edited)
+            notes.append(
+                f"Edited, replaced or updated since, so left: {counted_entries(share.edited_count)}"
+                f" in {share.journal} ({named}{more}). `commonplace delete REF` removes one."
+            )
+    return notes
 
 
 def programs_answer(found: Mapping[str, Sequence[str]], clients: Mapping[str, str]) -> Answer:
