@@ -406,7 +406,7 @@ def test_a_notebook_that_was_used_since_stays(no_weights, how):
         subprocess.run(["git", "-C", folder, "remote", "add", "origin", "elsewhere"], check=True)
     undone = run("undo", "--yes")
     assert undone.exit_code == 0, undone.output
-    assert "1 entry in notebook (notebook)" in undone.stderr
+    assert "so left: the notebook (notebook)" in undone.stderr
     assert {journal for journal, _ in there()} == {"notebook"}
     assert (folder / "mine.txt").exists() == (how == "file")
     assert run(*command).exit_code == 0

@@ -217,7 +217,7 @@ def _import_undone(app: App, act: ImportMade, *, yes: bool) -> Answer | None:
         forget(app.settings, act)
         raise exc.extended("", hint=_NEXT) from exc
     left = taking.preview()
-    edited = edited_notes(left.shares)
+    edited = edited_notes(left.source, left.shares)
     for note in edited:
         say(note, err=True)
     updated = sum(share.updated for share in left.shares)
@@ -230,7 +230,7 @@ def _import_undone(app: App, act: ImportMade, *, yes: bool) -> Answer | None:
             hint=_NEXT,
         )
     if left.entries:
-        names = f"{counted_shares(left.shares)} that were imported"
+        names = f"{counted_shares(left.source, left.shares)} that were imported"
         confirm(f"Delete {names} ({source_title(left.source)}) for good?", yes=yes)
     with show_counting("Taking back entries") as progress:
         done = taking.take_back(progress, most=left.entries)

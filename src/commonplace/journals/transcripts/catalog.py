@@ -248,11 +248,13 @@ class Catalog:
         """Keep how far an original was copied."""
         self._run("put_origin", path=path, offset=offset, fingerprint=fingerprint)
 
-    def drop_origin(self, path: str) -> None:
-        """Forget how far an original was copied, and what was left out of it."""
-        self._run("drop_origin", path=path)
-        if self._has_left_out():
-            self._run("drop_left_out", path=path)
+    def drop_origins(self, paths: Iterable[str]) -> None:
+        """Forget how far originals were copied, and what was left out of them."""
+        has_left_out = self._has_left_out()
+        for path in paths:
+            self._run("drop_origin", path=path)
+            if has_left_out:
+                self._run("drop_left_out", path=path)
 
     def list_left_out(self, path: str = "") -> list[tuple[str, str, str, int]]:
         """Client, why, kind and number of what was left out of an original, or of all."""

@@ -279,13 +279,8 @@ class TranscriptStore:
 
     def forget_origins(self, origins: Sequence[str]) -> None:
         """Have originals read from their beginning by the next copy. Raises: Unavailable."""
-
-        def do(catalog: Catalog) -> None:
-            for origin in origins:
-                catalog.drop_origin(origin)
-
         if origins and self.exists:
-            self._write(do)
+            self._write(lambda catalog: catalog.drop_origins(origins))
 
     def take_back(self, client: str, session: str, *, messages: int, last_n: int) -> bool:
         """Delete a session that has so many messages; the next copy keeps it again.
@@ -513,9 +508,8 @@ class TranscriptStore:
 
     def _deleted_size(self) -> int:
         found = files.read_size(self._tombstones)
-        if found is None and os.path.lexists(
-            self._tombstones
-        ):  # it is not gone: what it lists stays deleted
+        # Where it is not gone, what it lists stays deleted.
+        if found is None and os.path.lexists(self._tombstones):
             raise Denied(
                 "The path {place} is not a plain file.",
                 hint="Put the file itself there: it says what no import may bring back.",

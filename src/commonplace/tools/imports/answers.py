@@ -130,17 +130,25 @@ def source_title(source: str) -> str:
     return row.title if row is not None else _TITLES.get(source, source)
 
 
-def counted_shares(shares: Sequence[JournalShare]) -> str:
-    """How many entries each journal has of an import, or how many went: `2 entries in private`."""
+def counted_shares(source: str, shares: Sequence[JournalShare]) -> str:
+    """How much each journal has of an import, or how much went: `2 entries in private`."""
     return ", ".join(
-        f"{counted_entries(share.entries)} in {share.journal}" for share in shares if share.entries
+        _counted(source, each.journal, each.entries) for each in shares if each.entries
     )
+
+
+def _counted(source: str, journal: str, count: int) -> str:
+    if journal == "transcripts":
+        return f"{counted(count, 'session', 'sessions')} in {journal}"
+    if (source, journal) == ("export", "notebook"):
+        return "the notebook"
+    return f"{counted_entries(count)} in {journal}"
 
 
 def taken_back_answer(done: ImportTakenBack) -> Answer:
     """What was taken back of an import, and what stays."""
     updated = sum(share.updated for share in done.shares)
-    notes = edited_notes(done.shares)
+    notes = edited_notes(done.source, done.shares)
     if updated:
         notes.append(f"It had updated {counted_entries(updated)}: they stay as they are.")
     facts = {
@@ -151,20 +159,22 @@ def taken_back_answer(done: ImportTakenBack) -> Answer:
         "edited": sum(share.edited_count for share in done.shares),
         "updated": updated,
     }
-    removed = f"{source_title(done.source)}: removed {counted_shares(done.shares) or 'nothing'}"
-    return answer_of([f"{removed}; another import brings them back."], facts, [*notes, *done.notes])
+    what = counted_shares(done.source, done.shares) or "nothing"
+    line = f"{source_title(done.source)}: removed {what}; another import brings it back."
+    return answer_of([line], facts, [*notes, *done.notes])
 
 
-def edited_notes(shares: Sequence[JournalShare]) -> list[str]:
+def edited_notes(source: str, shares: Sequence[JournalShare]) -> list[str]:
     """Which entries of an import stay, as they were edited here; a sentence for each journal."""
     notes = []
     for share in shares:
         if share.edited_count:
             more = ", …" if share.edited_count > len(share.edited) else ""
             named = ", ".join(share.edited)
+            what = _counted(source, share.journal, share.edited_count)
             notes.append(
-                f"Edited, replaced or updated since, so left: {counted_entries(share.edited_count)}"
-                f" in {share.journal} ({named}{more}). `commonplace delete REF` removes one."
+                f"Edited, replaced or updated since, so left: {what} ({named}{more})."
+                " `commonplace delete REF` removes one."
             )
     return notes
 
