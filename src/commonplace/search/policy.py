@@ -30,6 +30,9 @@ ENCODER_WAIT_S = 2.0
 FILING_WAIT_S = 2.0
 """How long a search waits for entries that other programs wrote to be filed."""
 
+DATES_READ = 50
+"""Of so many hits for the words of a date the texts are read for the date itself."""
+
 LONG_FILING_S = 0.5
 """A filing that has gone on for so long and is not near its end is not waited for: a search goes on
 with what is filed."""

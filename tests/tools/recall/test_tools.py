@@ -202,6 +202,46 @@ def test_a_time_with_nothing_in_it_shows_the_newest_of_others(app):
     assert refs(narrowed) == [app.told[name] for name in ("trivia", "why")]
 
 
+@pytest.mark.parametrize(
+    "query", ["2025-12-03", "3 December 2025", "December 3, 2025", "what happened on 3 dec 2025?"]
+)
+def test_a_day_on_which_nothing_was_written_is_searched_for_as_words(app, query):
+    """In whatever form a text has it; another day of that month comes after."""
+    forms = ["2025-12-03", "2025/12/3", "the 3rd of December 2025", "Dec. 3, 2025"]
+    for form in (*forms, "2025-12-30", "13 December 2025", "3 December 2024"):
+        ask(app, "add_entry", message=f"the talks of {form} are off")
+    answer = ask(app, "recall", query=query, limit=20)
+    said = [hit["excerpt"] for hit in answer.facts["results"]]
+    assert sorted(said[:4]) == sorted(f"the talks of {form} are off" for form in forms)
+    assert answer.facts["interval"] is None
+    assert "Nothing was written in the time of " in answer.text
+
+
+def test_a_month_in_which_nothing_was_written_is_searched_for_as_words(app):
+    """With the days of it."""
+    for form in ("May 2025", "2025-05-07", "May 7th, 2025", "May 2024"):
+        ask(app, "add_entry", message=f"the talks of {form} are off")
+    answer = ask(app, "recall", query="may 2025", limit=20)
+    said = [hit["excerpt"] for hit in answer.facts["results"]]
+    assert sorted(said[:3]) == sorted(
+        f"the talks of {form} are off" for form in ("May 2025", "2025-05-07", "May 7th, 2025")
+    )
+    assert answer.facts["interval"] is None
+
+
+def test_a_date_beside_other_words_is_searched_for_with_them(app):
+    """Where nothing was written on it; else its entries are raised."""
+    for day in ("2025-12-04", "2025-12-03", "2025-12-05"):
+        ask(app, "add_entry", message=f"the talks of {day} are off")
+    ask(app, "add_entry", message="talks")
+    answer = ask(app, "recall", query="talks on 3 december 2025")
+    assert answer.facts["results"][0]["excerpt"] == "the talks of 2025-12-03 are off"
+    ask(app, "add_entry", message="talks with Ann", at="2025-12-03 08:00")
+    answer = ask(app, "recall", query="talks on 3 december 2025")
+    assert answer.facts["interval"]["read_from"] == "on 3 december 2025"
+    assert answer.facts["results"][0]["excerpt"] == "talks with Ann"
+
+
 def test_a_question_that_is_all_time_is_asked_as_it_is(app):
     """The words left are none: the whole of it is sought inside its own time."""
     answer = ask(app, "recall", query="last spring")

@@ -118,8 +118,9 @@ class RecallService(Struct, frozen=True, kw_only=True):
     def recall(self, query: str, *, when: str, within: Filter, limit: int) -> EntriesRecalled:
         """Search all journals for what a question is about, with the time that it names.
 
-        Open to-dos stand first where they are asked for. Where nothing lies in a time that is
-        kept to, other times are searched.
+        Open to-dos stand first where they are asked for. A day or a month of the question in which
+        nothing was written is searched for as words, where a text has it. Where else nothing lies
+        in a time that is kept to, other times are searched.
 
         Args:
             query: The question, in words.
@@ -138,7 +139,11 @@ class RecallService(Struct, frozen=True, kw_only=True):
         wanted = read_todos(question.rest)
         todos = self._open_todos(question, within, limit) if wanted == "" else ()
         outside = False
-        if question.is_all and wanted is None:
+        may_be_words = wanted is None and not when.strip()
+        named = self._naming(question, within, limit) if may_be_words else None
+        if named:
+            found, question = named, replace(question, phrase="", interval=None, cuts=False)
+        elif question.is_all and wanted is None:
             found, outside = self._newest(question, within, limit)
         elif question.cuts:
             found = self._search(question.about, question.in_time(within), limit)
@@ -356,6 +361,27 @@ class RecallService(Struct, frozen=True, kw_only=True):
         hits = {hit.doc.ref: hit for hit in (*found.hits, *others.hits)}
         is_outside = bool(others.hits) and not found.hits
         return replace(found, hits=tuple(hits.values())[:limit]), is_outside
+
+    def _naming(self, question: RecallQuestion, within: Filter, limit: int) -> Found | None:
+        """What a search for a day or a month as words finds, where only texts have it.
+
+        None where something was written in it, or no text names it.
+        """
+        from commonplace.core.when.written import find_written
+        from commonplace.search.cues import asks_for_all
+
+        written = find_written(question.interval, self.zone) if question.interval else None
+        if written is None or self.finder.newest(question.in_time(within), 1).hits:
+            return None
+        about = f"{question.rest} {written.words}"
+        found = self._search(about, within, max(limit, policy.DATES_READ))
+        naming = [hit for hit in found.hits if written.form.search(hit.doc.text)]
+        if not naming:
+            return None
+        first = naming if asks_for_all(question.rest) else []
+        hits = {hit.doc.ref: hit for hit in (*first, *found.hits)}
+        note = f"Nothing was written in the time of {question.phrase!r}: searched for as words."
+        return replace(found, hits=tuple(hits.values())[:limit], notes=(*found.notes, note))
 
     def _open_todos(self, question: RecallQuestion, within: Filter, limit: int) -> Sequence[Hit]:
         """The open to-dos of the memory, newest first."""
