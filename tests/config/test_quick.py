@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.cases import cases
 from commonplace.config.quick import QUICK, read_quick, user_settings_file
 from commonplace.config.settings import read_settings, render_setting, user_file
 from commonplace.config.table import SETTINGS
+from commonplace.core.errors import Invalid
 from commonplace.core.owner_folders import owner_folder
 
 
@@ -124,7 +126,33 @@ def test_a_value_that_is_not_valid_is_refused(monkeypatch, name, value):
     """A hook then does nothing, rather than something else than was meant."""
     monkeypatch.setenv(name, value)
     with pytest.raises(ValueError, match="is not valid"):
-        read_quick(os.environ, str(Path.cwd()))
+        _ = read_quick(os.environ, str(Path.cwd())).values
+
+
+WRONG = ["5", "true", "1e400", "nan", str(10**400), '"\\u0000"', '" "', "[5]", "[[[]]]", "{a = 1}"]
+WRONG += ["2026-11-27", "[]", '["(", "x"]', '"[[[["', '"perhaps"']
+
+
+@pytest.mark.parametrize("key", QUICK)
+def test_a_wrong_value_fails_what_needs_it_and_nothing_else(key):
+    """Of whatever type; what the table refuses is refused, and all else is as it was."""
+    before = read_quick(os.environ, str(Path.cwd())).values
+    path = user_file()
+    path.parent.mkdir(parents=True)
+    for value in WRONG:
+        path.write_text(f"{key} = {value}\n")
+        quick = read_quick(os.environ, str(Path.cwd()))
+        others = {x: quick[x] for x in QUICK if x != key}
+        assert others == {x: y for x, y in before.items() if x != key}, value
+        try:
+            read_settings(environ=os.environ, cwd=Path.cwd(), home=Path.home())
+        except Invalid:
+            # Names that are none only the table knows.
+            if key not in ("toolsets", "timezone", "owner", "project") or not isinstance(
+                tomllib.loads(f"x = {value}")["x"], (str, list)
+            ):
+                with pytest.raises(ValueError, match="is not valid"):
+                    _ = quick[key]
 
 
 def test_the_user_s_file_is_where_the_table_looks():

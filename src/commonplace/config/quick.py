@@ -38,11 +38,13 @@ _LARGEST = 1 << 20
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _LONGEST_DEVICE = 4  # names of Windows such as `com1`
 
+_WRONG = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
+
 # What makes a value of a text, or of what TOML holds. Each raises what `_parsed` catches.
 
 
 def _text(value: Any, _base: str, _home: str) -> str:
-    if not value.strip():
+    if not value.strip() or any(x < " " or x == "\x7f" for x in value):
         raise ValueError
     return str(value)
 
@@ -75,9 +77,15 @@ def _at_write(value: Any, _base: str, _home: str) -> str:
 def _own(value: Any, _base: str, _home: str) -> tuple[str, ...]:
     from commonplace.core.own_shapes import own_patterns
 
-    entries = listed_texts(value) if isinstance(value, str) else value
+    entries = listed_texts(value) if isinstance(value, str) else _list(value)
     own_patterns(entries)
     return tuple(entries)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError
+    return value
 
 
 def listed_texts(text: str) -> list[str]:
@@ -93,7 +101,7 @@ def listed_texts(text: str) -> list[str]:
 
 
 def _toolsets(value: Any, _base: str, _home: str) -> tuple[str, ...]:
-    names = value.split(",") if isinstance(value, str) else value
+    names = value.split(",") if isinstance(value, str) else _list(value)
     return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
 
 
@@ -102,7 +110,7 @@ def _reach(value: Any, _base: str, _home: str) -> str:
 
 
 def _parts(value: Any, _base: str, _home: str) -> tuple[str, ...]:
-    parts = value.split(",") if isinstance(value, str) else value
+    parts = value.split(",") if isinstance(value, str) else _list(value)
     names = dict.fromkeys(part.strip() for part in parts if part)
     if [*names] == ["none"]:
         return ()
@@ -132,46 +140,64 @@ QUICK: dict[str, tuple[str, Callable[[Any, str, str], Any], Any]] = {
 
 
 class QuickSettings:
-    """The values of `QUICK`, by key.
+    """The values of `QUICK`, by key; each is parsed when it is asked for.
 
-    Attributes:
+    So a wrong value fails what needs it, and nothing else: a session is copied with a wrong
+    `toolsets` as well.
+
+    Args:
+        heard: What was given for a key, and the folder that its paths lean on.
+        environ: The environment's variables.
+        home: The user's home folder; empty where it is unknown.
         strangers: The project's files, which may have been written by others.
     """
 
-    __slots__ = ("environ", "home", "strangers", "values")
+    __slots__ = ("_heard", "_values", "environ", "home", "strangers")
 
     def __init__(
         self,
-        values: dict[str, Any],
+        heard: Mapping[str, tuple[Any, str]],
         environ: Mapping[str, str],
         home: str,
         strangers: Sequence[str],
     ) -> None:
-        self.values = values
+        self._heard = heard
+        self._values: dict[str, Any] = {}
         self.environ = environ
         self.home = home
         self.strangers = strangers
 
     def __getitem__(self, key: str) -> Any:
-        """The value of a setting by its key."""
-        return self.values[key]
+        """The value of a setting by its key. Raises: ValueError where what was given is none."""
+        if key not in self._values:
+            value = QUICK[key][2]
+            if key in self._heard:
+                value = _parsed(key, *self._heard[key], self.home)
+            if key == "home" and value is None:
+                value = os.path.join(data_folder(self.environ), "commonplace")
+            self._values[key] = value
+        return self._values[key]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All of them. Raises: ValueError where one is not valid."""
+        return {key: self[key] for key in QUICK}
 
     def screen(self) -> Screen:
         """What hides secrets in what a hook keeps and says."""
         from commonplace.core.redact import screen_of
 
-        values = self.values
-        return screen_of(values["home"], values["secrets.own"], values["secrets.at_write"])
+        return screen_of(self["home"], self["secrets.own"], self["secrets.at_write"])
 
     @property
     def owner_folder(self) -> str:
         """What of the owner is only ours, as `App` names it; there or not."""
-        owner = self.values["owner"]
+        owner = self["owner"]
         if not (_PLAIN.issuperset(owner) and (owner == "me" or len(owner) > _LONGEST_DEVICE)):
             from commonplace.core.owner_folders import owner_folder, parse_owner
 
             owner = owner_folder(parse_owner(owner))
-        return os.path.join(self.values["home"], "users", owner)
+        return os.path.join(self["home"], "users", owner)
 
 
 def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:
@@ -182,14 +208,17 @@ def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:
         cwd: The folder that is worked in.
 
     Raises:
-        ValueError: A value or a file of the user is not valid.
+        ValueError: A file of the user is not valid.
         OSError: The user's file cannot be read.
     """
     home = os.path.expanduser("~")
     home = home if os.path.isabs(home) else ""
     given = {key: environ[name] for key, (name, _, _) in QUICK.items() if environ.get(name)}
     layers: list[tuple[Mapping[str, Any], str]] = [(given, cwd)]
-    start = _parsed("project", given["project"], cwd, home) if "project" in given else cwd
+    try:
+        start = _parsed("project", given["project"], cwd, home) if "project" in given else cwd
+    except ValueError:  # who asks for the project is told
+        start = cwd
     project_files = _project_files(start, home)
     layers += [
         (_read_file(path, trusted=trusted), os.path.dirname(path))
@@ -197,13 +226,12 @@ def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:
     ]
     if os.path.isfile(path := user_settings_file(environ)):
         layers.append((_read_file(path, trusted=True), os.path.dirname(path)))
-    values: dict[str, Any] = {}
-    for key, (_, _, default) in QUICK.items():
-        heard = next((layer for layer in layers if key in layer[0]), None)
-        values[key] = _parsed(key, heard[0][key], heard[1], home) if heard else default
-    values["home"] = values["home"] or os.path.join(data_folder(environ), "commonplace")
+    heard: dict[str, tuple[Any, str]] = {}
+    for values, base in layers:
+        for key, value in values.items():
+            heard.setdefault(key, (value, base))
     strangers = [path for path, trusted in project_files if not trusted]
-    return QuickSettings(values, environ, home, strangers)
+    return QuickSettings(heard, environ, home, strangers)
 
 
 def may_recall(environ: Mapping[str, str]) -> bool:
@@ -276,7 +304,11 @@ def _read_file(path: str, *, trusted: bool) -> dict[str, Any]:
     try:
         with open_regular(path) as file:
             tables = tomllib.loads(file.read(_LARGEST).decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
+    except RecursionError as exc:
+        if trusted:
+            raise ValueError(f"{path} is nested beyond measure") from exc
+        return {}
+    except (OSError, ValueError):
         if trusted:
             raise
         return {}
@@ -297,5 +329,5 @@ def _may_set(key: str, value: object) -> bool:
 def _parsed(key: str, value: Any, base: str, home: str) -> Any:
     try:
         return QUICK[key][1](value, base, home)
-    except (TypeError, AttributeError, LookupError, ValueError) as exc:
+    except _WRONG as exc:
         raise ValueError(f"{key} is not valid") from exc

@@ -18,9 +18,10 @@ from tests.doors.hooks.transcripts import (
     whole_lines,
     write_transcript,
 )
-from tests.doors.terminal import facts
+from tests.doors.terminal import facts, run
 from tests.patience import until
 
+from commonplace.config.settings import user_file
 from commonplace.journals.transcripts.catching_up import FOLLOWED_S, copy_spooled
 from commonplace.journals.transcripts.clients.original import Kept
 from commonplace.journals.transcripts.spool import Spool, Spooled
@@ -67,6 +68,16 @@ def test_a_session_whose_brief_fails_is_followed_all_the_same(monkeypatch):
     (our_folder().parent / "prompts").write_text("no folder")
     run_hook("session-start", transcript_path=str(path))
     assert spooled() == [str(path)]
+
+
+@pytest.mark.parametrize("wrong", ["toolsets = 5", "[brief]\ntokens = 'many'", "preload = [[1]]"])
+def test_a_wrong_setting_of_something_else_keeps_nothing_from_being_copied(wrong):
+    """The command line says what is wrong with it."""
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text(wrong)
+    run_hook("stop", transcript_path=str(write_transcript("s-1", 3)))
+    assert kept_ids("s-1") == ids_of("s-1", 3)
+    assert run("status").exit_code == 2
 
 
 def test_it_can_be_switched_off(monkeypatch):

@@ -230,15 +230,24 @@ def _place_of(exc: BaseException) -> str:
     return f"{type(exc).__name__} at {file}:{trace.tb_lineno}"
 
 
+def _places_of_log(
+    settings: QuickSettings | None, environ: Mapping[str, str]
+) -> tuple[str, str | None]:
+    """Our folder, and the log file that is set; what the environment says where they are wrong."""
+    try:
+        if settings is not None:
+            return settings["home"], settings["log"]
+    except ValueError:  # one of them is what is wrong
+        return _our_home(environ), None
+    return _our_home(environ), environ.get("COMMONPLACE_LOG")
+
+
 def _log(settings: QuickSettings | None, environ: Mapping[str, str], line: str) -> None:
     """Add a line to the log file that is set, else to `hooks.log` in our home; never raises."""
     import time
 
     try:
-        if settings is not None:
-            home, named = settings["home"], settings["log"]
-        else:
-            home, named = _our_home(environ), environ.get("COMMONPLACE_LOG")
+        home, named = _places_of_log(settings, environ)
         path = named or os.path.join(home, "hooks.log")
         if not named:
             os.makedirs(home, mode=0o700, exist_ok=True)

@@ -57,17 +57,18 @@ def find_quick_start(
     given = {f"COMMONPLACE_{key.upper()}": str(value) for key, value in flags.items()}
     try:
         quick = read_quick({**environ, **given}, cwd)
+        values = quick.values
         if any(_narrows(path) for path in quick.strangers):
             return None
         with open(FILE, encoding="utf-8") as file:
             built = json.load(file)
-        key = ",".join(quick["toolsets"]) + (READ_ONLY if quick["read_only"] else "")
+        key = ",".join(values["toolsets"]) + (READ_ONLY if values["read_only"] else "")
         chosen = built["chosen"][key]
         lists = {kind: [built[kind][name] for name in chosen[kind]] for kind in _KINDS}
         lists |= {"server": built["server"], "instructions": chosen["instructions"]}
     except (OSError, ValueError, LookupError):
         return None
-    return QuickStart(lists, flags, preload=quick["preload"])
+    return QuickStart(lists, flags, preload=values["preload"])
 
 
 def build(offers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
