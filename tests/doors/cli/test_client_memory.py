@@ -68,6 +68,18 @@ def test_the_file_is_followed_as_it_changes(note):
     assert run("open", ref).exit_code == 3
 
 
+def test_it_counts_as_no_entry(note):
+    """`list` and `last` keep to what was written and said here; `status` counts it beside."""
+    assert run("log", "painted the shed").exit_code == 0
+    assert facts("recall", "heron")["items"]
+    assert [each["text"] for each in facts("list")["items"]] == ["painted the shed"]
+    assert facts("last")["text"] == "painted the shed"
+    assert "transcripts has 1 note of the clients' own besides." in run("status").stdout
+    (said,) = [x for x in facts("status")["journals"] if x["journal"] == "transcripts"]
+    assert (said["entries"], said["client_notes"]) == (0, 1)
+    assert [each["word"] for each in facts("list", "-j", "transcripts")["items"]] == ["client"]
+
+
 def test_what_is_no_note_is_left_alone(home, note):
     """An index that only links, a link, and what lies beside; Codex has two files."""
     note.with_name("MEMORY.md").write_text("# Index\n- [Locks](locks.md) — heron\n")

@@ -170,6 +170,7 @@ def test_status_is_a_table_and_facts(written):
         "journal": "chronicle",
         "entries": 1,
         "summaries": 0,
+        "client_notes": 0,
         "pending": 1,
         "last_write": "2024-04-02T09:00:00+00:00",
         "trouble": "",

@@ -207,9 +207,10 @@ def _newest_refs(app: App, count: int, within: Filter) -> list[str]:
 
 
 def newest_entries(app: App, when: str, within: Filter, limit: int) -> EntriesOfTime:
-    """The newest entries of a time, without summaries unless a journal is asked for by name.
+    """The newest entries of a time: what was written or said, unless a journal is named.
 
-    A summary bears the end of its period, so it would stand before all that it repeats.
+    A summary bears the end of its period, so it would stand before all that it repeats; what a
+    client noted by itself was never written here.
 
     Args:
         app: Whose journals are listed.

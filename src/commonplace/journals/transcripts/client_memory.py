@@ -18,15 +18,12 @@ from commonplace.core.files import regular_file
 from commonplace.core.redact import without_private
 from commonplace.core.text import opening, text_hash
 from commonplace.core.values import FROM_CLIENT, Doc, Drop, Page, Put
-from commonplace.journals.transcripts.message import JOURNAL
+from commonplace.journals.transcripts.message import JOURNAL, NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from commonplace.core.values import Change, Since
-
-NOTE = "note"
-"""The kind of what a client noted by itself."""
 
 PREFIX = f"{JOURNAL}:memory@"
 """With which the refs of such notes begin; no client has that name."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 JOURNAL = "transcripts"
 KIND = "turn"
+NOTE = "note"
+"""The kind of what a client noted by itself."""
 SUB_AGENT = "sub-agent"
 USER = "user"
 ROLES = (USER, "assistant", "tool")

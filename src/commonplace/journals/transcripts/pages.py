@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import NotFound
 from commonplace.core.text import first_words, opening
 from commonplace.core.values import Glimpse, Page
-from commonplace.journals.transcripts.client_memory import NOTE, PREFIX
+from commonplace.journals.transcripts.client_memory import PREFIX
 from commonplace.journals.transcripts.message import (
     JOURNAL,
     KIND,
+    NOTE,
     USER,
     instant_of,
     parse_ref,

@@ -226,15 +226,16 @@ class RecallService(Struct, frozen=True, kw_only=True):
         )
 
     def written(self, within: Filter) -> Filter:
-        """A filter that keeps to what was written, and admits no summary of it.
+        """A filter that keeps to what was written here: no summary of it, and no client's own note.
 
         A summary bears the end of its period, so it would stand before all that it repeats.
         """
         from commonplace.journals.timeline.entry import ROLLUP_TYPES
+        from commonplace.journals.transcripts.message import NOTE
 
-        summaries = frozenset(ROLLUP_TYPES.values())
+        others = {*ROLLUP_TYPES.values(), NOTE}
         kinds = within.kinds or [x for each in self.journals.values() for x in each.kinds]
-        return replace(within, kinds=tuple(x for x in kinds if x not in summaries))
+        return replace(within, kinds=tuple(x for x in kinds if x not in others))
 
     def count_in(self, periods: Sequence[Interval], *, within: Filter) -> list[int]:
         """How many entries lie in each of some periods. Raises: Unavailable.

@@ -35,9 +35,10 @@ class JournalStatus(Struct, frozen=True, kw_only=True):
     """How a journal stands in the index; counts are None where the index cannot be read.
 
     Attributes:
-        entries: Those the index knows after a look at the journals; no summaries.
+        entries: Those the index knows after a look at the journals: what was written or said.
         summaries: What was made of entries: the timeline's rollups.
-        pending: Those of both without a vector.
+        client_notes: What clients noted in files of their own.
+        pending: Those of all three without a vector.
         last_write: When the newest entry was; a summary bears the end of its period.
         trouble: Why not all of it is in the index; empty where it is.
     """
@@ -45,6 +46,7 @@ class JournalStatus(Struct, frozen=True, kw_only=True):
     name: str
     entries: int | None
     summaries: int
+    client_notes: int
     pending: int | None
     last_write: datetime | None
     trouble: str
@@ -166,16 +168,19 @@ class StatusService(Struct, frozen=True, kw_only=True):
 
 def _journal_status(name: str, tallies: Sequence[Tally] | None, *, trouble: str) -> JournalStatus:
     """tallies: Of its kinds of docs; None where the index cannot be read."""
+    from commonplace.journals.transcripts.message import NOTE
+
     summed_up: frozenset[str] = frozenset()
     if name == _TIMELINE and tallies:
         from commonplace.journals.timeline.entry import ROLLUP_TYPES
 
         summed_up = frozenset(ROLLUP_TYPES.values())
-    written = [each for each in tallies or () if each.kind not in summed_up]
+    written = [each for each in tallies or () if each.kind not in {*summed_up, NOTE}]
     return JournalStatus(
         name=name,
         entries=None if tallies is None else sum(each.docs for each in written),
         summaries=sum(each.docs for each in tallies or () if each.kind in summed_up),
+        client_notes=sum(each.docs for each in tallies or () if each.kind == NOTE),
         pending=None if tallies is None else sum(each.pending for each in tallies),
         last_write=max((each.newest for each in written if each.newest), default=None),
         trouble=trouble,

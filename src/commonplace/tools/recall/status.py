@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import visible_line
+from commonplace.core.text import counted
 from commonplace.core.values import Answer
 from commonplace.tools.private.recovery import gone_sentence
 from commonplace.tools.projects import project_facts, project_lines
@@ -42,6 +43,7 @@ def _facts(status: RecallStatus) -> dict[str, Any]:
                 "journal": each.name,
                 "entries": each.entries,
                 "summaries": each.summaries,
+                "client_notes": each.client_notes,
                 "pending": each.pending,
                 "last_write": each.last_write.isoformat() if each.last_write else None,
                 "trouble": each.trouble,
@@ -100,6 +102,10 @@ def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
         for each in status.journals
         if each.summaries
     ]
+    for each in status.journals:
+        if each.client_notes:
+            notes_of = counted(each.client_notes, "note", "notes")
+            lines.append(f"{each.name} has {notes_of} of the clients' own besides.")
     if any(each.pending for each in status.journals):
         until = "the next search" if status.encoder.state == "ready" else "the encoder is ready"
         lines.append(f"What is pending is found by words alone until {until}.")
