@@ -30,12 +30,12 @@ from commonplace.doors.setup.clients import CLIENTS, Machine
 from commonplace.doors.setup.files import list_files
 from commonplace.doors.setup.hooks import HOOKS
 from commonplace.doors.setup.plugins import ProjectFacts, render_plugins
-from commonplace.doors.stdio.built_lists import FILE, READ_ONLY, build
-from commonplace.journals.table import ALL_TOOLSETS, JOURNALS, TOOLSETS
+from commonplace.doors.stdio.built_lists import FILE, build
+from commonplace.journals.table import JOURNALS, TOOLSETS
 from commonplace.services.export.manifest import ENTRIES, VERSION, ExportManifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from commonplace.tools.toolset import Tool
 
@@ -112,13 +112,9 @@ def anchors(page: Path) -> set[str]:
 
 
 def built_lists() -> str:
-    """What a session over stdio begins with, for each toolset and for all."""
-    chosen: dict[str, Sequence[str]] = {name: (name,) for name in TOOLSETS}
-    offers = {}
-    for key, names in {**chosen, "all": ALL_TOOLSETS}.items():
-        toolsets = [app().toolset(name) for name in names]
-        offers[key] = McpOffer(toolsets).lists
-        offers[key + READ_ONLY] = McpOffer([x.read_only() for x in toolsets]).lists
+    """What a session over stdio begins with, toolset by toolset."""
+    toolsets = {name: app().toolset(name) for name in TOOLSETS}
+    offers = {name: (each, McpOffer([each]).lists) for name, each in toolsets.items()}
     return json.dumps(build(offers), indent=1, ensure_ascii=False) + "\n"
 
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.journals.table import CLASSIC, DEFAULT, JOURNALS, PARTS, RECALL_TOOLS
+from commonplace.tools.merging import merge_guides, merge_tools
 from commonplace.tools.toolset import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from commonplace.tools.toolset import Tool
 
 DEFAULT_GUIDE = """\
 Commonplace is your memory across sessions and projects. What you did, learned and decided earlier \
@@ -45,10 +44,8 @@ def classic_toolset(parts: Sequence[Toolset]) -> Toolset:
 
 
 def _guides(toolsets: Sequence[Toolset]) -> tuple[str, str]:
-    """What several say on searching, and what on writing, a paragraph each."""
-    said = ([each.guide for each in toolsets], [each.writing_guide for each in toolsets])
-    searching, writing = ("\n\n".join(filter(None, guides)) for guides in said)
-    return searching, writing
+    guides = {each.name: (each.guide, each.writing_guide) for each in toolsets}
+    return merge_guides(guides, DEFAULT, PARTS[DEFAULT])
 
 
 def _of_parts(name: str, guide: str, writing_guide: str, parts: Sequence[Toolset]) -> Toolset:
@@ -64,30 +61,19 @@ def _of_parts(name: str, guide: str, writing_guide: str, parts: Sequence[Toolset
 
 
 def merge_toolsets(toolsets: Sequence[Toolset]) -> Toolset:
-    """All that several toolsets offer, each tool, resource and prompt once.
-
-    A tool is listed if any of them lists it. Beside the default toolset it is not, where a listed
-    one does the same: two near-twins only make a model choose. It can be called all the same.
-    """
-    tools: dict[str, Tool] = {}
-    for tool in (x for each in toolsets for x in each.tools):
-        known = tools.setdefault(tool.name, tool)
-        if tool.listed and not known.listed:
-            tools[tool.name] = tool
-    names = {each.name for each in toolsets}
-    if DEFAULT in names:
-        listed = {name for name, tool in tools.items() if tool.listed}
-        for name, tool in tools.items():
-            if tool.twin_of in listed:
-                tools[name] = replace(tool, listed=False)
-    # The default toolset, where it is offered too, says what its parts are for.
-    own = [each for each in toolsets if DEFAULT not in names or each.name not in PARTS[DEFAULT]]
-    guide, writing_guide = _guides(own)
+    """All that several toolsets offer, each tool, resource and prompt once; see `merging`."""
+    tools = {x.name: x for each in toolsets for x in each.tools}
+    listed = merge_tools(
+        {each.name: {x.name: x.listed for x in each.tools} for each in toolsets},
+        {name: tool.twin_of for name, tool in tools.items()},
+        DEFAULT,
+    )
+    guide, writing_guide = _guides(toolsets)
     return Toolset(
         name=",".join(each.name for each in toolsets),
         guide=guide,
         writing_guide=writing_guide,
-        tools=tuple(tools.values()),
+        tools=tuple(replace(tools[name], listed=is_listed) for name, is_listed in listed.items()),
         resources=tuple({x.uri: x for each in toolsets for x in each.resources}.values()),
         prompts=tuple({x.name: x for each in toolsets for x in each.prompts}.values()),
     )

@@ -41,6 +41,14 @@ def test_each_toolset_begins_with_what_it_offers(toolsets):
     assert at_once(f"--toolsets={toolsets}", "--read-only", "--structured")
 
 
+@pytest.mark.parametrize("first", TOOLSETS)
+def test_toolsets_together_begin_with_what_they_offer(first):
+    """Any two in any order, and all of them: no app is opened for it."""
+    for second in TOOLSETS:
+        assert at_once("--toolsets", f"{first}, {second}")
+    assert at_once("--toolsets", ",".join([first, *TOOLSETS]), "--read-only")
+
+
 @cases(
     "environ",
     [
@@ -72,7 +80,8 @@ def test_the_users_file_has_its_say():
     [
         ((), 'toolsets = "private"\n', {}),
         ((), "read_only = true\n", {}),
-        (("--toolsets", "private,chronicle"), "", {}),
+        (("--toolsets", "private,nonsense"), "", {}),
+        (("--toolsets", "private,all"), "", {}),
         (("--toolsets", "nonsense"), "", {}),
         (("--help",), "", {}),
         (("--toolsets",), "", {}),
@@ -83,7 +92,7 @@ def test_the_users_file_has_its_say():
     ],
 )
 def test_what_only_the_settings_can_tell_is_left_to_them(monkeypatch, words, project, environ):
-    """A project that offers less, toolsets together, and whatever is not valid."""
+    """A project that offers less, and whatever is not valid."""
     folder = Path.cwd() / "narrow"
     folder.mkdir(exist_ok=True)
     monkeypatch.chdir(folder)

@@ -1,7 +1,7 @@
 """The lists that a session begins with, as they were built with the package.
 
-Never differs from `McpOffer.lists` for the same toolsets, which a test holds. Imports nothing but
-small builtins.
+Never differs from `McpOffer.lists` for the same toolsets, alone or together, which a test holds.
+Imports nothing but small builtins.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import json
 import os
 
 from commonplace.config.quick import read_quick
+from commonplace.tools.merging import merge_guides, merge_tools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lists.json")
-READ_ONLY = " read-only"
-"""Stands after the names of toolsets in the key of a server that offers no tool that writes."""
+    from commonplace.tools.toolset import Toolset
 
+FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lists.json")
 _FLAGS = {"--read-only": "read_only", "--structured": "structured"}
 _OPTIONS = {"--toolsets": "toolsets", "--project": "project"}
 _KINDS = ("tools", "resources", "prompts")
@@ -62,30 +62,59 @@ def find_quick_start(
             return None
         with open(FILE, encoding="utf-8") as file:
             built = json.load(file)
-        key = ",".join(values["toolsets"]) + (READ_ONLY if values["read_only"] else "")
-        chosen = built["chosen"][key]
-        lists = {kind: [built[kind][name] for name in chosen[kind]] for kind in _KINDS}
-        lists |= {"server": built["server"], "instructions": chosen["instructions"]}
+        names = built["all"] if values["toolsets"] == ("all",) else values["toolsets"]
+        lists = _chosen(built, names, read_only=values["read_only"])
     except (OSError, ValueError, LookupError):
         return None
     return QuickStart(lists, flags, preload=values["preload"])
 
 
-def build(offers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """What the file holds: each tool, resource and prompt once, and which of them each key names.
+def _chosen(built: dict[str, Any], names: Sequence[str], *, read_only: bool) -> dict[str, Any]:
+    """What these toolsets offer together. Raises: LookupError where one of them is not known."""
+    toolsets = {name: built["toolsets"][name] for name in names}
+    if not toolsets:
+        raise LookupError
+    twins = {name: twin for each in toolsets.values() for name, twin in each["twins"].items()}
+    tools = {name: each["tools"] for name, each in toolsets.items()}
+    merged = merge_tools(tools, twins, built["default"])
+    guides = {name: each["guides"] for name, each in toolsets.items()}
+    searching, writing = merge_guides(guides, built["default"], built["parts"])
+    listed = [built["tools"][name] for name, is_listed in merged.items() if is_listed]
+    if read_only:
+        writing = ""
+        listed = [tool for tool in listed if tool["annotations"]["readOnlyHint"]]
+    lists: dict[str, Any] = {
+        "server": built["server"],
+        "instructions": "\n\n".join(filter(None, (searching, writing))),
+        "tools": listed,
+    }
+    for kind in ("resources", "prompts"):
+        found = dict.fromkeys(name for each in toolsets.values() for name in each[kind])
+        lists[kind] = [built[kind][name] for name in found]
+    return lists
+
+
+def build(offers: Mapping[str, tuple[Toolset, dict[str, Any]]]) -> dict[str, Any]:
+    """What the file holds: each tool, resource and prompt once, and which of them a toolset has.
 
     Args:
-        offers: `McpOffer.lists` by the names of the toolsets, with `READ_ONLY` after them where no
-            tool that writes is offered.
+        offers: Each toolset by its name, with what `McpOffer.lists` gives for it alone.
     """
-    built: dict[str, Any] = {"server": {}, **{kind: {} for kind in _KINDS}, "chosen": {}}
-    for key, lists in offers.items():
+    from commonplace.journals.table import ALL_TOOLSETS, DEFAULT, PARTS
+
+    built: dict[str, Any] = {"server": {}, **{kind: {} for kind in _KINDS}}
+    built |= {"default": DEFAULT, "parts": PARTS[DEFAULT], "all": ALL_TOOLSETS, "toolsets": {}}
+    for name, (toolset, lists) in offers.items():
         built["server"] = lists["server"]
-        chosen = built["chosen"][key] = {"instructions": lists["instructions"]}
         for kind in _KINDS:
-            named = {each.get("uri", each["name"]): each for each in lists[kind]}
-            built[kind] |= named
-            chosen[kind] = [*named]
+            built[kind] |= {each.get("uri", each["name"]): each for each in lists[kind]}
+        built["toolsets"][name] = {
+            "guides": [toolset.guide, toolset.writing_guide],
+            "tools": {tool.name: tool.listed for tool in toolset.tools},
+            "twins": {tool.name: tool.twin_of for tool in toolset.tools if tool.twin_of},
+            "resources": [page.uri for page in toolset.resources],
+            "prompts": [prompt.name for prompt in toolset.prompts],
+        }
     return built
 
 
