@@ -82,6 +82,6 @@ def _keep_brief(call: HookCall, settings: QuickSettings, store: TranscriptStore)
     this = (call.client, call.session)
     BriefFiles(settings.owner_folder).refresh(
         project.root,
-        {JOURNAL: lambda: list_newest(store, project, session=this)},
+        {JOURNAL: lambda kept: list_newest(store, project, session=this, kept=kept)},
         settings.screen().shown,
     )

@@ -19,7 +19,7 @@ from commonplace.journals.transcripts.message import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.journals.transcripts.message import Message
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["JOURNAL", "list_newest"]
 
-MOST_SESSIONS = 4
+MOST_SESSIONS = 12
 """One of them is the session itself that is told of the others."""
+
+WITH_TURNS = 4
+"""The newest sessions, of which the turns are told too after their context is cut."""
 
 MOST_TURNS = 6
 """How many of the last things that were asked in a session are told after its context is cut."""
@@ -36,9 +39,9 @@ MOST_TURNS = 6
 SURVEYED = 30
 """The newest sessions in a project's folders that are looked at."""
 
-SHOWN = 72
+SHOWN = 216
 """Characters that are shown of what a session began with, what was asked in it last, and of the
-last answer: together they fit into a line of a brief."""
+last answer, together: they fit into a line of a brief."""
 
 LOOKED_AT = 24
 """The last things that were said in a role among which those that say something are looked for."""
@@ -58,7 +61,11 @@ _SAYS_NOTHING = re.compile(
 
 
 def list_newest(
-    store: TranscriptStore, project: ProjectFolders, *, session: tuple[str, str] = ("", "")
+    store: TranscriptStore,
+    project: ProjectFolders,
+    *,
+    session: tuple[str, str] = ("", ""),
+    kept: Iterable[BriefItem] = (),
 ) -> list[BriefItem]:
     """A line for each of the newest sessions, and what was said in it first and last.
 
@@ -66,6 +73,8 @@ def list_newest(
         store: The transcripts.
         project: The sessions that began in it are told of.
         session: Client and id of one more, wherever it began.
+        kept: What was told before: of sessions that did not go on it is told again, so that a hook
+            reads one session and not a dozen.
     """
     began = (x for x in store.list_in(project.folders, SURVEYED) if project.holds(x.cwd))
     found = [*islice(began, MOST_SESSIONS)]
@@ -85,14 +94,32 @@ def list_newest(
                     year=state.year,
                 )
             )
+    known: dict[str, list[BriefItem]] = {}
+    for item in kept:
+        known.setdefault(item.ref.partition("#")[0], []).append(item)
     items: list[BriefItem] = []
-    for each in found:
-        items += _items_of(store, each, project)
+    for place, each in enumerate(found):
+        is_told = place < WITH_TURNS or (each.client, each.name) == session
+        told = known.get(ref_of(each.client, each.name), [])
+        if (each.client, each.name) != session and _still_tells(told, each, with_turns=is_told):
+            items += told if is_told else told[:1]
+        else:
+            items += _items_of(store, each, project, with_turns=is_told)
     return items
 
 
+def _still_tells(told: Sequence[BriefItem], session: SessionSummary, *, with_turns: bool) -> bool:
+    """Whether what was told of a session is what there is to tell of it."""
+    return (
+        len(told) > with_turns
+        and told[0].kind == "session"
+        and told[0].at == instant_of(session.last_at).timestamp()
+        and told[0].text.startswith(f"session of {session.messages} messages,")
+    )
+
+
 def _items_of(
-    store: TranscriptStore, session: SessionSummary, project: ProjectFolders
+    store: TranscriptStore, session: SessionSummary, project: ProjectFolders, *, with_turns: bool
 ) -> Iterator[BriefItem]:
     client, name = session.client, session.name
     opening = store.read_opening(client, name)
@@ -101,16 +128,19 @@ def _items_of(
     if opening is None or opening.sidechain:
         return
     if project.holds(session.cwd):
-        text = f"session of {session.messages} messages, began with: {_cut(opening.text)}"
+        told = {"began with": opening.text}
         # It may have gone on in another project, of which nothing is said here.
         last = asked[-1] if asked else opening
         if last.n != opening.n and project.holds(last.cwd or session.cwd):
-            text += f" | asked last: {_cut(last.text)}"
+            told["asked last"] = last.text
         if answers and project.holds(answers[0].cwd or session.cwd):
-            text += f" | answered last: {_cut(answers[0].text)}"
+            told["answered last"] = answers[0].text
+        parts = (f"{name}: {text}" for name, text in _fitted(told).items())
+        text = f"session of {session.messages} messages, {' | '.join(parts)}"
         at = instant_of(session.last_at).timestamp()
         yield BriefItem(at, text, ref_of(client, name), "session")
-    yield from _turns(session, [opening, *asked, *answers])
+    if with_turns:
+        yield from _turns(session, [opening, *asked, *answers])
 
 
 def _last_of(
@@ -132,6 +162,16 @@ def _turns(session: SessionSummary, said: Iterable[Message]) -> Iterator[BriefIt
         )
 
 
-def _cut(text: str, most: int = SHOWN) -> str:
+def _fitted(told: Mapping[str, str]) -> dict[str, str]:
+    """The texts, cut so that together they fit: a short one leaves its room to the others."""
+    left, cut = SHOWN, {}
+    shortest_first = sorted(told, key=lambda name: len(told[name]))
+    for place, name in enumerate(shortest_first):
+        cut[name] = _cut(told[name], left // (len(told) - place))
+        left -= len(cut[name])
+    return {name: cut[name] for name in told}
+
+
+def _cut(text: str, most: int) -> str:
     words = " ".join(text.split())
     return words if len(words) <= most else f"{words[:most].rsplit(' ', 1)[0]} ..."

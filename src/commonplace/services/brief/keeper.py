@@ -219,7 +219,9 @@ class BriefKeeper:
         reads = {name: partial(self._read, name, project) for name in journals}
         self._files.refresh(root, reads, self._screen, notice)
 
-    def _read(self, journal: str, project: ProjectFolders | None) -> list[BriefItem] | None:
+    def _read(
+        self, journal: str, project: ProjectFolders | None, _kept: Sequence[BriefItem]
+    ) -> list[BriefItem] | None:
         """What a journal holds and has not expired; None where it cannot be read now."""
         try:
             found = self._journals[journal].brief_items(project)

@@ -91,7 +91,7 @@ class BriefFiles:
     def refresh(
         self,
         root: str,
-        reads: Mapping[str, Callable[[], Iterable[BriefItem] | None]],
+        reads: Mapping[str, Callable[[Sequence[BriefItem]], Iterable[BriefItem] | None]],
         screen: Callable[[str], str],
         notice: Callable[[], str] | None = None,
     ) -> None:
@@ -102,8 +102,8 @@ class BriefFiles:
 
         Args:
             root: The project's folder, or EVERYWHERE.
-            reads: Gives the lines of each journal, the newest first; None leaves those that are
-                kept.
+            reads: Gives the lines of each journal, the newest first, and is given those that are
+                kept; None leaves these.
             screen: What each text goes through, to hide the secrets in it.
             notice: Gives what a session must know of the project; None leaves what is kept.
 
@@ -116,7 +116,7 @@ class BriefFiles:
             kept = _parse(before)
             sections = dict(kept.sections) if kept else {}
             for journal, read in reads.items():
-                found = read()
+                found = read(sections.get(journal, ()))
                 if found is not None:
                     sections[journal] = _screened(found, sections.get(journal, ()), screen)
             said = notice() if notice else kept.notice if kept else ""

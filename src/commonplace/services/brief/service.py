@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
     from commonplace.config.quick import QuickSettings
 
-MOST_ITEMS = 12
-"""Items of one part that are offered to a brief."""
+MOST_ITEMS = 40
+"""Items of one part that are offered to a brief: as many as the longest one has room for."""
 
-MOST_SESSIONS = 3
+NEWEST_SESSIONS = 3
+"""Sessions that stand among what was done last; older ones follow where there is room."""
 
 AGENT_LINES = 3
 """Lines of the brief of a sub-agent, which has one task and little room."""
@@ -153,8 +154,10 @@ def _choose(
     if "last" in parts:
         shown = [item for items in chosen.values() for item in items] + find_settled(written)
         others = [x for x in said if x.kind == "session" and x.ref != question.ref]
-        newest = [*without(written, shown), *others[:MOST_SESSIONS]]
-        chosen["last"] = find_distinct(sorted(newest, key=lambda item: -item.at))[:MOST_ITEMS]
+        newest = [*without(written, shown), *others[:NEWEST_SESSIONS]]
+        newest.sort(key=lambda item: -item.at)
+        older = others[NEWEST_SESSIONS:]
+        chosen["last"] = [*find_distinct(newest)[:MOST_ITEMS], *older]
     return chosen
 
 
