@@ -1,7 +1,8 @@
 """Runs the tests of clients with the newest version of each, and sessions of older SDKs.
 
-Prints what differs from the pinned versions, and ends with 1 where something fails. Not part of CI:
-what the world publishes today is no fault of a change.
+Prints what differs from the pinned versions, and what each client did of one story of sessions;
+ends with 1 where something fails. Not part of CI: what the world publishes today is no fault of a
+change.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from argparse import ArgumentParser
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".tools" / "world"
@@ -30,26 +32,67 @@ SDKS = {
 """For each revision the versions of the official SDK for Python that speak it as their newest."""
 
 
+CLIENTS = {
+    "claude-code": ("Claude Code", "@anthropic-ai/claude-code"),
+    "codex": ("Codex", "@openai/codex"),
+    "gemini": ("Gemini CLI", "@google/gemini-cli"),
+    "opencode": ("OpenCode", "opencode-ai"),
+}
+"""Each client that the story is told of: its name, and its package."""
+
+STORY = "tests/doors/test_real_clients.py"
+
+
 def main() -> int:
     """Install, compare, run."""
     parser = ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--load", type=int, default=0, help="Processes that keep the machine busy.")
+    parser.add_argument(
+        "--load",
+        type=int,
+        default=0,
+        help="Processes that keep the machine busy; SDKs and the story of each client alone then.",
+    )
     load = parser.parse_args().load
     pinned = json.loads(PINNED.read_text("utf-8"))["dependencies"]
     newest = install(pinned)
     for name, version in pinned.items():
         same = "" if newest[name] == version else f"  (pinned: {version})"
         print(f"{name} {newest[name]}{same}", flush=True)
+    report = FOLDER / "report.xml"
     with busy(load):
         failed = [
             revision for revision, packages in SDKS.items() if not sdk_session(revision, packages)
         ]
-        words = [sys.executable, "-m", "pytest", "-m", "npm", "-n0", "-q", "tests/doors"]
+        words = [sys.executable, "-m", "pytest", "-m", "npm", "-n0", "-q", f"--junitxml={report}"]
+        words += [STORY] if load else ["tests/doors"]
         tested = subprocess.run(words, cwd=ROOT, env={**os.environ, **ELSEWHERE}, check=False)
+    print(table(report, newest))
     return 1 if failed or tested.returncode else 0
 
 
-ELSEWHERE = {"COMMONPLACE_TEST_CLIENTS": FOLDER.name}
+def table(report: Path, newest: Mapping[str, str]) -> str:
+    """What each client did of the story, as docs/clients.md holds it.
+
+    Args:
+        report: What pytest wrote, with a property `client|step|outcome` for each step.
+        newest: The version of each package.
+    """
+    seen: dict[str, dict[str, str]] = {name: {} for name in CLIENTS}
+    for each in ET.parse(report).iter("property"):  # noqa: S314  our own tests wrote it
+        if each.get("name") == "seen":
+            client, step, outcome = str(each.get("value")).split("|")
+            seen[client][step] = outcome
+    steps = [*dict.fromkeys(step for outcomes in seen.values() for step in outcomes)]
+    titles = [f"{title} {newest[package]}" for title, package in CLIENTS.values()]
+    lines = [f"| what | {' | '.join(titles)} |", f"|---|{'---|' * len(titles)}"]
+    lines += [
+        f"| {step} | {' | '.join(seen[name].get(step, 'failed') for name in CLIENTS)} |"
+        for step in steps
+    ]
+    return "\n".join(lines)
+
+
+ELSEWHERE = {"CP_TEST_CLIENTS": FOLDER.name}
 
 
 def install(pinned: dict[str, str]) -> dict[str, str]:

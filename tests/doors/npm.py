@@ -20,13 +20,13 @@ needs_npm = [
 ]
 
 TOOLS = Path(__file__).parents[2] / ".tools"
-CLIENTS = TOOLS / os.environ.get("COMMONPLACE_TEST_CLIENTS", "clients") / "node_modules" / ".bin"
+CLIENTS = TOOLS / os.environ.get("CP_TEST_CLIENTS", "clients") / "node_modules" / ".bin"
 """The real clients of users, which are driven by a scripted model; `make world` has the newest."""
 
 needs_clients = [
     pytest.mark.npm,
     pytest.mark.skipif(
-        not all((CLIENTS / name).exists() for name in ("claude", "codex", "gemini")),
+        not all((CLIENTS / name).exists() for name in ("claude", "codex", "gemini", "opencode")),
         reason="The clients are not installed: `make test-npm` does it, and needs npm.",
     ),
 ]

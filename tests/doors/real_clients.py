@@ -17,7 +17,6 @@ QUIET = {
     "DISABLE_AUTOUPDATER": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "IS_SANDBOX": "1",
-    "MCP_TIMEOUT": str(int(PATIENCE_S * 1000)),
 }
 TOOLS = ("recall", "open_ref", "process_thoughts")
 
@@ -57,12 +56,16 @@ def claude(*words):
     return talk([CLIENTS / "claude", *words], **QUIET)
 
 
-def claude_session(model, task, *, talk=talk):
+def claude_session(model, task, *flags, talk=talk):
     """One session of Claude Code as it is set up; `talk` runs it."""
-    allowed = ",".join(prefix + tool for prefix in (PREFIX, PLUGIN_PREFIX) for tool in TOOLS)
     account = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none"}
-    command = [CLIENTS / "claude", "-p", task, "--allowedTools", allowed]
-    return talk(command, **QUIET, **account)
+    return talk([CLIENTS / "claude", "-p", task, *flags], **QUIET, **account)
+
+
+def allowed_claude_session(model, task, *flags, talk=talk):
+    """The same, with some tools of ours allowed, whether they came by `setup` or the plugin."""
+    allowed = ",".join(prefix + tool for prefix in (PREFIX, PLUGIN_PREFIX) for tool in TOOLS)
+    return claude_session(model, task, "--allowedTools", allowed, *flags, talk=talk)
 
 
 def codex(*words):
@@ -72,28 +75,21 @@ def codex(*words):
 
 def codex_session(model, task, *flags, talk=talk):
     """One session of Codex as it is set up, with this model; `talk` runs it."""
-    file = Path.home() / ".codex" / "config.toml"
-    held = file.read_text().partition("# the end of the model\n")[2] or file.read_text()
-    file.write_text(
-        f"""\
-model = "scripted"
-model_provider = "scripted"
-sandbox_mode = "read-only"
-approval_policy = "never"
-
-[model_providers.scripted]
-name = "scripted"
-base_url = "{model.url}/v1"
-wire_api = "responses"
-env_key = "SCRIPTED_KEY"
-request_max_retries = 0
-stream_max_retries = 0
-# the end of the model
-{held}"""
-    )
-    return talk(
-        [CLIENTS / "codex", "exec", "--skip-git-repo-check", *flags, task], SCRIPTED_KEY="none"
-    )
+    settings = {
+        "model": "scripted",
+        "model_provider": "scripted",
+        "sandbox_mode": "read-only",
+        "approval_policy": "never",
+        "model_providers.scripted.name": "scripted",
+        "model_providers.scripted.base_url": f"{model.url}/v1",
+        "model_providers.scripted.wire_api": "responses",
+        "model_providers.scripted.env_key": "SCRIPTED_KEY",
+        "model_providers.scripted.request_max_retries": 0,
+        "model_providers.scripted.stream_max_retries": 0,
+    }
+    given = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
+    command = [CLIENTS / "codex", "exec", "--skip-git-repo-check", *given, *flags, task]
+    return talk(command, SCRIPTED_KEY="none")
 
 
 GEMINI = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_API_KEY": "none"}
@@ -108,13 +104,35 @@ def gemini_settings():
     """An account in the settings of Gemini CLI, which it needs before a session."""
     file = Path.home() / ".gemini" / "settings.json"
     held = json.loads(file.read_text()) if file.exists() else {}
+    if "security" in held:
+        return
     held["security"] = {"auth": {"selectedType": "gemini-api-key"}}
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(held))
 
 
-def gemini_session(model, task):
-    """One session of Gemini CLI as it is set up, in which it asks for nothing."""
+def gemini_session(model, task, *flags, talk=talk):
+    """One session of Gemini CLI as it is set up; `talk` runs it."""
     gemini_settings()
-    command = [CLIENTS / "gemini", "--approval-mode", "yolo", "-m", "gemini-2.5-flash", "-p", task]
+    command = [CLIENTS / "gemini", "-m", "gemini-2.5-flash", *flags, "-p", task]
     return talk(command, **GEMINI, GOOGLE_GEMINI_BASE_URL=model.url)
+
+
+OPENCODE = {
+    "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    "OPENCODE_DISABLE_MODELS_FETCH": "1",
+    "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+}
+
+
+def opencode_session(model, task, *flags, talk=talk):
+    """One session of OpenCode as it is set up; `talk` runs it."""
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "scripted",
+        "options": {"baseURL": f"{model.url}/v1", "apiKey": "none"},
+        "models": {"scripted": {"name": "scripted", "limit": {"context": 50_000, "output": 1_000}}},
+    }
+    settings = {"model": "scripted/scripted", "provider": {"scripted": provider}}
+    command = [CLIENTS / "opencode", "run", *flags, *task.split()]  # one word would be quoted
+    return talk(command, **OPENCODE, OPENCODE_CONFIG_CONTENT=json.dumps(settings))

@@ -1,7 +1,7 @@
 """A model on loopback for real clients: it answers by a script, and keeps what it was given.
 
-Speaks what Claude Code (Messages), Codex (Responses) and Gemini CLI (generateContent) ask of their
-models, as far as they use it.
+Speaks what Claude Code (Messages), Codex (Responses), Gemini CLI (generateContent) and OpenCode
+(Chat Completions) ask of their models, as far as they use it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ PLUGIN_PREFIX = "mcp__plugin_commonplace_commonplace__"
 """The same in Claude Code, where the server came with our plugin."""
 
 GEMINI_PREFIX = "mcp_commonplace_"
+OPENCODE_PREFIX = "commonplace_"
 
 DONE = "All done."
 
@@ -40,20 +41,30 @@ def call(tool: str, **arguments: Any) -> Call:
 
 
 class ScriptedModel:
-    """Makes the calls of a script, one in each turn, then says that it is done.
+    """Makes the calls of a script, one in each turn, then says what it ends with.
 
     Attributes:
         given: The results of our tools as the client handed them to its model, oldest first.
         system: Where the instructions of a server stand: system texts, or what is said of its tools.
         tools: What the client listed of ours, by name.
+        first_tools: The same, of the first turn.
         asked: Each request of the conversation, as it came.
+
+    Args:
+        script: The calls, in their order.
+        done: What it says in the end.
+        tokens: How many tokens the first turn is said to have taken: many make a client compact.
     """
 
-    def __init__(self, *script: Call) -> None:
+    def __init__(self, *script: Call, done: str = DONE, tokens: int = 1) -> None:
         self._script = script
+        self._done = done
+        self._tokens = tokens
+        self._before = 0
         self.given: list[str] = []
         self.system = ""
         self.tools: dict[str, Any] = {}
+        self.first_tools: dict[str, Any] = {}
         self.asked: list[str] = []
         model = self
 
@@ -73,6 +84,16 @@ class ScriptedModel:
                 if path.endswith(":streamGenerateContent"):
                     line = f"data: {json.dumps(model.generate_content(asked))}\n\n"
                     self._send(line.encode(), "text/event-stream")
+                    return
+                if path.endswith(":generateContent"):
+                    self._send(
+                        json.dumps(model.generate_content(asked)).encode(), "application/json"
+                    )
+                    return
+                if path == "/v1/chat/completions":
+                    chunks = [*map(json.dumps, model.chat_completions(asked)), "[DONE]"]
+                    lines = "".join(f"data: {chunk}\n\n" for chunk in chunks)
+                    self._send(lines.encode(), "text/event-stream")
                     return
                 if path not in answer:
                     self._send(b"{}", "application/json")
@@ -100,8 +121,15 @@ class ScriptedModel:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def _next(self) -> Call | None:
-        number = len(self.given)
-        return self._script[number] if number < len(self._script) else None
+        """The call of this turn; of a session that goes on the former results do not count."""
+        if len(self.asked) == 1:
+            self._before = len(self.given)
+        number = len(self.given) - self._before
+        return self._script[number] if 0 <= number < len(self._script) else None
+
+    def _taken(self) -> int:
+        """How many tokens this turn is said to have taken."""
+        return self._tokens if len(self.asked) <= 1 else 1
 
     def messages(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """A turn in the Messages API; requests without our tools are side jobs of the client."""
@@ -111,14 +139,14 @@ class ScriptedModel:
         if ours:
             self._hear(asked, ours)
             step = self._next()
-            block = {"type": "text", "text": DONE}
+            block = {"type": "text", "text": self._done}
             if step is not None:
                 number = f"toolu_{len(self.given)}"
                 prefix = next(iter(ours)).rpartition("__")[0] + "__"
                 block = {"type": "tool_use", "id": number, "name": prefix + step.tool}
                 block |= {"input": step.arguments(self.given)}
         is_call = block["type"] == "tool_use"
-        usage = {"input_tokens": 1, "output_tokens": 1}
+        usage = {"input_tokens": self._taken(), "output_tokens": 1}
         message = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
         message |= {"model": asked["model"], "stop_reason": None, "usage": usage}
         yield {"type": "message_start", "message": message}
@@ -134,8 +162,7 @@ class ScriptedModel:
         yield {"type": "message_stop"}
 
     def _hear(self, asked: dict[str, Any], ours: dict[str, Any]) -> None:
-        self.asked.append(json.dumps(asked, ensure_ascii=False))
-        self.tools = {name.rpartition("__")[2]: tool for name, tool in ours.items()}
+        self._list(asked, {name.rpartition("__")[2]: tool for name, tool in ours.items()})
         systems = [asked.get("system", [])]
         systems += [x["content"] for x in asked["messages"] if x["role"] == "system"]
         self.system = "\n".join(_text_of(each) for each in systems)
@@ -143,45 +170,84 @@ class ScriptedModel:
         results = [x for x in blocks if x["type"] == "tool_result"]
         self.given = [_text_of(x["content"]) for x in results]
 
+    def _list(self, asked: dict[str, Any], tools: dict[str, Any]) -> None:
+        """Keep a request of the conversation, and which tools of ours it offers."""
+        if not self.asked:
+            self.first_tools = tools
+        self.asked.append(json.dumps(asked, ensure_ascii=False))
+        self.tools = tools
+
     def responses(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """A turn in the Responses API."""
-        self.asked.append(json.dumps(asked, ensure_ascii=False))
-        ours = [x for x in asked["tools"] if x.get("name") == PREFIX.removesuffix("__")]
-        self.tools = {tool["name"]: tool for each in ours for tool in each["tools"]}
+        ours = [x for x in asked.get("tools", []) if x.get("name") == PREFIX.removesuffix("__")]
+        self._list(asked, {tool["name"]: tool for each in ours for tool in each["tools"]})
         self.system = "\n".join(each["description"] for each in ours)
         items = asked["input"]
         self.given = [_text_of(x["output"]) for x in items if x["type"] == "function_call_output"]
         step = self._next()
         item: dict[str, Any] = {"type": "message", "role": "assistant", "id": "msg_1"}
-        item |= {"content": [{"type": "output_text", "text": DONE}]}
+        item |= {"content": [{"type": "output_text", "text": self._done}]}
         if step is not None:
             item = {"type": "function_call", "id": "fc_1", "call_id": f"call_{len(self.given)}"}
             item |= {"name": step.tool, "namespace": PREFIX.removesuffix("__")}
             item |= {"arguments": json.dumps(step.arguments(self.given))}
         yield {"type": "response.created", "response": {"id": "resp_1"}}
         yield {"type": "response.output_item.done", "output_index": 0, "item": item}
-        usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+        usage = {"input_tokens": self._taken(), "output_tokens": 1}
+        usage |= {"total_tokens": self._taken() + 1}
         usage |= {"input_tokens_details": None, "output_tokens_details": None}
         yield {"type": "response.completed", "response": {"id": "resp_1", "usage": usage}}
 
     def generate_content(self, asked: dict[str, Any]) -> dict[str, Any]:
         """A turn in Gemini's API."""
-        self.asked.append(json.dumps(asked, ensure_ascii=False))
         listed = [x for each in asked.get("tools", []) for x in each["functionDeclarations"]]
         ours = [x for x in listed if x["name"].startswith(GEMINI_PREFIX)]
-        self.tools = {x["name"].removeprefix(GEMINI_PREFIX): x for x in ours}
+        self._list(asked, {x["name"].removeprefix(GEMINI_PREFIX): x for x in ours})
         parts = [part for each in asked["contents"] for part in each["parts"]]
         results = [part["functionResponse"] for part in parts if "functionResponse" in part]
         self.given = [str(each["response"]) for each in results]
         step = self._next()
-        part: dict[str, Any] = {"text": DONE}
+        part: dict[str, Any] = {"text": self._done}
         if step is not None:
             call = {"name": GEMINI_PREFIX + step.tool, "args": step.arguments(self.given)}
             part = {"functionCall": call}
         content = {"role": "model", "parts": [part]}
-        usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+        usage = {"promptTokenCount": self._taken(), "candidatesTokenCount": 1}
+        usage |= {"totalTokenCount": self._taken() + 1}
         candidate = {"content": content, "finishReason": "STOP", "index": 0}
         return {"candidates": [candidate], "usageMetadata": usage}
+
+    def chat_completions(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """A turn in the Chat Completions API; a request without our tools names the session."""
+        named = {x["function"]["name"]: x["function"] for x in asked.get("tools", [])}
+        ours = {
+            x.removeprefix(OPENCODE_PREFIX): named[x]
+            for x in named
+            if x.startswith(OPENCODE_PREFIX)
+        }
+        delta: dict[str, Any] = {"role": "assistant", "content": "ok"}
+        if ours:
+            self._list(asked, ours)
+            texts = {role: [] for role in ("system", "user", "assistant", "tool")}
+            for message in asked["messages"]:
+                texts[message["role"]].append(_text_of(message.get("content") or ""))
+            self.system, self.given = "\n".join(texts["system"]), texts["tool"]
+            step = self._next()
+            delta = {"role": "assistant", "content": self._done}
+            if step is not None:
+                arguments = json.dumps(step.arguments(self.given))
+                function = {"name": OPENCODE_PREFIX + step.tool, "arguments": arguments}
+                call = {"index": 0, "id": f"call_{len(self.given)}", "type": "function"}
+                delta = {"role": "assistant", "tool_calls": [{**call, "function": function}]}
+        chunk = {"id": "chat_1", "object": "chat.completion.chunk", "created": 1}
+        chunk |= {"model": asked["model"]}
+        yield {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        ended = {"index": 0, "delta": {}, "finish_reason": "stop"}
+        if "tool_calls" in delta:
+            ended["finish_reason"] = "tool_calls"
+        usage = {"prompt_tokens": self._taken(), "completion_tokens": 1}
+        usage |= {"total_tokens": self._taken() + 1}
+        yield {**chunk, "choices": [ended], "usage": usage}
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -12,7 +12,6 @@ from tests.doors.real_clients import (
     codex_session,
     gemini_session,
     plain_environment,
-    talk,
 )
 from tests.doors.scripted_model import DONE, ScriptedModel, call
 from tests.doors.terminal import facts, run
@@ -47,17 +46,10 @@ def imported(client):
 def test_sessions_of_claude_code(instructions):
     """Gone on with, forked and compacted: each message is there once."""
     with ScriptedModel() as model:
-
-        def going_on(*flags):
-            def with_flags(command, **env):
-                return talk([*command, *flags], **env)
-
-            return with_flags
-
         claude_session(model, "One.")
-        claude_session(model, "Two.", talk=going_on("--continue"))
-        claude_session(model, "Three.", talk=going_on("--continue", "--fork-session"))
-        claude_session(model, "/compact", talk=going_on("--continue"))
+        claude_session(model, "Two.", "--continue")
+        claude_session(model, "Three.", "--continue", "--fork-session")
+        claude_session(model, "/compact", "--continue")
     found = sorted(imported("claude-code"), key=len, reverse=True)
     users = [[text for role, text in each if role == "user"] for each in found]
     assert users == [["One.", "Two."], ["Three."]]
@@ -67,9 +59,6 @@ def test_sessions_of_claude_code(instructions):
 
 def test_sessions_of_codex(instructions):
     """What was typed and what was answered, and nothing that Codex added."""
-    settings = Path.home() / ".codex" / "config.toml"
-    settings.parent.mkdir()
-    settings.write_text("# of the user\n")
     with ScriptedModel() as model:
         codex_session(model, "One.")
         codex_session(model, "Two.", "resume", "--last")
@@ -124,19 +113,12 @@ def test_a_tree_of_sessions_is_taken_once_and_without_a_secret():
     """Said first, taken, safe, found; not taken again, nor what was deleted."""
     secret = "planted-in-what-a-tool-put-out"
     Path(".env").write_text(f"PASSWORD={secret}\n")
-    settings = Path.home() / ".codex" / "config.toml"
-    settings.parent.mkdir()
-    settings.write_text("# of the user\n")
-
-    def allowed(command, **env):
-        return talk([*command, "--allowedTools", "Bash"], **env)
-
     for number in range(6):
         with _Reading(call("exec_command", cmd="cat .env")) as model:
             if number % 3:
                 codex_session(model, f"Look at case {number}.", "-s", "danger-full-access")
             else:
-                claude_session(model, f"Look at case {number}.", talk=allowed)
+                claude_session(model, f"Look at case {number}.", "--allowedTools", "Bash")
             assert secret in model.given[-1]
     assert "0 sessions safe, 6 not yet" in run("status").stdout
     planned = facts("import", "--all", "--dry-run")["messages"]

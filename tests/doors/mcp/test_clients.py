@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from tests.doors.npm import needs_clients
 from tests.doors.real_clients import claude_session, codex_session, plain_environment
 from tests.doors.scripted_model import DONE, Call, ScriptedModel, call
-from tests.patience import PATIENCE_S
-
-from commonplace.doors.cli import main
+from tests.doors.setup.commands import setup
 
 pytestmark = needs_clients
 
@@ -28,18 +24,13 @@ def bare_environment(monkeypatch):
 
 def claude_code(model, task):
     """One session of Claude Code as `setup` leaves it."""
-    run = CliRunner().invoke(main, ["setup", "claude-code", "--json"])
-    assert run.exit_code == 0, run.output
+    setup("claude-code", "--allow", "all")
     return claude_session(model, task)
 
 
 def codex(model, task):
     """One session of Codex, likewise."""
-    run = CliRunner().invoke(main, ["setup", "codex", "--json"])
-    assert run.exit_code == 0, run.output
-    file = Path.home() / ".codex" / "config.toml"
-    more = f'default_tools_approval_mode = "approve"\nstartup_timeout_sec = {PATIENCE_S}\n'
-    file.write_text(file.read_text() + more)
+    setup("codex", "--allow", "all")
     return codex_session(model, task)
 
 

@@ -8,16 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
-from tests.doors.npm import CLIENTS as PROGRAMS
 from tests.doors.npm import needs_clients
 from tests.doors.real_clients import (
-    GEMINI,
-    QUIET,
     claude,
+    claude_session,
     codex_session,
-    gemini_settings,
+    gemini_session,
     plain_environment,
-    talk,
 )
 from tests.doors.scripted_model import ScriptedModel, call
 from tests.doors.setup.commands import setup
@@ -263,25 +260,12 @@ RECALL = call("recall", query="Where is the grease?")
 WRITE = call("add_entry", message="Greased the hinge of the harbour gate.")
 
 
-def claude_run(model):
-    """A session of Claude Code that allows nothing by an option."""
-    account = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none"}
-    talk([PROGRAMS / "claude", "-p", "Grease it."], **QUIET, **account)
-
-
-def gemini_run(model):
-    """A session of Gemini CLI in its usual mode."""
-    gemini_settings()
-    command = [PROGRAMS / "gemini", "-m", "gemini-2.5-flash", "-p", "Grease it."]
-    talk(command, **GEMINI, GOOGLE_GEMINI_BASE_URL=model.url)
-
-
 @pytest.mark.parametrize(
-    ("name", "run"),
+    ("name", "session"),
     [
-        ("claude-code", claude_run),
-        ("codex", lambda model: codex_session(model, "Grease it.")),
-        ("gemini", gemini_run),
+        ("claude-code", claude_session),
+        ("codex", codex_session),
+        ("gemini", gemini_session),
     ],
 )
 @pytest.mark.parametrize(
@@ -291,12 +275,12 @@ def gemini_run(model):
         pytest.param("all", True, marks=needs_clients),
     ],
 )
-def test_a_session_that_cannot_ask_calls_what_is_allowed(name, run, level, writes, monkeypatch):
+def test_a_session_that_cannot_ask_calls_what_is_allowed(name, session, level, writes, monkeypatch):
     """The real client, started by a script: it reads, and writes only where all is allowed."""
     plain_environment(monkeypatch)
     setup(name, "--allow", level)
     with ScriptedModel(RECALL, WRITE) as model:
-        run(model)
+        session(model, "Grease it.")
     read, written = model.given
     assert "No entries found" in read or "transcripts:" in read
     assert ("Entry created" in written) is writes
@@ -311,7 +295,7 @@ def test_the_plugin_of_claude_code_is_allowed_to_read(monkeypatch):
     claude("plugin", "install", "commonplace@commonplace")
     setup("claude-code", "--allow", "read")
     with ScriptedModel(RECALL, WRITE) as model:
-        claude_run(model)
+        claude_session(model, "Grease it.")
     read, written = model.given
     assert "permission" not in read
     assert "haven't granted it" in written

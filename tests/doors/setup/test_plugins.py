@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 from tests.doors.npm import needs_clients
 from tests.doors.real_clients import (
+    allowed_claude_session,
     claude,
-    claude_session,
     codex,
     codex_session,
     gemini,
@@ -36,6 +36,7 @@ PLUGINS = REPOSITORY / "plugins"
 ASKED = "The harbour gate jams at low tide. Look after it."
 OPEN = "TODO: grease the hinge of the harbour gate."
 TRUSTED = "--dangerously-bypass-hook-trust"
+YOLO = ("--approval-mode", "yolo")
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +86,7 @@ def trusting_codex_session(model, task, **how):
 CLIENTS = pytest.mark.parametrize(
     ("client", "install", "session"),
     [
-        ("claude-code", install_in_claude, claude_session),
+        ("claude-code", install_in_claude, allowed_claude_session),
         ("codex", install_in_codex, trusting_codex_session),
     ],
 )
@@ -127,12 +128,12 @@ def test_gemini_runs_the_extension():
     gemini("extensions", "install", "--consent", PLUGINS / "gemini")
     assert re.search(r"commonplace .*commonplace mcp \(stdio\) - Connected", gemini("mcp", "list"))
     with ScriptedModel(call("process_thoughts", project_notes=OPEN)) as model:
-        assert DONE in gemini_session(model, ASKED)
+        assert DONE in gemini_session(model, ASKED, *YOLO)
     assert "Thoughts recorded" in model.given[0]
     for skill, _ in list_skills():
         assert skill in model.asked[0]
     with ScriptedModel() as model:
-        assert DONE in gemini_session(model, "What is left to do?")
+        assert DONE in gemini_session(model, "What is left to do?", *YOLO)
     assert OPEN.removeprefix("TODO: ") in model.asked[0]
     assert sorted(map(said, transcripts("gemini").values())) == [
         [f"user: {ASKED}", f"assistant: {DONE}"],
@@ -173,16 +174,16 @@ def test_the_plugin_is_left_by_uninstalling_it():
     claude("plugin", "uninstall", "commonplace@commonplace")
     assert "is set up for" in CliRunner().invoke(main, ["setup", "claude-code"]).output
     with ScriptedModel(call("process_thoughts", project_notes=OPEN)) as model:
-        assert DONE in claude_session(model, ASKED)
+        assert DONE in allowed_claude_session(model, ASKED)
     assert [said(each) for each in transcripts("claude-code").values()] == [
         [f"user: {ASKED}", f"assistant: {DONE}"]
     ]
     with ScriptedModel() as model:
-        assert DONE in claude_session(model, "What is left to do?")
+        assert DONE in allowed_claude_session(model, "What is left to do?")
     assert OPEN.removeprefix("TODO: ") in model.asked[0]
     kept = transcripts("claude-code")
     assert CliRunner().invoke(main, ["setup", "claude-code", "--remove"]).exit_code == 0
     assert "commonplace" not in claude("mcp", "list")
     with ScriptedModel() as model:
-        claude_session(model, "Once more.")
+        allowed_claude_session(model, "Once more.")
     assert transcripts("claude-code") == kept
