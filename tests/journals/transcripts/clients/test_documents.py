@@ -455,6 +455,23 @@ def test_sessions_of_opencode(tmp_path, form):
     assert [x for x, _ in document_client("opencode").originals_in(str(tmp_path))] == [str(path)]
 
 
+def test_what_a_fork_of_opencode_repeats_is_kept_once(tmp_path):
+    """It has new ids and its former times there; a session that was brought along stays whole."""
+    path = opencode_database(tmp_path)
+    with closing(sqlite3.connect(path)) as db, db:
+        rows = [("fork", 1, "How?"), ("fork", 1795341700001, "And so?"), ("brought", 7, "Before?")]
+        for number, (session, at, text) in enumerate(rows):
+            data = json.dumps({"role": "user", "time": {"created": at}})
+            part = json.dumps({"type": "text", "text": text})
+            db.execute("INSERT INTO message VALUES (?, ?, ?, ?)", (f"m{number}", session, at, data))
+            db.execute("INSERT INTO part VALUES (?, ?, ?)", (f"p{number}", f"m{number}", part))
+        for session in ("fork", "brought"):
+            db.execute("INSERT INTO session VALUES (?, NULL, '/w', 1795341700000)", (session,))
+    found = said("opencode", path)
+    assert [x.text for x in found["fork"]] == ["And so?"]
+    assert [x.text for x in found["brought"]] == ["Before?"]
+
+
 def test_an_answer_that_is_still_being_made_waits(store, tmp_path):
     """It is kept once it is whole."""
     path = str(opencode_database(tmp_path / "o", answer={**ASSISTANT, "time": {"created": 1}}))

@@ -48,7 +48,8 @@ _PARTS = frozenset(
 )
 _TABLES = ("session", "message", "part")
 _SESSIONS = "SELECT id, parent_id, directory, time_created FROM session ORDER BY time_created, id"
-_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+_MESSAGES = "SELECT id, data, time_created FROM message WHERE session_id = ? ORDER BY 3, 1"
+_TIMES_BEFORE = "SELECT time_created FROM message WHERE session_id <> ? AND time_created < ?"
 _PARTS_OF = "SELECT data FROM part WHERE message_id = ? ORDER BY id"
 _TABLES_2 = ("session_v2", "session_message")
 _SESSIONS_2 = (
@@ -126,7 +127,8 @@ def _of_database(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message 
             later = [*foreign_rows(database, _SESSIONS_2)] if is_second else []
         for row in sessions:
             session = _session_of(row, kept)
-            yield session.session, _said(_rows_of(database, path, row[0]), session)
+            rows = _rows_of(database, path, row[0], began=row[3])
+            yield session.session, _said(rows, session)
         for row in later:
             session = _session_of(row[:4], kept)
             known = _times_of(_rows_of(database, path, row[0])) if is_first else set()
@@ -198,11 +200,22 @@ def _former_part(part: object) -> object:
 
 
 def _rows_of(
-    database: sqlite3.Connection, path: str, session: object
+    database: sqlite3.Connection, path: str, session: object, *, began: object = None
 ) -> Iterator[tuple[str, object | Skipped, list[object | Skipped]]]:
+    """The messages of a session, but for what it copied at its beginning from one it forks.
+
+    Copies have new ids and the times of what they repeat, which lie before their session's own.
+    """
     with _explained(path):
-        for key, data in [*foreign_rows(database, _MESSAGES, (_plain(session),))]:
+        named, first = _plain(session), _plain(began)
+        rows = [*foreign_rows(database, _MESSAGES, (named,))]
+        known: set[object] = set()
+        if isinstance(first, int) and any(isinstance(x, int) and x < first for *_, x in rows):
+            known = {at for (at,) in foreign_rows(database, _TIMES_BEFORE, (named, first))}
+        for key, data, at in rows:
             own = _plain(key)
+            if at in known:
+                continue
             parts = [_parsed(part) for (part,) in foreign_rows(database, _PARTS_OF, (own,))]
             yield text_of(own), _parsed(data), parts
 
