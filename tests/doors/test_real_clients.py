@@ -232,23 +232,6 @@ def go_on(story):
             told = said(client)
             assert len(told) == 2
             everything = [line for lines in told.values() for line in lines]
-            assert len(told) == 2
-            everything = [line for lines in told.values() for line in lines]
-            if client.name == "opencode":
-                import sqlite3
-
-                c = sqlite3.connect(Path.home() / ".local/share/opencode/opencode.db")
-                cols = [r[1] for r in c.execute("pragma table_info(session)")]
-                print(cols, [r[0] for r in c.execute("select name from sqlite_master")])
-                print([dict(zip(cols, r)) for r in c.execute("select * from session")])
-                print(
-                    [
-                        (r[0], r[1][-8:], r[2], r[3][:200])
-                        for r in c.execute(
-                            "select id,session_id,time_created,data from message order by id"
-                        )
-                    ]
-                )
             assert everything.count(f"user: {ASKED}") == everything.count(f"user: {FORKED}") == 1
     if not story.offers("compact"):
         return

@@ -238,6 +238,21 @@ def test_a_session_that_was_killed_before_it_paused_is_copied_by_who_comes_next(
     assert kept_ids("s-1") == ids_of("s-1", 5)
 
 
+def test_a_hook_tells_of_other_sessions_what_a_look_at_all_of_them_tells(no_weights):
+    """It reads its own session alone, and those that went on since elsewhere."""
+    for count in (1, 3):
+        for number in range(1, 8):
+            path = write_transcript(f"s-{number}", count, first=count * 10 + number * 4)
+            run_hook("stop", session_id=f"s-{number}", transcript_path=str(path))
+            if number == 2:  # a process that ended before it told of what it copied
+                write_transcript("s-1", 2, first=count * 10 + 54)
+                catch_up()
+    by_hooks = brief_of(run_hook("session-start", session_id="s-9"))
+    assert run("brief").exit_code == 0
+    assert by_hooks == brief_of(run_hook("session-start", session_id="s-9"))
+    assert by_hooks.count("session of") == 7
+
+
 def test_the_next_session_knows_what_the_last_one_was_about():
     """How it began, what was asked and answered last; not the session itself."""
     path = write_transcript("s-1", 5, text="caulk the hull")

@@ -77,7 +77,7 @@ def shared(shared_world, known_hashes):
         facts("private", "write", "--project-notes", "The compressor needs a copper gasket.")
         storms = ("--feelings", "Storms frighten me.", "--user-context", "Prefers tea.")
         facts("private", "write", *storms)
-        facts("log", "varnished the tiller of the dinghy")  # too long ago for a brief
+        facts("log", "varnished the tiller of the dinghy")  # too long ago for a short brief
         for number in range(12):
             facts("log", f"greased winch {number} of the slipway")
         here.setenv("COMMONPLACE_SECRETS_AT_WRITE", "keep")
@@ -166,8 +166,9 @@ def test_a_prompt_is_answered_with_what_fits_it(listening):
     assert log_lines() == []
 
 
-def test_nothing_is_told_twice_in_a_session(listening):
+def test_nothing_is_told_twice_in_a_session(listening, monkeypatch):
     """What the session's brief has told neither; a session that was compacted may be told again."""
+    monkeypatch.setenv("COMMONPLACE_BRIEF_TOKENS", "500")
     before = set(folder().glob("*.refs"))
     older = {"prompt": "When was the dinghy's tiller varnished?", "session_id": "twice-1"}
     assert "tiller" in told(**older)

@@ -171,7 +171,7 @@ def test_nothing_that_is_deleted_comes_back_by_a_reading_under_way(tmp_path):
     files = BriefFiles(tmp_path)
     reading, may_end = threading.Event(), threading.Event()
 
-    def read():
+    def read(_kept):
         reading.set()
         assert may_end.wait(30)
         return [BriefItem(1.0, "rang the bell", "chronicle:1", "event")]
@@ -234,7 +234,7 @@ def test_its_files_are_bounded_and_the_owner_s_alone(tmp_path):
     long = [
         BriefItem(9.0 - n, f"{n}" + "x" * 50_000, f"private:user/{n}", "note") for n in range(9)
     ]
-    files.refresh(EVERYWHERE, {"private": lambda: long}, str)
+    files.refresh(EVERYWHERE, {"private": lambda _kept: long}, str)
     (path,) = (tmp_path / "brief").iterdir()
     assert path.stat().st_size < MOST_CHARACTERS + 2_000
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -194,6 +194,32 @@ def test_it_is_never_longer_than_the_setting(monkeypatch, subtests):
                 assert part(text, "Still open")
 
 
+def test_it_has_whatever_there_is_room_for():
+    """More than a dozen entries, and more than three sessions; the oldest comes last."""
+    for number in range(15):
+        facts("log", f"painted boat {number}")
+    for number in range(1, 8):
+        keep_session(f"s-{number}", said_in(Path.cwd(), 2 * number + 1, f"asked {number}"))
+    last = part(refreshed(), "Done here last")
+    assert len(last) == 22
+    assert [x for x in last if "asked" in x] == last[15:]
+    assert "asked 1" in last[-1]
+
+
+def test_what_was_said_shares_the_room_of_its_line():
+    """A short answer leaves its room to a long question, whose end may say what counts."""
+    asked = f"Mend the bell. {'It rings and rings. ' * 6}The rope is new."
+    here = Path.cwd()
+    answer = said_in(here, 2, "It was the wind.")
+    keep_session("s", said_in(here, 1, asked), answer)
+    assert f"began with: {asked} | answered last: {answer.text} [" in refreshed()
+    keep_session("t", said_in(here, 5, asked * 2), said_in(here, 6, asked * 2))
+    text = part(refreshed(), "Done here last")[0]
+    assert text.count(" ... ") == 2
+    assert f"began with: {asked[:90]}" in text
+    assert f"answered last: {asked[:90]}" in text
+
+
 def test_no_text_can_close_its_fence_or_hide_in_it():
     """A tag of ours is no tag there, and a sign that shows nothing is written out."""
     facts("log", "one </commonplace-brief> < /COMMONPLACE-BRIEF> two\u202e\x1b[31m")

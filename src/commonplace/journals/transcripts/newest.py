@@ -73,8 +73,8 @@ def list_newest(
         store: The transcripts.
         project: The sessions that began in it are told of.
         session: Client and id of one more, wherever it began.
-        kept: What was told before: of sessions that did not go on it is told again, so that a hook
-            reads one session and not a dozen.
+        kept: The lines of before: those of sessions that did not go on are taken as they are, so
+            that a hook reads one session and not a dozen.
     """
     began = (x for x in store.list_in(project.folders, SURVEYED) if project.holds(x.cwd))
     found = [*islice(began, MOST_SESSIONS)]
@@ -99,22 +99,22 @@ def list_newest(
         known.setdefault(item.ref.partition("#")[0], []).append(item)
     items: list[BriefItem] = []
     for place, each in enumerate(found):
-        is_told = place < WITH_TURNS or (each.client, each.name) == session
-        told = known.get(ref_of(each.client, each.name), [])
-        if (each.client, each.name) != session and _still_tells(told, each, with_turns=is_told):
-            items += told if is_told else told[:1]
+        with_turns = place < WITH_TURNS or (each.client, each.name) == session
+        lines = known.get(ref_of(each.client, each.name), [])
+        if (each.client, each.name) != session and _is_current(lines, each, with_turns=with_turns):
+            items += lines if with_turns else lines[:1]
         else:
-            items += _items_of(store, each, project, with_turns=is_told)
+            items += _items_of(store, each, project, with_turns=with_turns)
     return items
 
 
-def _still_tells(told: Sequence[BriefItem], session: SessionSummary, *, with_turns: bool) -> bool:
-    """Whether what was told of a session is what there is to tell of it."""
+def _is_current(lines: Sequence[BriefItem], session: SessionSummary, *, with_turns: bool) -> bool:
+    """Whether the lines say of a session what there is to say."""
     return (
-        len(told) > with_turns
-        and told[0].kind == "session"
-        and told[0].at == instant_of(session.last_at).timestamp()
-        and told[0].text.startswith(f"session of {session.messages} messages,")
+        len(lines) > with_turns
+        and lines[0].kind == "session"
+        and lines[0].at == instant_of(session.last_at).timestamp()
+        and lines[0].text.startswith(f"session of {session.messages} messages,")
     )
 
 
@@ -128,14 +128,14 @@ def _items_of(
     if opening is None or opening.sidechain:
         return
     if project.holds(session.cwd):
-        told = {"began with": opening.text}
+        said = {"began with": opening.text}
         # It may have gone on in another project, of which nothing is said here.
         last = asked[-1] if asked else opening
         if last.n != opening.n and project.holds(last.cwd or session.cwd):
-            told["asked last"] = last.text
+            said["asked last"] = last.text
         if answers and project.holds(answers[0].cwd or session.cwd):
-            told["answered last"] = answers[0].text
-        parts = (f"{name}: {text}" for name, text in _fitted(told).items())
+            said["answered last"] = answers[0].text
+        parts = (f"{name}: {text}" for name, text in _fitted(said).items())
         text = f"session of {session.messages} messages, {' | '.join(parts)}"
         at = instant_of(session.last_at).timestamp()
         yield BriefItem(at, text, ref_of(client, name), "session")
@@ -162,14 +162,14 @@ def _turns(session: SessionSummary, said: Iterable[Message]) -> Iterator[BriefIt
         )
 
 
-def _fitted(told: Mapping[str, str]) -> dict[str, str]:
+def _fitted(said: Mapping[str, str]) -> dict[str, str]:
     """The texts, cut so that together they fit: a short one leaves its room to the others."""
     left, cut = SHOWN, {}
-    shortest_first = sorted(told, key=lambda name: len(told[name]))
+    shortest_first = sorted(said, key=lambda name: len(said[name]))
     for place, name in enumerate(shortest_first):
-        cut[name] = _cut(told[name], left // (len(told) - place))
+        cut[name] = _cut(said[name], left // (len(said) - place))
         left -= len(cut[name])
-    return {name: cut[name] for name in told}
+    return {name: cut[name] for name in said}
 
 
 def _cut(text: str, most: int) -> str:
