@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 _AGENT = "agent-"
 # Lines that nobody said: what the client notes for itself.
 _NOTES = frozenset(
-    "agent-name ai-title bridge-session continued-in custom-title file-history-delta"
+    "agent-name ai-title api-request api-request-blob api-request-shape atis-latch"
+    " bridge-session continued-in cost-state custom-title file-history-delta"
     " file-history-snapshot frame-link last-prompt mode permission-mode pr-link progress"
-    " started result summary system tag worktree-state".split()
+    " result started summary system tag worktree-state".split()
 )
 # What the user gave beside the words, and what the client notes for its model.
 _GIVEN = frozenset(
