@@ -195,6 +195,8 @@ def _without_copies(
     copy_ids = {x.id: conversation.copy_ids.pop(x.id, "") for x in said}
     wanted = [own for own in copy_ids.values() if own]
     new = store.new_ids(client, conversation.session, wanted) if wanted else set()
+    # A copy begins where its session does: where none of the first are, no later ones are either.
+    conversation.may_be_copied = len(new) < len(wanted)
     return [x for x in said if not copy_ids[x.id] or copy_ids[x.id] in new]
 
 

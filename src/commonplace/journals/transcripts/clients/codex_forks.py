@@ -99,6 +99,8 @@ class Repeated:
         now = self._conversation
         if isinstance(message, Skipped):
             return None if now.in_copy and self._found_theirs().is_there else message
+        if not (now.in_copy or now.may_be_copied):
+            return message
         key = made_id(message.role, message.text, *message.tools)
         count = self._counts[key] = self._counts.get(key, 0) + 1
         if not now.in_copy:

@@ -124,6 +124,7 @@ class Conversation:
         after: By which id what is said next comes after what was said; see `claude_code`.
         forks: How many forks of forks lead to this session, whose rollout they repeat.
         in_copy: Whether the lines read now repeat another session's; see `codex_forks`.
+        may_be_copied: Whether a fork that came first may be kept with copies of these messages.
         copy_ids: By the id of a message the one that a copy of it has where it is kept alone.
         kept_session: The messages kept of a session, by its id; None where it was deleted.
         screened: A text as it is kept.
@@ -140,6 +141,7 @@ class Conversation:
         "in_copy",
         "kept",
         "kept_session",
+        "may_be_copied",
         "path",
         "screened",
         "session",
@@ -170,6 +172,7 @@ class Conversation:
         self.path = path
         self.forks = 0
         self.in_copy = False
+        self.may_be_copied = True
         self.copy_ids: dict[str, str] = {}
         self.kept_session: Callable[[str], Sequence[Message] | None] = _kept_nowhere
         self.screened: Callable[[str], str] = str
