@@ -17,7 +17,7 @@ from commonplace.app.wiring.brief import BriefWiring
 from commonplace.app.wiring.memory.wiring import former_on_servers, times_of
 from commonplace.app.wiring.recall import AmendWiring, RecallWiring
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.expiring import PENDING, is_revealed
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.journals.table import DEFAULT, JOURNALS, PARTS, TOOLSETS
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from commonplace.services.forgetting.service import ForgettingService
     from commonplace.services.imports.records import ImportRecords
     from commonplace.services.imports.service import ForeignImport
-    from commonplace.services.imports.taking_back import ImportTakingBack
+    from commonplace.services.imports.taking_back import GivesImportsBack, ImportTakingBack
     from commonplace.services.imports.tally import ImportTally
     from commonplace.services.projects import ProjectService
     from commonplace.services.recall.prompt import PromptReach, PromptService
@@ -394,29 +394,35 @@ class App(OwnerContext):
 
     def import_taking_back(self, record_id: str) -> ImportTakingBack:
         """What takes back an import. Raises: NotFound where it is no longer known."""
-        from commonplace.services.imports.giving_back import (
-            FromChronicle,
-            FromMemory,
-            FromNotebook,
-            FromPrivate,
-            FromTimeline,
-            FromTranscripts,
-        )
         from commonplace.services.imports.taking_back import ImportTakingBack
 
         records = self.import_records()
         return ImportTakingBack(
             records.open(record_id),
             records.others(record_id),
-            {
-                "private": lambda: FromPrivate(self.private.service()),
-                "chronicle": lambda: FromChronicle(self.chronicle.service()),
-                "memory": lambda: FromMemory(self.memory.service()),
-                "notebook": lambda: FromNotebook(self.notebook.service()),
-                "timeline": lambda: FromTimeline(self.timeline.service()),
-                "transcripts": lambda: FromTranscripts(self.transcripts.service()),
-            },
+            self.gives_back,
             reopen=self.exporting().reopen,
+        )
+
+    def gives_back(self, journal: str) -> GivesImportsBack:
+        """What takes imported entries out of a journal. Raises: Invalid for one that takes none."""
+        from commonplace.services.imports import giving_back as ways
+
+        match journal:
+            case "private":
+                return ways.FromPrivate(self.private.service())
+            case "chronicle":
+                return ways.FromChronicle(self.chronicle.service())
+            case "notebook":
+                return ways.FromNotebook(self.notebook.service())
+            case "timeline":
+                return ways.FromTimeline(self.timeline.service())
+            case "memory":
+                return ways.FromMemory(self.memory.service())
+            case "transcripts":
+                return ways.FromTranscripts(self.transcripts.service())
+        raise Invalid(
+            f"What was imported into {journal} cannot be taken back.", hint="Delete it there."
         )
 
     def timeline_keeping(self) -> TimelineKeeping:

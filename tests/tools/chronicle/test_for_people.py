@@ -17,6 +17,7 @@ from commonplace.services.chronicle.service import changed_tags
 from commonplace.services.imports.giving_back import FromChronicle
 from commonplace.services.imports.records import ImportRecords, JournalRecord
 from commonplace.services.imports.taking_back import ImportTakingBack
+from commonplace.testing import FrozenClock
 from commonplace.tools.chronicle.for_people import FORMATS, ChronicleKeeping
 
 
@@ -195,9 +196,15 @@ def moved(request, tmp_path):
 
 
 @pytest.fixture
-def records(moved, tmp_path):
-    """What imports note that they added."""
-    return ImportRecords(tmp_path / "records", moved[0].clock)
+def records(tmp_path):
+    """What imports note that they added, each a second after the one before."""
+    clock = FrozenClock()
+
+    def ticking():
+        clock.advance(1)
+        return clock()
+
+    return ImportRecords(tmp_path / "records", ticking)
 
 
 def imported(keeper, records, export, **more):
@@ -210,8 +217,12 @@ def imported(keeper, records, export, **more):
 
 def taken_back(world, records, record):
     """What went of an import that is taken back."""
-    journals = {"chronicle": lambda: FromChronicle(world.service)}
-    taking = ImportTakingBack(record, records.others(record.id), journals, reopen=print)
+    taking = ImportTakingBack(
+        record,
+        records.others(record.id),
+        lambda _journal: FromChronicle(world.service),
+        reopen=print,
+    )
     (share,) = taking.take_back(None, most=0).shares
     return share
 

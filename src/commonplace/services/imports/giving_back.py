@@ -324,9 +324,11 @@ class FromNotebook(Struct, frozen=True):
     def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
         """See the port; an entry with an overview that was changed since stays, and is named."""
         gone, amender = [], NotebookAmender(self.service)
-        for ref in versions:
+        for ref, version in versions.items():
             try:
                 if ref == NOTEBOOK:
+                    if find_whole(self.service.notebook.folder) != version:
+                        continue  # it was written to at this moment
                     take_out(self.service.notebook)
                 else:
                     amender.take_back(ref)

@@ -148,7 +148,7 @@ class ImportTakingBack:
     Args:
         record: Which entries it added.
         others: Which entries the other imports added.
-        journals: Opens what gives them back, by the name of the journal.
+        open_journal: Opens what gives them back, by the name of the journal.
         reopen: Lets an export by Commonplace be imported again, by its digest.
     """
 
@@ -156,7 +156,7 @@ class ImportTakingBack:
         self,
         record: ImportRecord,
         others: Sequence[ImportRecord],
-        journals: Mapping[str, Callable[[], GivesImportsBack]],
+        open_journal: Callable[[str], GivesImportsBack],
         *,
         reopen: Callable[[str], None],
     ) -> None:
@@ -172,10 +172,9 @@ class ImportTakingBack:
             _JournalPart(
                 record.into(name),
                 [(each.id > record.id, each.into(name)) for each in others],
-                journals[name](),
+                open_journal(name),
             )
             for name in record.journals()
-            if name in journals
         ]
 
     def preview(self) -> ImportLeft:
