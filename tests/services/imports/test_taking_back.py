@@ -103,3 +103,13 @@ def test_what_is_taken_back_and_comes_again_is_of_the_import_that_brought_it(app
     path.write_bytes(kept)
     second = imported(app, diary, into)
     assert [removed(app, each) for each in (first, second)] == [0, 4]
+
+
+@pytest.mark.parametrize("into", ["private", "timeline"])
+def test_of_two_imports_at_once_a_killed_one_takes_nothing_of_the_other(app, diary, into):
+    """Both had found the entries absent; the one that wrote them knows that it did."""
+    app.clock.advance(1)
+    first = app.import_records().new()
+    killed = cut_off(app, diary, into)
+    app.foreign_import({}).go_through("jrnl", [str(diary)], into=into, record=first)
+    assert [removed(app, each) for each in (killed, first.id)] == [0, 4]
