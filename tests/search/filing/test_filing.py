@@ -343,6 +343,26 @@ def test_what_one_filed_too_late_another_looks_at_again(opened, index, monkeypat
     assert words_of(index, "harbour") == {"n:2", "n:3"}
 
 
+def test_of_long_texts_fewer_are_filed_at_once(opened, index):
+    """Else a busy machine files none for so long that the journal counts as silent."""
+    going = threading.Event()
+
+    class LongSource(OneSource):
+        def scan(self, since):
+            for number, change in enumerate(super().scan(since)):
+                assert number < 5 or going.wait(PATIENCE_S)
+                yield change
+
+    text = "harbour " * (policy.APPLY_CHARACTERS // 40)
+    filing = opened(LongSource(docs=[a_doc(f"n:{i}", text) for i in range(6)]))
+    try:
+        filing.refresh(0.01)
+        until(lambda: index.counts("").docs == 5, "the first to be filed")
+    finally:
+        going.set()
+    until(lambda: filing.refresh(PATIENCE_S) == (), "all to be filed")
+
+
 def test_a_part_is_enough_when_the_rest_takes_its_time(opened, index, monkeypatch):
     """The first 500 came quickly and the next do not come: the wait ends when its time is up."""
     monkeypatch.setattr(policy, "LONG_FILING_S", 0.01)

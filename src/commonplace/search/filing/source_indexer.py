@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -338,7 +337,11 @@ class SourceIndexer:
         whole = sweep or differs or since.mark is None
         changes = iter(self.source.scan(replace(since, mark=None if whole else known)))
         has_left_out = False
-        while batch := list(islice(changes, policy.APPLY_BATCH)):
+        is_last = False
+        while not is_last:
+            batch, is_last = self._next_batch(changes)
+            if not batch:
+                break
             if isinstance(self.source, ErasingSource):
                 self.source.erase_remains()
             with self._applying:
@@ -347,7 +350,7 @@ class SourceIndexer:
             self._on_changes(kept)
             has_left_out = has_left_out or len(kept) < len(batch)
             put = sum(isinstance(change, Put) for change in kept)
-            self._go_on(put, is_last=len(batch) < policy.APPLY_BATCH)
+            self._go_on(put, is_last=is_last)
             yield put
         self._on_scanned()
         if has_left_out:
@@ -360,6 +363,18 @@ class SourceIndexer:
             # been filed after the other saw it go. What came since is looked at again.
             mark = since.mark
         self._index.apply([], source=self.source.name, mark=mark)
+
+    def _next_batch(self, changes: Iterator[Change]) -> tuple[list[Change], bool]:
+        """So many changes as are filed at once, and whether they are the last; each is a step."""
+        batch: list[Change] = []
+        size = 0
+        for change in changes:
+            batch.append(change)
+            self.steps += 1  # of long texts a batch takes seconds on a busy machine
+            size += len(change.doc.text) if isinstance(change, Put) else 0
+            if len(batch) >= policy.APPLY_BATCH or size >= policy.APPLY_CHARACTERS:
+                return batch, False
+        return batch, True
 
     def _go_on(self, put: int, *, is_last: bool) -> None:
         self._went_on_at = self._monotonic()
