@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 from msgspec.structs import replace
+from tests.importable import EXPORT
 from tests.services.test_amend import opened, superseding, write
 from tests.tools.recall_world import ALL, RecallWorld, ask, refs
 
@@ -391,3 +392,16 @@ def test_while_the_database_is_away_nobody_is_told_that_nothing_is_left(world, a
     assert ask(app, "list_entries").facts["entries"] == []
     with pytest.raises(CommonplaceError):
         app.expiring.list_expiring()
+
+
+def test_an_import_is_taken_back_by_the_server_that_made_it(app, other, admin):
+    """Then no other server finds a record of it, and the same export brings them all again."""
+    for _ in range(2):
+        record = app.import_records().new()
+        assert app.exporting().take(EXPORT, record=record).new["memory"] == 5
+        assert refs(ask(other, "recall", query="warm bread"))
+        assert app.import_taking_back(record.id).take_back(None, most=0).notes == ()
+        assert refs(ask(other, "recall", query="warm bread")) == []
+        tables = [f"wb_{name}" for name in ("message", "journal", "todo", "gratitude")]
+        counts = [admin.execute(f"SELECT count(*) FROM {name}").fetchone() for name in tables]
+        assert counts == [(0,)] * len(tables)
