@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -411,3 +412,25 @@ def test_a_notebook_that_was_used_since_stays(no_weights, how):
     assert (folder / "mine.txt").exists() == (how == "file")
     assert run(*command).exit_code == 0
     assert {journal for journal, _ in there()} >= {"notebook", "private", "timeline"}
+
+
+def test_notes_of_a_project_that_was_never_opened_here_go_from_its_folder(no_weights, tmp_path):
+    """An import placed them there; one that was edited since stays, and is named."""
+    project = Path.home() / "boats"
+    project.mkdir()
+    subprocess.run(["git", "init", "-q", project], check=True)
+    for n in (1, 2):
+        write(f"{SAID} {n}", "--project-notes", f"{SAID} floats {n}", "--project", project)
+    facts("export", tmp_path / "out")
+    for folder in (".local", ".private-journal", "boats/.private-journal"):
+        shutil.rmtree(Path.home() / folder)
+    run("import", tmp_path / "out")
+    assert len([*project.rglob("*.md")]) == 2
+    assert facts("undo", "--yes")["removed"] == 4
+    assert files_with(SAID) == []
+    run("import", tmp_path / "out")
+    edited = next(project.rglob("*.md"))
+    edited.write_text(edited.read_text() + "by hand\n")
+    undone = facts("undo", "--yes")
+    assert (undone["removed"], undone["edited"]) == (3, 1)
+    assert [*project.rglob("*.md")] == [edited]

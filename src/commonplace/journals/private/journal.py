@@ -355,11 +355,22 @@ class PrivateJournal:
         return read_entry(place, self.zone, self.words.asked())
 
     def _place(self, path_or_ref: str) -> EntryPlace:
-        """Where an entry lies: in the roots of this project, or in that of one that is known."""
+        """Where an entry lies: in the roots of this project, or in that of one that is known.
+
+        Or of which there is a copy: what an import placed there, before it was ever worked in.
+        """
         scope = path_or_ref.removeprefix(SCHEME).partition("/")[0]
         is_known = path_or_ref.startswith(SCHEME) and all(x.scope != scope for x in self._roots)
-        other = self.project_roots.find(scope) if is_known else None
+        other = None
+        if is_known:
+            other = self.project_roots.find(scope) or self._root_of_copy(scope)
         return parse_place(path_or_ref, (*self._roots, *([other] if other else [])))
+
+    def _root_of_copy(self, scope: str) -> Root | None:
+        root = self.copies.root_of(scope)
+        if root is None:
+            return None
+        return project_root(root.path, scope=scope, base=root.path.parent, hidden=self._hidden)
 
     def list_entries(
         self, *, limit: int, kind: Kind = "both", within: Interval | None = None
