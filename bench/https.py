@@ -18,21 +18,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from examples.postgres import PostgresServer
 from msgspec import Struct
 
 from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
 from bench.homes import ENCODER_WAIT_S, Home, is_marked, mark
 from commonplace.app.process import ProcessContext
-from commonplace.app.wiring.memory.postgres import open_worker
-from commonplace.app.wiring.memory.schema import list_series
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
-from commonplace.db.postgres.migrate import migrate_postgres
-from commonplace.doors.demos.postgres import PostgresServer
 from commonplace.doors.protocol import CAPABILITIES_KEY, MODERN, VERSION_KEY
-from commonplace.doors.tokens import TokenFile
 from commonplace.memory import Memory
+from commonplace_server.postgres.migrate import migrate_postgres
+from commonplace_server.tokens import TokenFile
+from commonplace_server.wiring.memories import open_worker
+from commonplace_server.wiring.schema import list_series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,12 +22,12 @@ from bench.figures import Figure, Spread
 from bench.homes import ENCODER_WAIT_S, Home
 from bench.memory_database import LARGE, Filled, filled, record_number
 from commonplace.app import App
-from commonplace.app.wiring.memory.postgres import open_worker
 from commonplace.config.settings import read_settings
 from commonplace.core.values import Asked, Filter
 from commonplace.journals.memory.records import RecordDraft
 from commonplace.search import policy
 from commonplace.services.memory.finding import MemoryQuestion
+from commonplace_server.wiring.memories import open_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

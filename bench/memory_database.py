@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import psycopg
+from examples.postgres import PostgresServer
 from msgspec import Struct
 
 from bench.corpus import FIRST_DAY, make_lines
-from commonplace.app.wiring.memory.schema import list_series
 from commonplace.core.text import text_hash
 from commonplace.core.values import Encoded, Put
-from commonplace.db.postgres.database import Postgres, connect, refuse_unguarded
-from commonplace.db.postgres.migrate import migrate_postgres
-from commonplace.doors.demos.postgres import PostgresServer
-from commonplace.index.postgres.index import TABLES, PostgresIndex
-from commonplace.index.postgres.nearest import maintain_nearest
 from commonplace.journals.memory.entry import change_of
 from commonplace.journals.memory.records import ChatMessage
+from commonplace_server.index.index import TABLES, PostgresIndex
+from commonplace_server.index.nearest import maintain_nearest
+from commonplace_server.postgres.database import Postgres, connect, refuse_unguarded
+from commonplace_server.postgres.migrate import migrate_postgres
+from commonplace_server.wiring.schema import list_series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Encoder
     from commonplace.core.values import Numbers, Vector
-    from commonplace.db.postgres.database import Connection
+    from commonplace_server.postgres.database import Connection
 
 LARGE = "large"
 _POOL = 2000

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.doors.demos.journals import harmless, say
-from commonplace.doors.demos.postgres import OwnDatabase, PostgresServer, own_database
+from examples.journals import harmless, say
+from examples.postgres import OwnDatabase, PostgresServer, own_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -25,10 +25,11 @@ GLOSSARY = re.compile(r"^## Glossary\n(.*?)^## ", re.DOTALL | re.MULTILINE)
 
 
 def main() -> int:
-    """Check the package and the glossary of `docs/design.md`."""
+    """Check the packages and the glossary of `docs/design.md`."""
     classes: dict[str, list[str]] = defaultdict(list)
     found: list[str] = []
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    packages = (ROOT / "src", ROOT / "server" / "src", ROOT / "chroma" / "src")
+    for path in sorted(path for package in packages for path in package.rglob("*.py")):
         nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
         for node in nodes:
             if isinstance(node, ast.ClassDef):

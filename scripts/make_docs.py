@@ -40,8 +40,16 @@ if TYPE_CHECKING:
     from commonplace.tools.toolset import Tool
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-LINKING = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "server" / "docs").glob("*.md")),
+)
+LINKING = tuple(
+    page
+    for folder in ("docs", "server", "chroma")
+    for page in sorted((ROOT / folder).rglob("*.md"))
+) + tuple(sorted(ROOT.glob("*.md")))
 EXPORT_SCHEMA = ROOT / "docs" / "export.schema.json"
 LINK = re.compile(r"\]\((?!\w+:)([^)\s]+)\)")
 BLOCK = re.compile(r"(<!-- begin (\w+)( [\w -]+)? -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -25,7 +25,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "server" / "docs").glob("*.md")),
+)
 COLUMNS, LINES = 100, 500
 PLAIN = {"NO_COLOR": "1"}
 BLOCK = re.compile(

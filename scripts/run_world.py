@@ -66,7 +66,7 @@ def main() -> int:
         words = [sys.executable, "-m", "pytest", "-m", "npm", "-n0", "-q"]
         # Properties of a test are in the former shape of the report alone.
         words += [f"--junitxml={report}", "-o", "junit_family=xunit1"]
-        words += [STORY] if load else ["tests/doors"]
+        words += [STORY] if load else ["tests/doors", "server/tests"]
         tested = subprocess.run(words, cwd=ROOT, env={**os.environ, **ELSEWHERE}, check=False)
     print(table(report, newest))
     return 1 if failed or tested.returncode else 0

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import anyio
 from mcp import Client
 
-from commonplace.doors.mcp.server import make_server
 from commonplace.doors.mcp_offer import McpOffer
+from commonplace_server.mcp.server import make_server
 
 
 class Given(NamedTuple):

@@ -10,7 +10,11 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [
     page.relative_to(ROOT)
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for page in (
+        ROOT / "README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "server" / "docs").glob("*.md")),
+    )
     if re.search(r"^`{3,}(console|python)$", page.read_text("utf-8"), re.MULTILINE)
 ]
 READ_FIRST = {Path("README.md"), Path("docs/tutorial.md")}

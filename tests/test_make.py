@@ -8,13 +8,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-INSTALLS = "--no-deps --no-build-isolation -e ."
+INSTALLS = "--no-deps --no-build-isolation -e . -e ./server -e ./chroma"
 
 
 @pytest.fixture
 def clone(tmp_path):
     """What `make demo` reads of a clone, with a `.venv` that was made to its end."""
-    for name in ("Makefile", "pyproject.toml", "requirements/dev.txt", "requirements/weights.txt"):
+    for name in (
+        "Makefile",
+        "pyproject.toml",
+        "server/pyproject.toml",
+        "chroma/pyproject.toml",
+        "requirements/dev.txt",
+        "requirements/weights.txt",
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(ROOT / name, tmp_path / name)
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
@@ -39,7 +46,7 @@ def write_python(folder: Path, *words: str) -> None:
 def test_a_venv_that_works_is_used_as_it_is(clone):
     """Nothing is installed again."""
     write_python(clone, sys.executable)
-    assert "commonplace.doors.demos.journals" in plan(clone)
+    assert "examples.journals" in plan(clone)
     assert INSTALLS not in plan(clone)
 
 

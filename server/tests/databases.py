@@ -19,23 +19,23 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from examples.postgres import OwnDatabase, PostgresServer, own_database
 from filelock import FileLock
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from commonplace.db.migrate import list_migrations
-from commonplace.db.postgres.database import Postgres, refuse_unguarded
-from commonplace.db.postgres.migrate import migrate_postgres
-from commonplace.doors.demos.postgres import OwnDatabase, PostgresServer, own_database
-from commonplace.index.postgres.index import TABLES, PostgresIndex
+from commonplace_server.index.index import TABLES, PostgresIndex
+from commonplace_server.postgres.database import Postgres, refuse_unguarded
+from commonplace_server.postgres.migrate import migrate_postgres
 
 _FOLDER = "CP_TEST_POSTGRES"
 _GIVEN_NAME = "CP_TEST_DATABASE_ADMIN_URL"
 _GIVEN = os.environ.get(_GIVEN_NAME) or os.environ.get("COMMONPLACE_DATABASE_ADMIN_URL", "")
 
 SERIES = {
-    "records": list_migrations("commonplace.journals.memory.postgres"),
-    "index": list_migrations("commonplace.index.postgres"),
+    "records": list_migrations("commonplace_server.records"),
+    "index": list_migrations("commonplace_server.index"),
 }
 
 

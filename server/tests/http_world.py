@@ -21,7 +21,7 @@ from tests.patience import PATIENCE_S
 
 from commonplace.core.clock import utc_now
 from commonplace.doors.protocol import STRUCTURED_HEADER
-from commonplace.doors.tokens import TokenFile
+from commonplace_server.tokens import TokenFile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

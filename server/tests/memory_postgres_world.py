@@ -8,10 +8,10 @@ import psycopg
 
 from commonplace.app import App
 from commonplace.app.process import ProcessContext
-from commonplace.app.wiring.memory.postgres import open_worker
 from commonplace.config.settings import read_settings
 from commonplace.memory import Memory
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
+from commonplace_server.wiring.memories import open_worker
 
 # What these hold is ours, not anybody's memory; and the log of calls is left out, as agreed.
 _NOT_OF_A_USER = (

@@ -37,7 +37,7 @@ def test_each_row_of_the_table_can_be_chosen(tmp_path):
 
 NOTE = (
     "chromadb is not installed. numpy compares vectors in its place. "
-    "Install commonplace-memory[chroma]. Or set index.vectors to numpy."
+    'Run `pip install "commonplace-memory[chroma]"`. Or set index.vectors to numpy.'
 )
 
 
@@ -45,7 +45,7 @@ NOTE = (
 def without_chroma(tmp_path, monkeypatch):
     """An app whose settings name Chroma, on a machine that has none of it."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    monkeypatch.delitem(sys.modules, "commonplace.index.chroma", raising=False)
+    monkeypatch.delitem(sys.modules, "commonplace_chroma.store", raising=False)
     monkeypatch.setenv("COMMONPLACE_INDEX_VECTORS", "chroma")
     settings = read_settings(cwd=tmp_path, home=tmp_path)
     app = App(settings, user_home=tmp_path, encoder=ReadySlot(HashingEncoder()))
@@ -71,7 +71,7 @@ def test_without_its_package_doctor_says_what_to_install(without_chroma):
         "index",
         Problem(
             what="chromadb is not installed. numpy compares vectors in its place.",
-            hint="Install commonplace-memory[chroma]. Or set index.vectors to numpy.",
+            hint='Run `pip install "commonplace-memory[chroma]"`. Or set index.vectors to numpy.',
         ),
     ) in report.problems
     assert ("index", "Not made yet.") in report.notes

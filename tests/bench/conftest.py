@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-
-from commonplace.doors.demos.postgres import PostgresServer
+from examples.postgres import PostgresServer
 
 
 @pytest.fixture

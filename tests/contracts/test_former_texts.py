@@ -6,11 +6,11 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
-from commonplace.app.wiring.memory.schema import check_database
 from commonplace.core.former_files import FormerFiles
 from commonplace.core.former_texts import FormerText
-from commonplace.db.postgres.database import Postgres
-from commonplace.journals.memory.postgres.former_texts import MemoryFormerTexts
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.records.former_texts import MemoryFormerTexts
+from commonplace_server.wiring.schema import check_database
 
 ONE, TWO = "memory:todo/one", "memory:todo/two"
 

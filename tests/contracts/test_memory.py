@@ -1,12 +1,12 @@
 """Every store of memory keeps the laws of the contract."""
 
 import pytest
+from server.tests.memory_postgres_world import PostgresMemoryWorld
 from tests.contracts.memory_correction_laws import CorrectionContract
 from tests.contracts.memory_export_laws import ExportContract
 from tests.contracts.memory_laws import MemoryContract
 from tests.contracts.memory_table_laws import TablesContract
 from tests.contracts.memory_todo_laws import TodosContract
-from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld
 
 

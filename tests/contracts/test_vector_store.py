@@ -102,13 +102,13 @@ def clock():
 
 
 def _open_chroma_meaning(folder, sql):
-    from commonplace.index.chroma import open_meaning
+    from commonplace_chroma.store import open_meaning
 
     return open_meaning(folder, sql)
 
 
 def _open_chroma(folder):
-    from commonplace.index.chroma import ChromaStore
+    from commonplace_chroma.store import ChromaStore
 
     return ChromaStore(folder)
 

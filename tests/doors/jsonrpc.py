@@ -9,8 +9,8 @@ import anyio
 from mcp.server.stdio import stdio_server
 from tests.patience import PATIENCE_S
 
-from commonplace.doors.mcp.server import make_server
 from commonplace.doors.protocol import CAPABILITIES_KEY, MODERN, VERSION_KEY
+from commonplace_server.mcp.server import make_server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

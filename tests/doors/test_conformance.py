@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from server.tests.http_world import HttpServer
 from tests.doors.http_bridge import HttpBridge
-from tests.doors.http_world import HttpServer
 from tests.doors.npm import PROGRAMS, needs_npm
 from tests.patience import PATIENCE_S
 

@@ -30,10 +30,10 @@ from commonplace.doors.doctor.secrets import find_secrets
 from commonplace.doors.hooks.forms import EVENTS
 from commonplace.doors.hooks.hook import answer
 from commonplace.doors.logs import close_logging, set_up_logging
-from commonplace.doors.mcp.server import make_server
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace.journals.table import JOURNALS
 from commonplace.journals.transcripts.message import Message
+from commonplace_server.mcp.server import make_server
 
 TOOLSETS = ("recall", *(x for row in JOURNALS for x in row.toolsets))
 OWN = "Kestrel-Seven"

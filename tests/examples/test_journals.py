@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 
 def test_it_shows_what_an_assistant_is_offered_and_leaves_nothing(tmp_path):
@@ -10,8 +11,9 @@ def test_it_shows_what_an_assistant_is_offered_and_leaves_nothing(tmp_path):
     temp = tmp_path / "t"
     temp.mkdir()
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "commonplace.doors.demos.journals"],
+        [sys.executable, "-m", "examples.journals"],
         env={**os.environ, "TMPDIR": str(temp)},
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
     )

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,9 @@ def test_it_ends_well_and_leaves_nothing(tmp_path):
     env = {**os.environ, "TMPDIR": str(tmp_path / "t")}
     (tmp_path / "t").mkdir()
     done = subprocess.run(
-        [sys.executable, "-m", "commonplace.doors.demos.memory"],
+        [sys.executable, "-m", "examples.memory"],
         env=env,
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
     )

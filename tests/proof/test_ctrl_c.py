@@ -167,7 +167,7 @@ def call_over_http(server, hanging):
 @long
 def test_while_serve_listens(counted):
     """With nothing to do, and with its model loaded in the background."""
-    for module in ("commonplace.doors.http.server", "onnxruntime"):
+    for module in ("commonplace_server.http.server", "onnxruntime"):
         with OnTerminal("serve", "--http", "127.0.0.1:0") as server:
             server.wait_for(lambda: server.out and module in server.modules)  # noqa: B023  at once
             check_end(server, counted)

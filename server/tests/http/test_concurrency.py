@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from commonplace.core.errors import Unavailable
-from commonplace.doors.http.concurrency import (
+from commonplace_server.http.concurrency import (
     FEWEST,
     MOST,
     QUESTIONS,

@@ -14,7 +14,7 @@ import sys
 import anyio
 import httpx2
 import pytest
-from tests.doors.http_world import HttpServer, token_for
+from server.tests.http_world import HttpServer, token_for
 from tests.doors.test_uvicorn_server import ASK, answer, read_answer, within_server
 from tests.patience import PATIENCE_S, until
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.doors.http_world import ALL, HttpServer, connected, home, token_for
+from server.tests.http_world import ALL, HttpServer, connected, home, token_for
 from tests.doors.terminal import run
 
 from commonplace.journals.transcripts.message import Message

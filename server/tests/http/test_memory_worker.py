@@ -7,11 +7,10 @@ from contextlib import contextmanager
 
 from tests.patience import PATIENCE_S
 
-from commonplace.app.backends import POSTGRES
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Unavailable
-from commonplace.doors.http import memory_worker as memory_work
-from commonplace.doors.http.memory_worker import MemoryWork
+from commonplace_server.http import memory_worker as memory_work
+from commonplace_server.http.memory_worker import MemoryWork
 
 
 def test_it_works_until_it_is_stopped_and_begins_again_after_a_failure(monkeypatch, caplog):
@@ -28,16 +27,12 @@ def test_it_works_until_it_is_stopped_and_begins_again_after_a_failure(monkeypat
             stop.wait()
             ended.set()
 
-    class Backend:
-        def load(self):
-            @contextmanager
-            def working(shared, _clock):
-                assert shared == "shared"
-                yield Worker()
+    @contextmanager
+    def working(shared, _clock):
+        assert shared == "shared"
+        yield Worker()
 
-            return working
-
-    monkeypatch.setitem(POSTGRES, "open_worker", Backend())
+    monkeypatch.setattr("commonplace_server.wiring.memories.open_worker", working)
     work = MemoryWork("shared", utc_now)
     work.start()
     assert begun.wait(PATIENCE_S)

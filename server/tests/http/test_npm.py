@@ -8,14 +8,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.doors.http.test_isolation import READS, WRITES
-from tests.doors.http_world import ALL, HttpServer, token_for
+from server.tests.http.test_isolation import READS, WRITES
+from server.tests.http_world import ALL, HttpServer, token_for
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
 from tests.patience import PATIENCE_S
 
 pytestmark = needs_npm
 
-SCRIPT = Path(__file__).parents[1] / "typescript_client.mjs"
+SCRIPT = Path(__file__).parents[3] / "tests" / "doors" / "typescript_client.mjs"
 ENVIRONMENT = {**os.environ, "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"}
 
 

@@ -14,20 +14,20 @@ import pytest
 from mcp import Client
 from mcp_types import CreateMessageResult, TextContent
 from msgspec.structs import replace
-from tests.doors.http.test_isolation import READS, WRITES
-from tests.doors.http_world import home
+from server.tests.http.test_isolation import READS, WRITES
+from server.tests.http_world import home
 from tests.patience import PATIENCE_S
 
 from commonplace.app import App, Apps
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError, Internal
-from commonplace.doors.http.concurrency import QUESTIONS_OF_ONE, ConcurrencyLimit
-from commonplace.doors.http.per_owner import PerOwner
-from commonplace.doors.http.preload import AGAIN_S, WarmedApps
-from commonplace.doors.mcp.server import make_server
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace.services.session import Session, current_session, within
 from commonplace.testing_language import ScriptedLanguage
+from commonplace_server.http.concurrency import QUESTIONS_OF_ONE, ConcurrencyLimit
+from commonplace_server.http.per_owner import PerOwner
+from commonplace_server.http.preload import AGAIN_S, WarmedApps
+from commonplace_server.mcp.server import make_server
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from tests.doors.http_world import HttpServer, connected, token_for
+from server.tests.http_world import HttpServer, connected, token_for
 
 
 @pytest.fixture(autouse=True)

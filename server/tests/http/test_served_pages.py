@@ -13,12 +13,12 @@ from tests.doors.web.web_world import ADDRESS, NOW, csrf_of, words_of
 
 from commonplace.app import Apps
 from commonplace.config.settings import read_settings
-from commonplace.doors.http.limits import Limits, RateLimiter
-from commonplace.doors.tokens import TokenFile
 from commonplace.doors.web.guard import LONGEST_KEY, PageLimits
-from commonplace.doors.web.served import pages_for_tokens
 from commonplace.doors.web.table import PAGES
 from commonplace.testing import FrozenClock
+from commonplace_server.http.limits import Limits, RateLimiter
+from commonplace_server.http.served_pages import pages_for_tokens
+from commonplace_server.tokens import TokenFile
 
 LIMITS = Limits(per_second=1, burst=6, at_once=2, streams=1, body_bytes=2000, body_s=5)
 

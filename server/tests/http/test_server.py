@@ -16,8 +16,8 @@ import anyio
 import httpx2
 import pytest
 from mcp_types import CreateMessageResult, TextContent
-from tests.doors.http.test_isolation import READS, WRITES
-from tests.doors.http_world import (
+from server.tests.http.test_isolation import READS, WRITES
+from server.tests.http_world import (
     ALL,
     BOTH,
     HttpServer,
@@ -31,7 +31,7 @@ from tests.doors.http_world import (
 from tests.doors.terminal import run
 from tests.patience import PATIENCE_S, until
 
-from commonplace.doors.http.limits import Limits
+from commonplace_server.http.limits import Limits
 
 MODES = ["auto", "legacy"]
 

@@ -8,12 +8,12 @@ import shutil
 
 import psycopg
 import pytest
-from tests.doors.http_world import HttpServer, Raw, home, token_for
+from server.tests.http_world import HttpServer, Raw, home, token_for
 from tests.doors.terminal import facts, run
 from tests.patience import until
 
 from commonplace.core.clock import utc_now
-from commonplace.doors.tokens import TokenFile
+from commonplace_server.tokens import TokenFile
 
 
 @pytest.fixture(autouse=True)

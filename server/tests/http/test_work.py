@@ -7,16 +7,16 @@ import threading
 import anyio
 import httpx2
 import pytest
-from tests.doors.http_world import BOTH, REVISION
+from server.tests.http_world import BOTH, REVISION
 from tests.patience import PATIENCE_S
 
 from commonplace.core.values import Answer
-from commonplace.doors.http.gate import Caller
-from commonplace.doors.http.limits import Limits, RateLimiter
-from commonplace.doors.http.sessions import Callers
-from commonplace.doors.mcp.server import HttpServer
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace.tools.toolset import Tool, Toolset
+from commonplace_server.http.gate import Caller
+from commonplace_server.http.limits import Limits, RateLimiter
+from commonplace_server.http.sessions import Callers
+from commonplace_server.mcp.server import HttpServer
 
 ANN = Caller(token_id="1", owner="ann", toolsets=("slow",), may_write=True)
 BOB = Caller(token_id="2", owner="bob", toolsets=("slow",), may_write=True)

@@ -5,14 +5,14 @@ import time
 
 import psycopg
 import pytest
+from server.tests.databases import SERIES, address
 from tests.patience import until
-from tests.postgres import SERIES, address
 
 from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Lost, Unavailable
-from commonplace.db.postgres import migrate as postgres_migrate
-from commonplace.db.postgres.database import Postgres, parse_address, queries, refuse_unguarded
-from commonplace.db.postgres.errors import ours
-from commonplace.db.postgres.migrate import migrate_postgres, refuse_other_schema
+from commonplace_server.postgres import migrate as postgres_migrate
+from commonplace_server.postgres.database import Postgres, parse_address, queries, refuse_unguarded
+from commonplace_server.postgres.errors import ours
+from commonplace_server.postgres.migrate import migrate_postgres, refuse_other_schema
 
 TABLES = ("wb_message", "wb_todo", "wb_outbox")
 INSERT = "INSERT INTO wb_message VALUES (%s, %s, 'user', 'x', now())"

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.db.postgres.test_database import opened
+from server.tests.postgres.test_database import opened
 
 from commonplace.core.errors import Invalid
-from commonplace.db.postgres.text_lists import Texts
+from commonplace_server.postgres.text_lists import Texts
 
 QUIET = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))

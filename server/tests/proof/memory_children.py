@@ -16,11 +16,11 @@ from pathlib import Path
 from tests.patience import PATIENCE_S
 
 from commonplace.app.process import ProcessContext
-from commonplace.app.wiring.memory.postgres import open_worker
 from commonplace.config.settings import read_settings
 from commonplace.memory import Memory
 from commonplace.search import policy
 from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace_server.wiring.memories import open_worker
 
 LEASE_S = 0.5
 
@@ -38,8 +38,8 @@ class Children:
 
     def __init__(self) -> None:
         self._nursery = subprocess.Popen(
-            [sys.executable, "-m", "tests.proof.memory_children"],
-            cwd=Path(__file__).parents[2],
+            [sys.executable, "-m", "server.tests.proof.memory_children"],
+            cwd=Path(__file__).parents[3],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import psycopg
-from tests.postgres import SERIES
+from examples.postgres import OwnDatabase
+from server.tests.databases import SERIES
 
-from commonplace.db.postgres.migrate import migrate_postgres
-from commonplace.doors.demos.postgres import OwnDatabase
+from commonplace_server.postgres.migrate import migrate_postgres
 
 
 def database_on(server, *, name="postgres") -> OwnDatabase:

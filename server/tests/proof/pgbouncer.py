@@ -10,9 +10,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from examples.postgres import OwnDatabase
 from tests.patience import PATIENCE_S
-
-from commonplace.doors.demos.postgres import OwnDatabase
 
 _CONF = """
 [databases]

@@ -10,9 +10,9 @@ from functools import partial
 
 import psutil
 import pytest
-from tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.proof.memory_children import Children
 from tests.patience import until
-from tests.proof.memory_children import Children
 
 USERS = ("ann", "Ann")
 

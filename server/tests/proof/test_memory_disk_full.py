@@ -7,11 +7,11 @@ import shutil
 import subprocess
 
 import pytest
-from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.proof.memory_server import database_on
+from examples.postgres import PostgresServer
+from server.tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.proof.memory_server import database_on
 
 from commonplace.core.errors import CommonplaceError, Unavailable
-from commonplace.doors.demos.postgres import PostgresServer
 
 pytestmark = pytest.mark.long
 

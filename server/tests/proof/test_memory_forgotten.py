@@ -7,8 +7,8 @@ from random import Random
 
 import psycopg
 import pytest
-from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.proof.memory_server import bytes_on_disk, database_on, relation_of
+from server.tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.proof.memory_server import bytes_on_disk, database_on, relation_of
 
 from commonplace.testing import HashingEncoder
 
@@ -109,7 +109,7 @@ def test_a_journal_made_a_draft_again_leaves_the_index(world, own_server):
     assert world.database.rows("SELECT 1 FROM wb_embeddings") == []
 
 
-# In `make test` a row of tests/journals/memory/test_postgres.py waits for such a lock.
+# In `make test` a row of server/tests/records/test_records.py waits for such a lock.
 @pytest.mark.long
 def test_a_table_that_others_read_is_erased_the_next_time(world, own_server):
     """A backup holds the tables: the worker leaves what it cannot write anew, and comes back."""

@@ -10,11 +10,8 @@ from random import Random
 import psycopg
 import pytest
 from msgspec.structs import replace
-from tests.contracts.memory_laws import every_kind
-from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.memory_world import SqliteMemoryWorld
-from tests.patience import until
-from tests.proof.memory_crowd import (
+from server.tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.proof.memory_crowd import (
     NAMES,
     OF_NO_USER,
     Person,
@@ -22,14 +19,17 @@ from tests.proof.memory_crowd import (
     rows_without_user,
     run_crowd,
 )
-from tests.proof.memory_server import database_on
-from tests.proof.pgbouncer import PgBouncer
+from server.tests.proof.memory_server import database_on
+from server.tests.proof.pgbouncer import PgBouncer
+from tests.contracts.memory_laws import every_kind
+from tests.memory_world import SqliteMemoryWorld
+from tests.patience import until
 
 from commonplace.app import App
-from commonplace.app.wiring.memory import postgres as memory_postgres
 from commonplace.core.errors import Denied, Invalid, NotFound
-from commonplace.db.postgres.database import Postgres
 from commonplace.memory import Memory
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.wiring import memories as memory_postgres
 
 SEED = 20261122
 TEXTS = ("wb_message", "wb_journal", "wb_todo", "wb_gratitude", "wb_preferences", "wb_docs")

@@ -7,9 +7,9 @@ import threading
 
 import psycopg
 import pytest
-from tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.proof.memory_server import database_on
 from tests.patience import until
-from tests.proof.memory_server import database_on
 
 from commonplace.core.errors import CommonplaceError
 

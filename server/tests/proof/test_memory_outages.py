@@ -8,8 +8,8 @@ import time
 
 import pytest
 from msgspec.structs import replace
-from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.proof.memory_server import database_on
+from server.tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.proof.memory_server import database_on
 
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.tools.memory.tools import MemoryTools

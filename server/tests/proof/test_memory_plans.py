@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import until
 
 from commonplace.core.values import Put

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.proof.memory_server import database_on
 from tests.patience import until
-from tests.proof.memory_server import database_on
 
 from commonplace.core.errors import Lost, NotFound, Unavailable
-from commonplace.db.postgres.database import Connection
+from commonplace_server.postgres.database import Connection
 
 pytestmark = pytest.mark.long
 
@@ -175,7 +175,7 @@ def test_a_worker_that_is_killed_repeats_nothing_and_loses_nothing(world):
         mine.save_todo(f"harbour n{number}")
     script = (
         "import os, sys\n"
-        "from commonplace.app.wiring.memory.postgres import open_worker\n"
+        "from commonplace_server.wiring.memories import open_worker\n"
         "from commonplace.app.process import ProcessContext\n"
         "from commonplace.config.settings import read_settings\n"
         "from commonplace.testing import HashingEncoder, ReadySlot\n"

@@ -7,7 +7,7 @@ import threading
 
 import psycopg
 import pytest
-from tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import until
 
 from commonplace.core.errors import NotFound, Unavailable

@@ -8,19 +8,19 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
-from tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import until
 
-from commonplace.app.wiring.memory.schema import check_database, check_worker, list_series
 from commonplace.core.errors import Conflict, Invalid, NotFound
-from commonplace.db.postgres.database import Postgres
-from commonplace.db.postgres.migrate import migrate_postgres
-from commonplace.journals.memory.postgres.backlog import MemoryBacklog
-from commonplace.journals.memory.postgres.store import MemoryPostgres, list_record_migrations
-from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.journals.memory.records import Call, RecordDraft
 from commonplace.search import policy
 from commonplace.testing import FrozenClock
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.postgres.migrate import migrate_postgres
+from commonplace_server.records.backlog import MemoryBacklog
+from commonplace_server.records.store import MemoryPostgres, list_record_migrations
+from commonplace_server.records.upkeep import MemoryUpkeep
+from commonplace_server.wiring.schema import check_database, check_worker, list_series
 
 
 @pytest.fixture

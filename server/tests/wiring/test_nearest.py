@@ -5,9 +5,9 @@ import threading
 import pytest
 from tests.patience import PATIENCE_S
 
-from commonplace.app.wiring.memory import nearest as memory_nearest
-from commonplace.app.wiring.memory.nearest import update_nearest, updating_nearest
 from commonplace.core.errors import Unavailable
+from commonplace_server.wiring import nearest as memory_nearest
+from commonplace_server.wiring.nearest import update_nearest, updating_nearest
 
 
 def test_the_owner_of_the_tables_need_not_be_a_superuser(database):

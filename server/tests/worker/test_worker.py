@@ -10,25 +10,25 @@ from itertools import product
 
 import psycopg
 import pytest
+from server.tests.memory_postgres_world import PostgresMemoryWorld
 from tests.contracts.memory_laws import OtherEncoder
-from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import PATIENCE_S, until
 
 from commonplace.app.process import ProcessContext
-from commonplace.app.wiring.memory.postgres import open_worker
-from commonplace.app.wiring.memory.schema import check_database, check_worker
 from commonplace.core.errors import Unavailable
-from commonplace.db.postgres.database import Postgres
-from commonplace.index.postgres.index import TABLES, PostgresIndex
-from commonplace.journals.memory.postgres.backlog import MemoryBacklog
-from commonplace.journals.memory.postgres.outbox_checks import check_unchanged
-from commonplace.journals.memory.postgres.store import MemoryPostgres, texts
-from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search import policy
 from commonplace.search.filing.words_only import WordFiling
-from commonplace.services.memory.filing import LeasedRecords, changes_now
-from commonplace.services.memory.worker import MemoryWorker
 from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace_server.index.index import TABLES, PostgresIndex
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.records.backlog import MemoryBacklog
+from commonplace_server.records.outbox_checks import check_unchanged
+from commonplace_server.records.store import MemoryPostgres, texts
+from commonplace_server.records.upkeep import MemoryUpkeep
+from commonplace_server.wiring.memories import open_worker
+from commonplace_server.wiring.schema import check_database, check_worker
+from commonplace_server.worker.filing import LeasedRecords, changes_now
+from commonplace_server.worker.worker import MemoryWorker
 
 ENCODERS = "SELECT DISTINCT encoder FROM wb_outbox ORDER BY 1"
 MODELS = "SELECT model_tag, count(*) FROM wb_embeddings GROUP BY 1 ORDER BY 1"

@@ -1,58 +1,36 @@
-"""Backends by name: where each is, and what to say when what it needs is not installed."""
+"""Backends by name: where each is, and which are other distributions'."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.plugins import BACKENDS, Plugin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Backend(NamedTuple):
-    """A class or function, as `module:name`, and the extra it needs; empty for none."""
+    """A class or function of this package, as `module:name`."""
 
     target: str
-    extra: str = ""
 
     def load(self) -> Any:
-        """It, imported now. Raises: Unavailable where its extra is not installed."""
+        """It, imported now."""
         module, _, name = self.target.partition(":")
-        try:
-            return getattr(import_module(module), name)
-        except ImportError as exc:
-            if not self.extra:
-                raise
-            raise Unavailable(
-                f"{exc.name or 'A library'} is not installed.",
-                hint=f"Install commonplace-memory[{self.extra}].",
-            ) from exc
+        return getattr(import_module(module), name)
 
 
-MEMORIES = {
+MEMORIES: Mapping[str, Backend | Plugin] = {
     "files": Backend("commonplace.app.wiring.memory.files:FileMemories"),
-    "postgres": Backend(
-        "commonplace.app.wiring.memory.postgres:PostgresMemories", extra="postgres"
-    ),
+    "postgres": Plugin(BACKENDS, "postgres", extra="server"),
 }
 """Where the memories of all users are kept."""
 
-POSTGRES = {
-    "migrate": Backend("commonplace.app.wiring.memory.schema:migrate", extra="postgres"),
-    "open_worker": Backend("commonplace.app.wiring.memory.postgres:open_worker", extra="postgres"),
-    "open_servers": Backend("commonplace.app.wiring.memory.servers:open_servers", extra="postgres"),
-    "claim_home": Backend("commonplace.app.wiring.memory.servers:claim_home", extra="postgres"),
-    "update_nearest": Backend(
-        "commonplace.app.wiring.memory.nearest:update_nearest", extra="postgres"
-    ),
-    "updating_nearest": Backend(
-        "commonplace.app.wiring.memory.nearest:updating_nearest", extra="postgres"
-    ),
-}
-"""What is done to a database of memories aside from using it."""
-
-VECTORS = {
+VECTORS: Mapping[str, Backend | Plugin] = {
     "numpy": Backend("commonplace.index.sqlite.meaning:Meaning"),
-    "chroma": Backend("commonplace.index.chroma:open_meaning", extra="chroma"),
+    "chroma": Plugin(BACKENDS, "chroma", extra="chroma"),
 }
 """What finds the nearest vectors in an index on disk: each is called with its folder and queries.
 

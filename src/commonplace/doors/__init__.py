@@ -10,12 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _ENTRY_POINTS = {
-    "serve_http": "commonplace.doors.http.start:start",
-    "share_revocations": "commonplace.doors.http.revocations:share_revocations",
     "serve_web": "commonplace.doors.web.start:start",
-    "web_limits": "commonplace.doors.web.guard:PageLimits",
-    "web_for_tokens": "commonplace.doors.web.served:pages_for_tokens",
-    "mcp_over_http": "commonplace.doors.mcp.server:HttpServer",
     "serve_stdio": "commonplace.doors.stdio.start:serve",
     "offered_tools": "commonplace.doors.stdio.built_lists:offered_tools",
     "answer_hook": "commonplace.doors.hooks.hook:answer",

@@ -13,35 +13,39 @@ from tests.doors.hooks.transcripts import write_transcript
 from tests.doors.terminal import on_terminal, opened_app, run
 
 import commonplace
+import commonplace_chroma
+import commonplace_server
 from commonplace.app.wiring.text_places import PLACES
 
 PLANTED = "ochre zebrafinch counts eleven velvet umbrellas"
-SOURCE = Path(commonplace.__file__).parent
+SOURCES = {
+    "": Path(commonplace.__file__).parent,
+    "commonplace_server.": Path(commonplace_server.__file__).parent,
+    "commonplace_chroma.": Path(commonplace_chroma.__file__).parent,
+}
+"""Our packages, with what the names of their modules begin with here."""
 
 NO_TEXT = {
     "doors.hooks.moved": "paths of projects",
     "app.restore": "the settings of a backup, to be read as this user's",
-    "app.wiring.memory.nearest": "a connection to Postgres",
-    "app.wiring.memory.servers": "the id of a home",
+    "commonplace_server.postgres.database": "a connection to Postgres",
+    "commonplace_server.postgres.migrate": "a connection to Postgres",
+    "commonplace_server.tokens": "hashes of tokens, and their names",
+    "commonplace_server.wiring.nearest": "a connection to Postgres",
+    "commonplace_server.wiring.servers": "the id of a home",
     "config.settings": "settings",
     "core.files": "what all others write files with",
     "core.owner_folders": "the name of an owner",
     "core.present": "a time",
     "core.redact": "the key of the marks of secrets",
     "core.time_book": "refs and times",
-    "db.postgres.database": "a connection to Postgres",
-    "db.postgres.migrate": "a connection to Postgres",
     "doors.cli.acts": "refs and versions of what was written in a terminal",
     "doors.cli.short_refs": "refs of the last list",
-    "doors.demos.journals": "entries of the demo, in a home of its own",
-    "doors.demos.memory": "entries of the demo, in a home of its own",
-    "doors.demos.postgres": "the server of the demo",
     "doors.demos.timeline": "entries of the demo, in a home of its own",
     "doors.hooks.prompt": "refs that a session was told",
     "doors.last_examination": "what doctor found: paths and refs",
     "doors.setup.changes": "settings of clients",
     "doors.stdio.prompt_listener": "a socket",
-    "doors.tokens": "hashes of tokens, and their names",
     "index.scoring.stems": "in memory alone",
     "index.sqlite.damage": "in memory alone",
     "inference.encoder.cached_file": "weights",
@@ -93,16 +97,23 @@ def _is_written_with(call):
     )
 
 
+def modules():
+    """The name of each module of ours, and its file."""
+    for before, folder in SOURCES.items():
+        for path in folder.rglob("*.py"):
+            yield before + ".".join(path.relative_to(folder).with_suffix("").parts), path
+
+
 def writers():
     """The modules that open a file for writing, or a database."""
-    for path in sorted(SOURCE.rglob("*.py")):
+    for name, path in sorted(modules()):
         nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
         if any(
             (isinstance(each, ast.Attribute) and each.attr == "O_CREAT")
             or (isinstance(each, ast.Call) and _is_written_with(each))
             for each in nodes
         ):
-            yield ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+            yield name
 
 
 def test_every_writer_is_named():
@@ -112,7 +123,7 @@ def test_every_writer_is_named():
     assert sorted(found - named - NO_TEXT.keys()) == []
     assert sorted(NO_TEXT.keys() - found) == []
     assert sorted(named & NO_TEXT.keys()) == []
-    assert [x for x in sorted(named) if not (SOURCE / f"{x.replace('.', '/')}.py").is_file()] == []
+    assert sorted(named - dict(modules()).keys()) == []
 
 
 def holders(*folders):

@@ -6,8 +6,8 @@ import pytest
 from mcp import Client
 from tests.tools.conftest import world
 
-from commonplace.doors.mcp.server import make_server
 from commonplace.doors.mcp_offer import McpOffer
+from commonplace_server.mcp.server import make_server
 
 __all__ = ["client", "world"]
 

@@ -6,8 +6,8 @@ import anyio
 import pytest
 from mcp import Client
 
-from commonplace.doors.mcp.server import make_server
 from commonplace.doors.mcp_offer import McpOffer
+from commonplace_server.mcp.server import make_server
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])

@@ -10,9 +10,9 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
-from commonplace.doors.mcp.server import make_server
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace.tools.toolset import Prompt, Toolset
+from commonplace_server.mcp.server import make_server
 
 PROMPTS = tuple(
     Prompt(name=name, title=name, description=name, write=lambda: "Say hello.")

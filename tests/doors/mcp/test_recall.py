@@ -13,8 +13,8 @@ from mcp import Client
 from tests.doors.raw_server import RawServer
 from tests.doors.terminal import opened_app
 
-from commonplace.doors.mcp.server import make_server
 from commonplace.doors.mcp_offer import McpOffer
+from commonplace_server.mcp.server import make_server
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])

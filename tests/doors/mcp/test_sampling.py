@@ -14,9 +14,9 @@ from tests.doors.raw_server import server_command
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
-from commonplace.doors.mcp.server import make_server
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace.testing_language import FakeLLM
+from commonplace_server.mcp.server import make_server
 
 A, B = "We build REST.\n\nErrors are text.", "We build REST.\n\nErrors are problem+json."
 BOTH = "We build REST.\n\nErrors are text.\n\nErrors are problem+json."
@@ -125,7 +125,7 @@ def test_a_client_that_refuses(server):
 
 def test_a_client_that_never_answers(server, monkeypatch):
     """It is waited for as long as a call may take, and no longer."""
-    monkeypatch.setattr("commonplace.doors.mcp.server.SAMPLING_S", 0.2)
+    monkeypatch.setattr("commonplace_server.mcp.server.SAMPLING_S", 0.2)
     facts = merged(server(), Model(None), mode="legacy")
     assert facts["made_by"] == "merge"
     assert "took too long" in facts["notes"][0]

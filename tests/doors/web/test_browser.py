@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.doors.http_world import token_for
+from server.tests.http_world import token_for
 from tests.journals.transcripts.sessions import said
 from tests.patience import PATIENCE_S
 

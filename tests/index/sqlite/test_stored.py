@@ -22,13 +22,13 @@ _HAS_CHROMA = importlib.util.find_spec("chromadb") is not None
 
 
 def _open_chroma(folder, sql):
-    from commonplace.index.chroma import open_meaning
+    from commonplace_chroma.store import open_meaning
 
     return open_meaning(folder, sql)
 
 
 def _chroma_store(folder):
-    from commonplace.index.chroma import ChromaStore
+    from commonplace_chroma.store import ChromaStore
 
     return ChromaStore(folder)
 
@@ -129,7 +129,7 @@ _WRITER = """
 import sys
 from pathlib import Path
 from commonplace.core.values import Drop, Put
-from commonplace.index.chroma import open_meaning
+from commonplace_chroma.store import open_meaning
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.testing import HashingEncoder, a_doc, encode_all, look
 
@@ -161,7 +161,7 @@ _RACER = """
 import sys
 from pathlib import Path
 from commonplace.core.values import Drop, Put
-from commonplace.index.chroma import open_meaning
+from commonplace_chroma.store import open_meaning
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.testing import HashingEncoder, a_doc, encode_all, look
 

@@ -9,7 +9,7 @@ import threading
 
 import psycopg
 import pytest
-from tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld
 from tests.patience import PATIENCE_S, until
 

@@ -54,8 +54,8 @@ def serve(
             "Both --memory-only and --claim are given.",
             hint="Leave one out: with memory alone no home's journals are served.",
         )
-    from commonplace.doors import entry_point
     from commonplace.doors.logs import set_up_logging
+    from commonplace_server.http.start import start
 
     read = settings()
     set_up_logging(read, stderr=sys.stderr, foreign=True)
@@ -64,7 +64,7 @@ def serve(
         show(Answer(text=f"Serving on {url}", facts={"url": url}), as_json)
         sys.stdout.flush()
 
-    entry_point("serve_http")(
+    start(
         read,
         http,
         hosts=hosts,

@@ -17,7 +17,7 @@ from commonplace.doors.cli.options import json_option
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from commonplace.doors.tokens import Token, TokenFile
+    from commonplace_server.tokens import Token, TokenFile
 
 
 _HEADER = ("ID", "USER", "LABEL", "SCOPE", "TOOLSETS", "LAST USED", "EXPIRES", "STATE")
@@ -45,7 +45,7 @@ def create(
 ) -> None:
     """Make a token, and print it this once: only a hash of it is kept."""
     from commonplace.config.settings import parse_setting
-    from commonplace.doors.tokens import parse_expiry
+    from commonplace_server.tokens import parse_expiry
 
     kept = _kept()
     now = _now()
@@ -104,20 +104,20 @@ def revoke(token_id: str, as_json: bool) -> None:
 
 def _kept() -> TokenFile:
     from commonplace.core.clock import utc_now
-    from commonplace.doors.tokens import TokenFile
+    from commonplace_server.tokens import TokenFile
 
     return TokenFile(settings().home, clock=utc_now)
 
 
 def _share(kept: TokenFile) -> None:
     """Note in the database what is revoked. Raises: Unavailable."""
-    from commonplace.app.backends import POSTGRES
     from commonplace.core.errors import CommonplaceError
-    from commonplace.doors import entry_point
+    from commonplace_server.http.revocations import share_revocations
+    from commonplace_server.wiring.servers import open_servers
 
     try:
-        with POSTGRES["open_servers"].load()(settings()) as servers:
-            entry_point("share_revocations")(kept, servers)
+        with open_servers(settings()) as servers:
+            share_revocations(kept, servers)
     except CommonplaceError as exc:
         raise exc.extended(
             "The token is revoked here, and other servers of the database do not know it yet.",

@@ -17,7 +17,7 @@ from commonplace.doors.host_names import LOOPBACK_NAMES, HostNames, host_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace.doors.tokens import TokenFile
+    from commonplace_server.tokens import TokenFile
 
 _LAST_PORT = 65535
 

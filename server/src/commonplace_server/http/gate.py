@@ -15,16 +15,16 @@ import anyio
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.doors.http.page import page_headers, render_page, wants_page
 from commonplace.doors.protocol import STREAM, RateLimitExceeded
+from commonplace_server.http.page import page_headers, render_page, wants_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace.core.clock import Clock
     from commonplace.doors.host_names import HostNames
-    from commonplace.doors.http.limits import Limits, RateLimiter
-    from commonplace.doors.tokens import Token, TokenFile
+    from commonplace_server.http.limits import Limits, RateLimiter
+    from commonplace_server.tokens import Token, TokenFile
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

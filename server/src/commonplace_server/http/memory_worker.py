@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from commonplace.app.backends import POSTGRES
 from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 
 AGAIN_S = 30.0
 
@@ -30,9 +29,11 @@ class MemoryWork(Background):
         self._clock = clock
 
     def _run(self) -> None:
+        from commonplace_server.wiring.memories import open_worker
+
         while not self._stopping.is_set():
             try:
-                with POSTGRES["open_worker"].load()(self._shared, self._clock) as working:
+                with open_worker(self._shared, self._clock) as working:
                     working.run(self._stopping)
             except CommonplaceError as exc:
                 _log.warning("The worker of memory waits: %s", exc)

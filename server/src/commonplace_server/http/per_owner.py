@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Language
     from commonplace.core.values import Completion, Question
-    from commonplace.doors.http.concurrency import ConcurrencyLimit
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.tools.toolset import Toolset
+    from commonplace_server.http.concurrency import ConcurrencyLimit
 
 
 @runtime_checkable

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.doors.owner_apps import OwnerApps
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 
 MOST_WAITING = 16
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from commonplace.doors.tokens import TokenFile
+    from commonplace_server.tokens import TokenFile
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 
 EVERY_S = 1.0
 """How soon a token that was revoked on another server is refused here."""

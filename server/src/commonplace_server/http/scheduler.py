@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.doors.owner_apps import OwnerApps
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 
 TURN_S = 2.0
 """How long one owner's turn may take; then the other owners have theirs."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING
 
 from commonplace.doors.web.application import WebApplication
-from commonplace.doors.web.guard import TokenEntrance
+from commonplace.doors.web.visit import Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,8 +14,52 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.redact import Screen
     from commonplace.doors.owner_apps import OwnerApps
-    from commonplace.doors.tokens import TokenFile
     from commonplace.doors.web.guard import PageLimits
+    from commonplace_server.tokens import Token, TokenFile
+
+
+class TokenEntrance:
+    """Lets in the browser of whoever has a token of the server, as that token's owner.
+
+    Never by a link: any site could have one that signs a browser in as another user, so that what
+    is written then is that user's to read.
+
+    A token that is kept to some tools opens no page: pages show all that is remembered.
+
+    Args:
+        tokens: Who may connect.
+        may_write: Whether anything may be changed at all.
+        clock: Says what time it is.
+    """
+
+    template = "enter_by_token.html"
+    takes_form = True
+
+    def __init__(self, tokens: TokenFile, *, may_write: bool, clock: Clock) -> None:
+        self._tokens = tokens
+        self._may_write = may_write
+        self._clock = clock
+
+    def enter(self, given: str) -> Visitor | None:
+        """The visitor whom a valid token lets in."""
+        token = self._tokens.find(given.strip())
+        if token is None or not self._opens(token):
+            return None
+        self._tokens.note_use(token)
+        return Visitor(
+            owner=token.owner,
+            may_write=self._may_write and token.may_write,
+            csrf=secrets.token_urlsafe(32),
+            token_id=token.id,
+        )
+
+    def still_admits(self, visitor: Visitor) -> bool:
+        """Whether the token that let it in is valid still."""
+        token = self._tokens.known().get(visitor.token_id)
+        return token is not None and self._opens(token)
+
+    def _opens(self, token: Token) -> bool:
+        return token.state(self._clock()) == "valid" and not token.toolsets
 
 
 def pages_for_tokens(

@@ -13,14 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import anyio
 import anyio.to_thread
 
-from commonplace.doors import entry_point
-from commonplace.doors.http.address import check_access
-from commonplace.doors.http.concurrency import ConcurrencyLimit
-from commonplace.doors.http.gate import PATH, WEB, Authenticator, Gate
-from commonplace.doors.http.limits import RateLimiter
-from commonplace.doors.http.per_owner import PerOwner
-from commonplace.doors.http.preload import WarmedApps
-from commonplace.doors.http.sessions import Callers
 from commonplace.doors.interrupt import INTERRUPTED
 from commonplace.doors.lifecycle import Lifecycle
 from commonplace.doors.mcp_offer import McpOffer
@@ -32,6 +24,13 @@ from commonplace.doors.uvicorn_server import (
     make_server,
     on_stop_signals,
 )
+from commonplace_server.http.address import check_access
+from commonplace_server.http.concurrency import ConcurrencyLimit
+from commonplace_server.http.gate import PATH, WEB, Authenticator, Gate
+from commonplace_server.http.limits import RateLimiter
+from commonplace_server.http.per_owner import PerOwner
+from commonplace_server.http.preload import WarmedApps
+from commonplace_server.http.sessions import Callers
 
 if TYPE_CHECKING:
     import socket
@@ -39,15 +38,15 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.redact import Screen
-    from commonplace.doors.http.address import ListenAddress
-    from commonplace.doors.http.gate import Application, Caller, Offer, Receive, Scope, Send
-    from commonplace.doors.http.limits import Limits
-    from commonplace.doors.http.sessions import SessionManager
-    from commonplace.doors.tokens import TokenFile
     from commonplace.doors.uvicorn_server import Server
     from commonplace.tools.toolset import Toolset
+    from commonplace_server.http.address import ListenAddress
+    from commonplace_server.http.gate import Application, Caller, Offer, Receive, Scope, Send
+    from commonplace_server.http.limits import Limits
+    from commonplace_server.http.sessions import SessionManager
+    from commonplace_server.tokens import TokenFile
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 
 WATCH_S = 1.0
 """How long the sessions of a token may stay open after it was revoked."""
@@ -208,8 +207,11 @@ class HttpDoor:
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
             if not made:
+                from commonplace.doors.web.guard import PageLimits
+                from commonplace_server.http.served_pages import pages_for_tokens
+
                 made.append(
-                    entry_point("web_for_tokens")(
+                    pages_for_tokens(
                         self._warmed,
                         tokens=self._tokens,
                         knows_host=address.names.knows,
@@ -217,7 +219,7 @@ class HttpDoor:
                         clock=self._clock,
                         screen=self._screen,
                         prefix=WEB,
-                        limits=entry_point("web_limits")(
+                        limits=PageLimits(
                             rates=rate_limiter,
                             body_bytes=self._limits.body_bytes,
                             body_s=self._limits.body_s,
@@ -239,9 +241,11 @@ class HttpDoor:
         kind = caller.toolsets, caller.may_write
         server = self._servers.get(kind)
         if server is None:
+            from commonplace_server.mcp.server import HttpServer
+
             toolsets = [self._toolsets[name] for name in caller.toolsets]
             shown = toolsets if caller.may_write else [x.read_only() for x in toolsets]
-            server = self._servers[kind] = entry_point("mcp_over_http")(
+            server = self._servers[kind] = HttpServer(
                 McpOffer(shown, screen=self._screen, structured=self._structured)
             )
         limits = self._limits

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from commonplace.doors.http.gate import Caller, Message, Receive, Scope, Send
-    from commonplace.doors.http.limits import Limits, RateLimiter
+    from commonplace_server.http.gate import Caller, Message, Receive, Scope, Send
+    from commonplace_server.http.limits import Limits, RateLimiter
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 
 _ID_HEADER = b"mcp-session-id"
 _VERSION_HEADER = b"mcp-protocol-version"

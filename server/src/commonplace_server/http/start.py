@@ -12,25 +12,24 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.app import App, Apps
-from commonplace.app.backends import POSTGRES
 from commonplace.app.wiring.memory.wiring import has_due
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
-from commonplace.doors.http.address import check_access, parse_address
-from commonplace.doors.http.gate import Offer
-from commonplace.doors.http.limits import Limits
-from commonplace.doors.http.memory_worker import MemoryWork
-from commonplace.doors.http.revocations import RevocationSharing
-from commonplace.doors.http.scheduler import RollupScheduler
-from commonplace.doors.tokens import TokenFile
 from commonplace.journals.table import DEFAULT, JOURNALS, TOOLSETS
+from commonplace_server.http.address import check_access, parse_address
+from commonplace_server.http.gate import Offer
+from commonplace_server.http.limits import Limits
+from commonplace_server.http.memory_worker import MemoryWork
+from commonplace_server.http.revocations import RevocationSharing
+from commonplace_server.http.scheduler import RollupScheduler
+from commonplace_server.tokens import TokenFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from commonplace.config.table import Settings
-    from commonplace.doors.http.server import BackgroundTask
+    from commonplace_server.http.server import BackgroundTask
 
 _BURST_S = 4
 
@@ -71,7 +70,7 @@ def start(
     apps.shared.encoder.start()
     whole = replace(served, read_only=False)
     sample = App(whole, user_home=None, shared=apps.shared).toolsets()
-    from commonplace.doors.http.server import HttpDoor
+    from commonplace_server.http.server import HttpDoor
 
     with _agreeing(settings, tokens, memory_only=memory_only, claim=claim) as sharing:
         HttpDoor(
@@ -141,9 +140,11 @@ def _agreeing(
     if settings.database.url is None:
         yield []
         return
-    with POSTGRES["open_servers"].load()(settings) as servers:
+    from commonplace_server.wiring.servers import claim_home, open_servers
+
+    with open_servers(settings) as servers:
         if not memory_only:
-            POSTGRES["claim_home"].load()(settings, servers, instead=claim)
+            claim_home(settings, servers, instead=claim)
         sharing = RevocationSharing(tokens, servers)
         sharing.share()
         yield [sharing]

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import micros
 from commonplace.core.text import fold_name
-from commonplace.db.postgres.text_lists import Texts
-from commonplace.index.postgres.docs import terms_of
-from commonplace.index.postgres.transaction import Longs, numbers
 from commonplace.index.scoring.doc_order import updated_table
 from commonplace.index.scoring.doc_table import COLUMNS, doc_table_of
 from commonplace.index.sqlite.docs import SECOND_BITS, Facet, plain
+from commonplace_server.index.docs import terms_of
+from commonplace_server.index.transaction import Longs, numbers
+from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from psycopg import Cursor
 
     from commonplace.core.values import Filter, Interval
-    from commonplace.index.postgres.transaction import OwnerTransaction
     from commonplace.index.scoring.doc_table import DocTable, Ids, Mask
     from commonplace.index.scoring.stems import Stem
+    from commonplace_server.index.transaction import OwnerTransaction
 
 CACHED_DOCS = 2_000_000
 """Docs that a process remembers, of all users together; 48 bytes each."""

@@ -16,10 +16,10 @@ from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid
 from commonplace.core.text import count_words, names_time, text_hash
 from commonplace.core.values import Put
-from commonplace.db.postgres.text_lists import Texts
-from commonplace.index.postgres.transaction import Longs, OwnerTransaction
 from commonplace.index.scoring.stems import tokens
 from commonplace.index.sqlite.docs import SECOND_BITS, Facet, plain
+from commonplace_server.index.transaction import Longs, OwnerTransaction
+from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -25,8 +25,11 @@ from commonplace.core.values import (
     said,
     superseding_tag,
 )
-from commonplace.db.postgres.text_lists import Texts
-from commonplace.index.postgres.doc_cache import (
+from commonplace.index.scoring.links import links_on_the_way
+from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
+from commonplace.index.scoring.vectors import checked_query
+from commonplace.index.sqlite.docs import doc_of, instant, plain, prefix_end
+from commonplace_server.index.doc_cache import (
     FIRST,
     NO_DOCS,
     CachedDocs,
@@ -37,17 +40,14 @@ from commonplace.index.postgres.doc_cache import (
     span_of,
     updated_docs,
 )
-from commonplace.index.postgres.docs import apply_changes, terms_of
-from commonplace.index.postgres.meaning import Vectors, nearness
-from commonplace.index.postgres.nearest import INDEXED_FROM, index_name
-from commonplace.index.postgres.transaction import Longs, OwnerTransaction
-from commonplace.index.postgres.vector_cache import CACHED_CHUNKS, VectorCache, read_vectors
-from commonplace.index.postgres.vectors import put_vectors
-from commonplace.index.postgres.words import QueryWords
-from commonplace.index.scoring.links import links_on_the_way
-from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
-from commonplace.index.scoring.vectors import checked_query
-from commonplace.index.sqlite.docs import doc_of, instant, plain, prefix_end
+from commonplace_server.index.docs import apply_changes, terms_of
+from commonplace_server.index.meaning import Vectors, nearness
+from commonplace_server.index.nearest import INDEXED_FROM, index_name
+from commonplace_server.index.transaction import Longs, OwnerTransaction
+from commonplace_server.index.vector_cache import CACHED_CHUNKS, VectorCache, read_vectors
+from commonplace_server.index.vectors import put_vectors
+from commonplace_server.index.words import QueryWords
+from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from psycopg import Cursor
 
     from commonplace.core.values import AreCurrent, Asked, Change, Encoded
-    from commonplace.db.postgres.database import Commit, Postgres
     from commonplace.index.scoring.score import Nearness
+    from commonplace_server.postgres.database import Commit, Postgres
 
 TABLES = (
     "wb_index",
@@ -73,7 +73,7 @@ TABLES = (
 """What the migrations of the index make; row level security is forced on each."""
 
 SERIES = "index"
-"""The name of those migrations, which lie in `index/postgres/migrations`."""
+"""The name of those migrations, which lie in `index/migrations`."""
 
 # Docs whose vectors leave in one transaction, 0.08 s in which what is filed for their owner waits.
 _PREVIOUS_AT_ONCE = 1_000

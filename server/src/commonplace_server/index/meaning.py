@@ -11,18 +11,18 @@ import numpy as np
 from msgspec import Struct
 from psycopg import sql
 
-from commonplace.index.postgres.transaction import Floats, Longs, OwnerTransaction, statements
 from commonplace.index.scoring.score import NO_COSINES, Cosines
+from commonplace_server.index.transaction import Floats, Longs, OwnerTransaction, statements
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from commonplace.core.values import Vector
-    from commonplace.index.postgres.doc_cache import FilteredDocs
-    from commonplace.index.postgres.vector_cache import CachedVectors
     from commonplace.index.scoring.doc_table import Figures, Ids
     from commonplace.index.scoring.score import Nearness
+    from commonplace_server.index.doc_cache import FilteredDocs
+    from commonplace_server.index.vector_cache import CachedVectors
 
     OpenTransaction: TypeAlias = Callable[[], AbstractContextManager[OwnerTransaction]]
 

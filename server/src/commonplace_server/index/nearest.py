@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from psycopg import sql
 
-from commonplace.index.postgres.transaction import statements
+from commonplace_server.index.transaction import statements
 
 if TYPE_CHECKING:
-    from commonplace.db.postgres.database import Connection
+    from commonplace_server.postgres.database import Connection
 
 INDEXED_FROM = 20_000
 """Vectors of one model from which a user's are indexed: reading them all takes 20 ms then."""

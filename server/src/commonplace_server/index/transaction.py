@@ -14,9 +14,9 @@ from psycopg import adapters
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
-from commonplace.db.postgres.database import statement
-from commonplace.db.postgres.text_lists import as_array
 from commonplace.db.queries import read_queries
+from commonplace_server.postgres.database import statement
+from commonplace_server.postgres.text_lists import as_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from psycopg import Cursor, sql
 
     from commonplace.core.values import AreCurrent, Vector
-    from commonplace.db.postgres.database import Connection
     from commonplace.index.scoring.doc_table import Ids
+    from commonplace_server.postgres.database import Connection
 
 
 @cache
 def statements() -> Mapping[str, sql.SQL]:
     """The queries of the index, as the driver takes them."""
-    found = read_queries("commonplace.index.postgres", "queries.sql")
+    found = read_queries("commonplace_server.index", "queries.sql")
     return {name: statement(text) for name, text in found.items()}
 
 

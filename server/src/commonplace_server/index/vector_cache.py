@@ -16,8 +16,8 @@ from commonplace.index.scoring.score import Cosines
 
 if TYPE_CHECKING:
     from commonplace.core.values import Vector
-    from commonplace.index.postgres.transaction import OwnerTransaction
     from commonplace.index.scoring.doc_table import DocTable, Ids
+    from commonplace_server.index.transaction import OwnerTransaction
 
 CACHED_CHUNKS = 1_000
 """Vectors up to which a user's are kept; of more, the server computes the products."""

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from commonplace.db.postgres.text_lists import Texts
-from commonplace.index.postgres.docs import ref_id_of
-from commonplace.index.postgres.transaction import Floats, Longs
 from commonplace.index.scoring.vectors import checked_passages
 from commonplace.index.sqlite.docs import plain
+from commonplace_server.index.docs import ref_id_of
+from commonplace_server.index.transaction import Floats, Longs
+from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.core.values import Encoded, Vector
-    from commonplace.index.postgres.transaction import OwnerTransaction
+    from commonplace_server.index.transaction import OwnerTransaction
 
 
 class _EncodedDoc(NamedTuple):

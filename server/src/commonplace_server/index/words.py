@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from commonplace.core.text import query_terms
-from commonplace.db.postgres.text_lists import Texts
-from commonplace.index.postgres.docs import term_of
-from commonplace.index.postgres.transaction import numbers
 from commonplace.index.scoring.score import Posting
 from commonplace.index.scoring.stems import stems
 from commonplace.index.sqlite.docs import prefix_end
 from commonplace.index.sqlite.words import FEW, select_by_frequency
+from commonplace_server.index.docs import term_of
+from commonplace_server.index.transaction import numbers
+from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from psycopg import Cursor
 
-    from commonplace.index.postgres.doc_cache import CachedDocs, IdSpan
-    from commonplace.index.postgres.transaction import OwnerTransaction
     from commonplace.index.scoring.doc_table import DocTable, Ids
     from commonplace.index.scoring.stems import Stem
+    from commonplace_server.index.doc_cache import CachedDocs, IdSpan
+    from commonplace_server.index.transaction import OwnerTransaction
 
 _DRIFT = 0.05
 _MOST_KNOWN = 4096

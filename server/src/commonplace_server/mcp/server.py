@@ -228,7 +228,7 @@ def _ask(ctx: ServerRequestContext[Any, Any], asked: Mapping[str, Any]) -> Any:
 class HttpServer:
     """An offer over HTTP, to any number of callers.
 
-    The session of a request stands in its scope: see `doors/http/sessions`.
+    The session of a request stands in its scope: see `http/sessions`.
     """
 
     def __init__(self, offer: McpOffer) -> None:

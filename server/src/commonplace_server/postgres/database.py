@@ -23,8 +23,8 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from commonplace.core.errors import CommonplaceError, Denied, Internal, Invalid, Lost, Unavailable
 from commonplace.core.owner_folders import parse_owner
-from commonplace.db.postgres.errors import MIGRATE_HINT, Late, TranslatedPostgres, ours
 from commonplace.db.queries import read_queries
+from commonplace_server.postgres.errors import MIGRATE_HINT, Late, TranslatedPostgres, ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ CONNECTIONS = 8
 Commit: TypeAlias = Literal["synced", "soon"]
 """Whether a commit waits for the disk. soon: what is derived, or a log's line."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 _TAKE_S = 6.0
 _TAKE_STEP_S = 2.0
 # A BEGIN is answered at once, unless the server is frozen or a proxy has no session left.
@@ -71,7 +71,7 @@ _CONNECTING = {
 @cache
 def queries() -> Mapping[str, str]:
     """What is asked of Postgres about itself, by name."""
-    return read_queries("commonplace.db.postgres", "queries.sql")
+    return read_queries("commonplace_server.postgres", "queries.sql")
 
 
 def statement(text: str) -> sql.SQL:

@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING
 from psycopg.errors import LockNotAvailable
 
 from commonplace.core.errors import Denied, Unavailable
-from commonplace.db.postgres.database import DEADLINE_S, connect, parse_address, queries, statement
-from commonplace.db.postgres.errors import MIGRATE_HINT, TranslatedPostgres
+from commonplace_server.postgres.database import (
+    DEADLINE_S,
+    connect,
+    parse_address,
+    queries,
+    statement,
+)
+from commonplace_server.postgres.errors import MIGRATE_HINT, TranslatedPostgres
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from commonplace.db.migrate import Migration
-    from commonplace.db.postgres.database import Connection
+    from commonplace_server.postgres.database import Connection
 
 _MIGRATING_S = 3600.0
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.db.postgres.database import statement
-from commonplace.db.postgres.text_lists import Texts
 from commonplace.db.queries import read_queries
+from commonplace_server.postgres.database import statement
+from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from psycopg import sql
 
-    from commonplace.db.postgres.database import Postgres
+    from commonplace_server.postgres.database import Postgres
 
 TABLES = ("cp_served_home", "cp_revoked_tokens")
 
@@ -90,4 +90,4 @@ class Servers:
 
 @cache
 def _query(name: str) -> sql.SQL:
-    return statement(read_queries("commonplace.db.postgres", "servers.sql")[name])
+    return statement(read_queries("commonplace_server.postgres", "servers.sql")[name])

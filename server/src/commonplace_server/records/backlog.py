@@ -11,14 +11,14 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Denied
-from commonplace.db.postgres.text_lists import Texts
-from commonplace.journals.memory.postgres.store import columns_of, line_of, query
+from commonplace_server.postgres.text_lists import Texts
+from commonplace_server.records.store import columns_of, line_of, query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.core.outbox import OutboxLine
-    from commonplace.db.postgres.database import Connection, Postgres
+    from commonplace_server.postgres.database import Connection, Postgres
 
 _RENEWING_S = 3600.0
 # How many more lines are looked at than taken, so that a user's come together: 32,768 in 60 ms.

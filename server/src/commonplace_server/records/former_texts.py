@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.former_texts import parse_former, render_former
 from commonplace.core.owner_folders import parse_owner
-from commonplace.db.postgres.database import statement
-from commonplace.db.postgres.text_lists import Texts
 from commonplace.db.queries import read_queries
-from commonplace.journals.memory.postgres.times import columns_of_refs, name_of
+from commonplace_server.postgres.database import statement
+from commonplace_server.postgres.text_lists import Texts
+from commonplace_server.records.times import columns_of_refs, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from psycopg import sql
 
     from commonplace.core.former_texts import FormerText
-    from commonplace.db.postgres.database import Postgres
+    from commonplace_server.postgres.database import Postgres
 
 
 @cache
 def query(name: str) -> sql.SQL:
     """One of the queries of former texts, for the driver."""
-    return statement(read_queries("commonplace.journals.memory.postgres", "former_texts.sql")[name])
+    return statement(read_queries("commonplace_server.records", "former_texts.sql")[name])
 
 
 class MemoryFormerTexts:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.journals.memory.postgres import upkeep
-from commonplace.journals.memory.postgres.store import columns_of, query
+from commonplace_server.records import upkeep
+from commonplace_server.records.store import columns_of, query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.core.outbox import OutboxLine
     from commonplace.core.values import AreCurrent
-    from commonplace.db.postgres.database import Connection
+    from commonplace_server.postgres.database import Connection
 
 
 def check_unchanged(lines: Sequence[OutboxLine]) -> AreCurrent:

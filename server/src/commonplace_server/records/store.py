@@ -18,8 +18,6 @@ from commonplace.core.errors import CommonplaceError, Conflict, Lost
 from commonplace.core.outbox import OutboxLine
 from commonplace.core.owner_folders import parse_owner
 from commonplace.db.migrate import list_migrations
-from commonplace.db.postgres.database import statement
-from commonplace.db.postgres.text_lists import Texts
 from commonplace.db.queries import read_queries
 from commonplace.journals.memory.entry import (
     apply_draft,
@@ -42,6 +40,8 @@ from commonplace.journals.memory.rows import (
     row_of,
     row_of_call,
 )
+from commonplace_server.postgres.database import statement
+from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.db.migrate import Migration
-    from commonplace.db.postgres.database import Connection, Postgres
     from commonplace.journals.memory.records import Call, Kind, Record, RecordDraft, Records
+    from commonplace_server.postgres.database import Connection, Postgres
 
 SERIES = "records"
 TABLES = (
@@ -68,7 +68,7 @@ TABLES = (
     "wb_former",
 )
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 _TRIES = 3
 _PRUNED_EVERY = timedelta(hours=1)
 
@@ -76,7 +76,7 @@ _PRUNED_EVERY = timedelta(hours=1)
 @cache
 def texts() -> Mapping[str, str]:
     """The queries of memory on Postgres by name."""
-    return read_queries("commonplace.journals.memory.postgres", "queries.sql")
+    return read_queries("commonplace_server.records", "queries.sql")
 
 
 @cache
@@ -87,7 +87,7 @@ def query(name: str) -> sql.SQL:
 
 def list_record_migrations() -> list[Migration]:
     """The migrations of records and outbox."""
-    return list_migrations("commonplace.journals.memory.postgres")
+    return list_migrations("commonplace_server.records")
 
 
 class MemoryPostgres:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from psycopg import sql
 
 from commonplace.core.owner_folders import parse_owner
-from commonplace.db.postgres.database import statement
-from commonplace.db.postgres.text_lists import Texts
 from commonplace.db.queries import read_queries
 from commonplace.journals.memory.entry import may_be_id
 from commonplace.journals.memory.records import JOURNAL, KINDS, ref_of
+from commonplace_server.postgres.database import statement
+from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from commonplace.core.time_book import TimeColumn
-    from commonplace.db.postgres.database import Connection, Postgres
+    from commonplace_server.postgres.database import Connection, Postgres
 
 # Of the years 1 and 9999: what is beyond is in no calendar.
 _FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0
@@ -30,7 +30,7 @@ _FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0
 @cache
 def query(name: str, column: TimeColumn) -> sql.Composed:
     """One of the queries of a kind of time, for the driver."""
-    text = read_queries("commonplace.journals.memory.postgres", "times.sql")[name]
+    text = read_queries("commonplace_server.records", "times.sql")[name]
     return statement(text).format(time=sql.Identifier(column))
 
 

@@ -15,20 +15,20 @@ from psycopg import sql
 from psycopg.errors import LockNotAvailable
 
 from commonplace.core.clock import render_time, utc_now
-from commonplace.db.postgres.database import statement
 from commonplace.db.queries import read_queries
 from commonplace.journals.memory.journal import CALLS_KEPT
-from commonplace.journals.memory.postgres import store as memory_postgres
-from commonplace.journals.memory.postgres.backlog import columns_across
-from commonplace.journals.memory.postgres.store import TABLES, line_of
+from commonplace_server.postgres.database import statement
+from commonplace_server.records import store as memory_postgres
+from commonplace_server.records.backlog import columns_across
+from commonplace_server.records.store import TABLES, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace.core.clock import Clock
-    from commonplace.db.postgres.database import Connection, Postgres
+    from commonplace_server.postgres.database import Connection, Postgres
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 # As long as one table may take.
 _VACUUM_S = 3600.0
 # As long as all tables together may take, and more.
@@ -41,7 +41,7 @@ _REWRITTEN_BYTES = 32 * 1024 * 1024
 
 @cache
 def _texts() -> Mapping[str, str]:
-    return read_queries("commonplace.journals.memory.postgres", "upkeep.sql")
+    return read_queries("commonplace_server.records", "upkeep.sql")
 
 
 def query(name: str) -> sql.SQL:

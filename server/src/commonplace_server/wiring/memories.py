@@ -10,22 +10,22 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.app.context import SearchStack
-from commonplace.app.wiring.memory.schema import check_database, check_worker
-from commonplace.app.wiring.memory.servers import describe_home, open_servers
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Problem
-from commonplace.db.postgres.database import Postgres
-from commonplace.index.postgres import index
-from commonplace.journals.memory.postgres import store as records
-from commonplace.journals.memory.postgres.backlog import MemoryBacklog
-from commonplace.journals.memory.postgres.former_texts import MemoryFormerTexts
-from commonplace.journals.memory.postgres.outbox_checks import check_unchanged
-from commonplace.journals.memory.postgres.times import MemoryTimes
-from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search.filing.words_only import WordFiling
-from commonplace.services.memory.filing import changes_now
-from commonplace.services.memory.worker import MemoryWorker
+from commonplace_server.index import index
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.records import store as records
+from commonplace_server.records.backlog import MemoryBacklog
+from commonplace_server.records.former_texts import MemoryFormerTexts
+from commonplace_server.records.outbox_checks import check_unchanged
+from commonplace_server.records.times import MemoryTimes
+from commonplace_server.records.upkeep import MemoryUpkeep
+from commonplace_server.wiring.schema import check_database, check_worker
+from commonplace_server.wiring.servers import describe_home, open_servers
+from commonplace_server.worker.filing import changes_now
+from commonplace_server.worker.worker import MemoryWorker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.ports import Source
     from commonplace.core.time_book import TimeColumn
-    from commonplace.db.postgres.database import Connection
+    from commonplace_server.postgres.database import Connection
 
 
 LATE_S = 300.0

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
-from commonplace.db.postgres.database import connect, parse_address
-from commonplace.db.postgres.errors import TranslatedPostgres
-from commonplace.index.postgres.nearest import maintain_nearest
+from commonplace_server.index.nearest import maintain_nearest
+from commonplace_server.postgres.database import connect, parse_address
+from commonplace_server.postgres.errors import TranslatedPostgres
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ UPDATE_EVERY_S = 3600.0
 MAKING_S = 6 * 3600.0
 """The longest that the making of one index may take; 100,000 vectors take a minute."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 
 
 def update_nearest(url: str) -> list[str]:

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
 from commonplace.db.migrate import list_migrations
-from commonplace.db.postgres import servers
-from commonplace.db.postgres.database import refuse_unguarded
-from commonplace.db.postgres.migrate import migrate_postgres, refuse_other_schema
-from commonplace.index.postgres import index
-from commonplace.journals.memory.postgres import store as records
-from commonplace.journals.memory.postgres.backlog import refuse_other_role
+from commonplace_server.index import index
+from commonplace_server.postgres import servers
+from commonplace_server.postgres.database import refuse_unguarded
+from commonplace_server.postgres.migrate import migrate_postgres, refuse_other_schema
+from commonplace_server.records import store as records
+from commonplace_server.records.backlog import refuse_other_role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from commonplace.config.table import Settings
     from commonplace.db.migrate import Migration
-    from commonplace.db.postgres.database import Connection
+    from commonplace_server.postgres.database import Connection
 
 
 def migrate(settings: Settings) -> list[str]:
@@ -34,7 +34,7 @@ def list_series() -> Mapping[str, Sequence[Migration]]:
     """All migrations, in the order in which they are applied."""
     return {
         records.SERIES: records.list_record_migrations(),
-        index.SERIES: list_migrations("commonplace.index.postgres"),
+        index.SERIES: list_migrations("commonplace_server.index"),
     }
 
 

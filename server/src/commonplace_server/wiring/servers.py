@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
-from commonplace.app.wiring.memory.schema import check_database
 from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.core.files import make_folder, replace_file
-from commonplace.db.postgres.database import Postgres
-from commonplace.db.postgres.servers import ServedHome, Servers
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.postgres.servers import ServedHome, Servers
+from commonplace_server.wiring.schema import check_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FILE = "served-home.json"
 """In a home: its own id, and the database that it is the served home of, as far as it knows."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 _CONNECTIONS = 2
 
 

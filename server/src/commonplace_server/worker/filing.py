@@ -14,9 +14,9 @@ from msgspec import Struct
 from commonplace.core.errors import CommonplaceError, Lost
 from commonplace.core.values import Put
 from commonplace.journals.memory.entry import change_now
-from commonplace.journals.memory.postgres.outbox_checks import check_in_charge, check_unchanged
 from commonplace.search import policy
 from commonplace.search.filing.words_only import size_of
+from commonplace_server.records.outbox_checks import check_in_charge, check_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Encoded
     from commonplace.journals.memory.ports import ReadsRecords
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 

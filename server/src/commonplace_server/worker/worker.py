@@ -22,7 +22,7 @@ from commonplace.search.filing.batches import (
     texts_of,
     unencoded_of,
 )
-from commonplace.services.memory.filing import LeasedRecords
+from commonplace_server.worker.filing import LeasedRecords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Encoder, EncoderSlot, FilesForWorker
     from commonplace.core.values import Encoded, Unencoded
     from commonplace.journals.memory.ports import ReadsRecords
-    from commonplace.journals.memory.postgres.backlog import MemoryBacklog
-    from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
     from commonplace.search.filing.batches import Spans
-    from commonplace.services.memory.filing import Task
+    from commonplace_server.records.backlog import MemoryBacklog
+    from commonplace_server.records.upkeep import MemoryUpkeep
+    from commonplace_server.worker.filing import Task
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 _LOAD_S = 60.0
 _ENDING_S = 1.0
 

@@ -402,7 +402,7 @@ PLACES: tuple[TextPlace, ...] = (
         holds="the words of every entry, and its vectors",
         paths=_of_index,
         erased=BY_FILING,
-        writers=("index.chroma", "index.sqlite.file", "index.sqlite.matrix"),
+        writers=("commonplace_chroma.store", "index.sqlite.file", "index.sqlite.matrix"),
     ),
     TextPlace(
         name="ledgers",

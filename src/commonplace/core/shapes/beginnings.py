@@ -427,7 +427,10 @@ BEGINNINGS: tuple[Shape, ...] = (
         r":5432:[^\s:]{1,60}:[^\s:]{1,60}:(?P<s>[^\s:]{3,100})",
     ),
     Shape(
-        "Commonplace token", "commonplace, docs/http.md", ("cp_",), r"cp_[\w-]{6,40}_[\w-]{32,80}"
+        "Commonplace token",
+        "commonplace, server/docs/http.md",
+        ("cp_",),
+        r"cp_[\w-]{6,40}_[\w-]{32,80}",
     ),
     Shape("web token", "RFC 7519", ("eyJ",), r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{8,2000}"),
     Shape(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from commonplace.doors.cli.frame import Frame, Lazy
+from commonplace.doors.cli.frame import Added, Frame, Lazy
 from commonplace.doors.installed import installed_version
 from commonplace.journals.table import JOURNALS
 
@@ -75,12 +75,8 @@ COMMANDS = {
     ),
     "web": Lazy("commonplace.doors.cli.web:web", "Look at everything in your browser."),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
-    "serve": Lazy(
-        "commonplace.doors.cli.serve:serve", "Serve MCP clients over HTTP, many users at once."
-    ),
-    "tokens": Lazy(
-        "commonplace.doors.cli.tokens:tokens", "Let users connect over HTTP, each with a token."
-    ),
+    "serve": Added("serve", "server", "Serve MCP clients over HTTP, many users at once."),
+    "tokens": Added("tokens", "server", "Let users connect over HTTP, each with a token."),
     "hook": Lazy(
         "commonplace.doors.cli.hook:hook",
         "Serve a hook of a client, whose JSON is read from stdin.",

@@ -47,6 +47,69 @@ class Lazy(NamedTuple):
     where: str
     summary: str
 
+    def load(self) -> click.Command:
+        """The command, imported now."""
+        module, _, attribute = self.where.partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+class Added(NamedTuple):
+    """A command of another distribution: its entry point, the extra that brings it, its line."""
+
+    name: str
+    extra: str
+    summary: str
+
+    def load(self) -> click.Command:
+        """The command, imported now; where it is not installed, one that says what to install."""
+        from commonplace.core.plugins import COMMANDS, Plugin
+
+        try:
+            command = Plugin(COMMANDS, self.name, self.extra).load()
+        except Unavailable as exc:
+            return _missing(self, exc)
+        assert isinstance(command, click.Command)
+        return command
+
+
+def _missing(command: Added, why: Unavailable) -> click.Command:
+    """A command that says, whatever it is given, why it is not there."""
+
+    def refuse(**_given: object) -> None:
+        raise why
+
+    return click.Command(
+        command.name.rpartition(".")[2],
+        params=[click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)],
+        callback=refuse,
+        context_settings={"ignore_unknown_options": True},
+        short_help=command.summary,
+        add_help_option=False,
+    )
+
+
+class Extended(click.Group):
+    """The commands of a journal, some of them of another distribution.
+
+    added: those, by name.
+    """
+
+    def __init__(self, *args: Any, added: Mapping[str, Added], **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
+        self.added = added
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, sorted."""
+        return sorted([*super().list_commands(ctx), *self.added])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command; one that is added is imported now."""
+        if cmd_name in self.added:
+            return self.added[cmd_name].load()
+        return super().get_command(ctx, cmd_name)
+
 
 class Frame(click.Group):
     """The outermost command: loads a subcommand when it is called and ends each call with its code.
@@ -54,7 +117,7 @@ class Frame(click.Group):
     table: the subcommands by name, in the order the help lists them.
     """
 
-    def __init__(self, *args: Any, table: Mapping[str, Lazy], **attrs: Any) -> None:
+    def __init__(self, *args: Any, table: Mapping[str, Lazy | Added], **attrs: Any) -> None:
         super().__init__(*args, **attrs)
         self.table = table
 
@@ -76,12 +139,7 @@ class Frame(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand, imported now."""
-        if cmd_name not in self.table:
-            return None
-        module, _, attribute = self.table[cmd_name].where.partition(":")
-        command = getattr(import_module(module), attribute)
-        assert isinstance(command, click.Command)
-        return command
+        return self.table[cmd_name].load() if cmd_name in self.table else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -113,7 +171,7 @@ class Frame(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands from the table, so that help imports none of them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, lazy.summary) for name, lazy in self.table.items()])
+            formatter.write_dl([(name, row.summary) for name, row in self.table.items()])
 
     def main(
         self,

@@ -6,8 +6,6 @@ Never decides anything about memory: each command parses, calls one verb and sho
 from __future__ import annotations
 
 import json
-import signal
-import threading
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -25,8 +23,9 @@ from commonplace.doors.cli.calls import (
     written,
 )
 from commonplace.doors.cli.frame import (
+    Added,
+    Extended,
     confirm,
-    say,
     settings,
     show,
     show_list,
@@ -40,7 +39,6 @@ from commonplace.doors.cli.options import (
     json_option,
     yes_option,
 )
-from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, is_number, whole_ref
 from commonplace.journals.memory.records import KINDS
 from commonplace.tools.memory.tools import MemoryTools
@@ -97,22 +95,13 @@ def _records(kind: str) -> Filter:
     return Filter(journals=("memory",), kinds=(kind,))
 
 
-@contextmanager
-def until_ended() -> Iterator[threading.Event]:
-    """What is set when the process is asked to end: the batch in hand comes to its end."""
-    stop = threading.Event()
-    before = [
-        (number, signal.signal(number, lambda *_: stop.set()))
-        for number in (signal.SIGTERM, signal.SIGINT)
-    ]
-    try:
-        yield stop
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)
-
-
-@click.group()
+@click.group(
+    cls=Extended,
+    added={
+        "migrate": Added("memory.migrate", "server", "Create or update the tables of Postgres."),
+        "worker": Added("memory.worker", "server", "File what is saved in Postgres, of all users."),
+    },
+)
 def memory() -> None:
     """Keep and find what is known of a user."""
 
@@ -283,44 +272,3 @@ def stats(user: str | None, as_json: bool) -> None:
     """Show how much is kept of a user, and how much of it can be found."""
     with tools_of(user) as tools:
         show(tools.stats(), as_json)
-
-
-@memory.command(short_help="Create or update the tables of Postgres.")
-@json_option
-def migrate(as_json: bool) -> None:
-    """Create or update the tables in the database of COMMONPLACE_DATABASE_ADMIN_URL."""
-    from commonplace.app.backends import POSTGRES
-
-    done = POSTGRES["migrate"].load()(settings())
-    made = POSTGRES["update_nearest"].load()(settings().database.admin_url)
-    lines = [f"Applied {name}." for name in done] or ["The tables are as they should be."]
-    facts = {"applied": done, "indexes": made}
-    show(Answer(text="\n".join([*lines, *made]), facts=facts), as_json)
-
-
-@memory.command(short_help="File what is saved in Postgres, of all users.")
-@click.option("--once", is_flag=True, help="End when nothing is left to file.")
-@click.option("--rebuild", is_flag=True, help="File everything again, as after the index was lost.")
-@json_option
-def worker(once: bool, rebuild: bool, as_json: bool) -> None:
-    """File what is saved in Postgres, of all users: words and vectors.
-
-    Runs until it is asked to end. Several may run at once; if one dies, the others take over
-    its work.
-    """
-    from commonplace.app.backends import POSTGRES
-
-    with opened() as app, POSTGRES["open_worker"].load()(app.shared, app.clock) as working:
-        load_encoder(app)
-        if why := app.encoder.reason():
-            say(f"Words alone are filed: {why}", err=True)
-        if rebuild:
-            working.renew()
-        if once:
-            with show_counting("Filing") as progress:
-                filed = working.run_once(progress=progress)
-            show(Answer(text=f"Filed {filed}.", facts={"filed": filed}), as_json)
-            return
-        admin = settings().database.admin_url
-        with until_ended() as stop, POSTGRES["updating_nearest"].load()(admin):
-            working.run(stop)

@@ -1,0 +1,1 @@
+"""Chroma as the vector store of Commonplace, where the settings choose it."""

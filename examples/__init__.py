@@ -1,0 +1,1 @@
+"""Programs that show Commonplace at work, run by `make demo` and `make demo-memory`."""

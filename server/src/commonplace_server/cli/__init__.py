@@ -1,0 +1,1 @@
+"""The commands that this adds to `commonplace`."""

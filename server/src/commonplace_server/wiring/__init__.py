@@ -1,0 +1,1 @@
+"""The wiring of what lies in Postgres: memories, the servers of one database, the worker."""

@@ -1,0 +1,51 @@
+"""What other distributions add to this one, commands and backends, by Python's entry points.
+
+Never looks at what is installed before one of them is asked for: that takes tens of milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from commonplace.core.errors import Unavailable
+
+BACKENDS = "commonplace.backends"
+"""The group of what keeps or finds something: its names are those of the tables of backends."""
+
+COMMANDS = "commonplace.commands"
+"""The group of commands: `serve`, or `memory.worker` for one of a journal's."""
+
+
+class Plugin(NamedTuple):
+    """A class, a function or a command that another distribution adds.
+
+    Args:
+        group: The group of its entry point.
+        name: The name of its entry point.
+        extra: The extra of ours that brings the distribution, `commonplace-` and this.
+    """
+
+    group: str
+    name: str
+    extra: str
+
+    def load(self) -> Any:
+        """It, imported now.
+
+        Raises:
+            Unavailable: Its distribution, or a library of it, is not installed.
+        """
+        from importlib.metadata import entry_points
+
+        for found in entry_points(group=self.group, name=self.name):
+            try:
+                return found.load()
+            except ImportError as exc:
+                raise self._missing(exc.name or "A library") from exc
+        raise self._missing(f"commonplace-{self.extra}")
+
+    def _missing(self, what: str) -> Unavailable:
+        return Unavailable(
+            f"{what} is not installed.",
+            hint=f'Run `pip install "commonplace-memory[{self.extra}]"`.',
+        )
