@@ -1,7 +1,7 @@
 """The seam where another vector store takes the place of our own matrix in an index on disk.
 
-Only the port lives here: `sqlite/stored.py` is the side of the index, a distribution of its own that
-of a store (`chroma/`).
+Only the port lives here: `sqlite/stored.py` is the side of the index, a distribution of its own
+that of a store (`chroma/`).
 """
 
 from __future__ import annotations
