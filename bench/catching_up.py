@@ -19,7 +19,7 @@ from commonplace.core.values import Drop, Put, Since
 from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
-from commonplace.testing import ReadySlot
+from commonplace_testing import ReadySlot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

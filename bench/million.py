@@ -24,7 +24,7 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, SearchQuestion
-from commonplace.testing import ReadySlot
+from commonplace_testing import ReadySlot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -32,7 +32,7 @@ from commonplace.journals.notebook.journal import Notebook
 from commonplace.journals.notebook.source import NotebookSource
 from commonplace.journals.notebook.sync import Sync
 from commonplace.search.filing.filing import Filing
-from commonplace.testing import ReadySlot
+from commonplace_testing import ReadySlot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -19,8 +19,8 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy as numbers
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, SearchQuestion
-from commonplace.testing import ReadySlot
 from commonplace.tools.renderer import AnswerFrame, Renderer
+from commonplace_testing import ReadySlot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -26,7 +26,7 @@ from commonplace.journals.memory.records import RecordDraft as MemoryDraft
 from commonplace.journals.notebook.format import CommitMessage, render_file, summary_of
 from commonplace.journals.notebook.journal import DEFAULT_AUTHOR
 from commonplace.journals.timeline.entry import TimelineDraft
-from commonplace.testing import ReadySlot
+from commonplace_testing import ReadySlot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 def main() -> int:
     """Check all Python files of the project."""
-    folders = ("src", "server", "chroma", "examples", "tests", "scripts", "bench")
+    folders = ("src", "server", "chroma", "testing", "examples", "tests", "scripts", "bench")
     files = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
     long = [(p, n) for p in files if (n := len(p.read_text("utf-8").splitlines())) > MOST_LINES]
     for path, lines in long:

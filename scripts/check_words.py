@@ -28,7 +28,7 @@ def main() -> int:
     """Check the packages and the glossary of `docs/design.md`."""
     classes: dict[str, list[str]] = defaultdict(list)
     found: list[str] = []
-    packages = (ROOT / "src", ROOT / "server" / "src", ROOT / "chroma" / "src")
+    packages = (ROOT / "src", *(ROOT / name / "src" for name in ("server", "chroma", "testing")))
     for path in sorted(path for package in packages for path in package.rglob("*.py")):
         nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
         for node in nodes:

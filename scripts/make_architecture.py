@@ -23,8 +23,6 @@ PICTURE = ROOT / "docs" / "architecture.svg"
 
 LIBRARY = {"timeline": "library", "memory": "library", "aio": "library"}
 """The modules beside the rooms that programs import, drawn as one box."""
-LEFT_OUT = {"testing", "testing_language"}
-"""Shipped for those who test a backend of their own; nothing of ours imports them."""
 
 STEP_X, STEP_Y, WIDTH, HEIGHT, MARGIN, TOP = 94, 58, 86, 34, 28, 76
 COLOURS = ("#4059ad", "#6b5b95", "#2a7f9e", "#1b998b", "#5a8f3c", "#b5892f", "#c8652b", "#a63d57")
@@ -55,7 +53,7 @@ def list_layers() -> list[list[str]]:
     found: list[list[str]] = []
     for layer in layers:
         names = [name.split(".")[1] for name in re.split(r"\s*[|:]\s*", layer)]
-        rooms = [LIBRARY.get(name, name) for name in names if name not in LEFT_OUT]
+        rooms = [LIBRARY.get(name, name) for name in names]
         known = {room for above in found for room in above}
         if new := list(dict.fromkeys(room for room in rooms if room not in known)):
             found.append(new)
@@ -93,7 +91,7 @@ def imported_modules(tree: ast.Module, known: Collection[str]) -> set[str]:
 def room_of(module: str) -> str:
     """The room that a module lies in; empty for what is not drawn."""
     name = [*module.split("."), ""][1]
-    if name.startswith("_") or name in LEFT_OUT:  # __main__ only starts a door
+    if name.startswith("_"):  # __main__ only starts a door
         return ""
     return LIBRARY.get(name, name)
 

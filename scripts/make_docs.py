@@ -47,7 +47,7 @@ PAGES = (
 )
 LINKING = tuple(
     page
-    for folder in ("docs", "server", "chroma")
+    for folder in ("docs", "server", "chroma", "testing")
     for page in sorted((ROOT / folder).rglob("*.md"))
 ) + tuple(sorted(ROOT.glob("*.md")))
 EXPORT_SCHEMA = ROOT / "docs" / "export.schema.json"

@@ -8,7 +8,7 @@ from contextlib import closing
 from commonplace.config.settings import read_settings
 from commonplace.core.owner_folders import owner_folder
 from commonplace.memory import Memory
-from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
+from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 
 
 class SqliteMemoryWorld:

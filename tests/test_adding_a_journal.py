@@ -33,7 +33,7 @@ import json
 from pathlib import Path
 from commonplace.app import App
 from commonplace.config.settings import read_settings
-from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace_testing import HashingEncoder, ReadySlot
 
 def opened():
     settings = read_settings(cwd=Path.cwd(), home=Path.home())

@@ -16,8 +16,8 @@ from commonplace.journals.timeline.entry import TimelineEntry
 from commonplace.memory import Memory
 from commonplace.services.memory.finding import MemoryFound
 from commonplace.services.timeline.finding import TimelineFound
-from commonplace.testing import HashingEncoder, ReadySlot
 from commonplace.timeline import Timeline
+from commonplace_testing import HashingEncoder, ReadySlot
 
 if TYPE_CHECKING:
     from pathlib import Path

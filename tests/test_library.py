@@ -14,8 +14,8 @@ import pytest
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
 from commonplace.library import Library
 from commonplace.memory import Memory
-from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.timeline import Timeline
+from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

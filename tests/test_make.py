@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-INSTALLS = "--no-deps --no-build-isolation -e . -e ./server -e ./chroma"
+INSTALLS = "--no-deps --no-build-isolation -e . -e ./server -e ./chroma -e ./testing"
 
 
 @pytest.fixture
@@ -19,6 +19,7 @@ def clone(tmp_path):
         "pyproject.toml",
         "server/pyproject.toml",
         "chroma/pyproject.toml",
+        "testing/pyproject.toml",
         "requirements/dev.txt",
         "requirements/weights.txt",
     ):

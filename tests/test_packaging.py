@@ -1,4 +1,4 @@
-"""The three distributions: one version, and each depends on what it imports."""
+"""The four distributions: one version, and each depends on what it imports."""
 
 import ast
 import re
@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = {".": "commonplace", "server": "commonplace_server", "chroma": "commonplace_chroma"}
+BESIDE = {name: f"commonplace_{name}" for name in ("server", "chroma", "testing")}
+PACKAGES = {".": "commonplace", **BESIDE}
 IMPORTED = {"pyyaml": {"yaml"}, "markdown-it-py": {"markdown_it"}, "backports.zstd": {"backports"}}
 """What is imported of a distribution, where that is not its name."""
-OURS = {"commonplace-memory", "commonplace-server", "commonplace-chroma"}
+OURS = {"commonplace-memory"}
 
 
 def project(folder):
@@ -60,7 +61,8 @@ def test_all_have_one_version():
     """They use each other's inside: no other version of it goes with one."""
     core = project(".")
     assert {project(folder)["version"] for folder in PACKAGES} == {core["version"]}
-    for folder in ("server", "chroma"):
+    for folder in BESIDE:
         assert f"commonplace-memory=={core['version']}" in project(folder)["dependencies"]
+    for folder in ("server", "chroma"):
         assert core["optional-dependencies"][folder] == [f"commonplace-{folder}=={core['version']}"]
     assert core["optional-dependencies"]["postgres"] == core["optional-dependencies"]["server"]

@@ -10,9 +10,9 @@ import pytest
 from commonplace.aio import JournalStorage
 from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.journals.timeline.entry import TimelineDraft
-from commonplace.testing import FrozenClock
-from commonplace.testing_language import FakeLLM, Reply, summarising
 from commonplace.timeline import Timeline
+from commonplace_testing import FrozenClock
+from commonplace_testing.language import FakeLLM, Reply, summarising
 
 OWNER = "http_http_wren"
 START = datetime(2025, 2, 4, 10, 15, 30, tzinfo=UTC)

@@ -10,8 +10,8 @@ from commonplace.app import App
 from commonplace.app.process import ProcessContext
 from commonplace.config.settings import read_settings
 from commonplace.memory import Memory
-from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace_server.wiring.memories import open_worker
+from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 
 # What these hold is ours, not anybody's memory; and the log of calls is left out, as agreed.
 _NOT_OF_A_USER = (

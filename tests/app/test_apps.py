@@ -14,7 +14,7 @@ from commonplace.app.apps import IDLE_S, MOMENT_S, MOST_AT_ALL, MOST_OPEN
 from commonplace.app.process import ProcessContext
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace_testing import HashingEncoder, ReadySlot
 
 if TYPE_CHECKING:
     from pathlib import Path

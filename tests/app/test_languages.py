@@ -11,9 +11,9 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Denied, Invalid
 from commonplace.services.timeline.keeping import TimelineKeeping
-from commonplace.testing import FrozenClock
-from commonplace.testing_language import FakeLLM, summarising
 from commonplace.tools.timeline.for_people import rolled_up_answer
+from commonplace_testing import FrozenClock
+from commonplace_testing.language import FakeLLM, summarising
 
 NOON = datetime(2025, 2, 4, 12, 0, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)

@@ -14,7 +14,7 @@ from commonplace.core.errors import Invalid
 from commonplace.doors.doctor.secret_repair import repair_secrets
 from commonplace.doors.doctor.secrets import find_secrets
 from commonplace.journals.transcripts.message import Message
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 SECRET = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
 OTHER = "np" + "m_abcdefghijklmnopqrstuvwxyz0123456789"

@@ -12,7 +12,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Problem
 from commonplace.doors.doctor.checks import Doctor
-from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace_testing import HashingEncoder, ReadySlot
 
 
 def _settings(tmp_path, **environ):

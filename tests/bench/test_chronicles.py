@@ -15,7 +15,7 @@ from bench.figures import Figure, Spread, render_table
 from bench.homes import Home
 from bench.logs import copied, foreign_home, make_rows
 
-from commonplace.testing import HashingEncoder
+from commonplace_testing import HashingEncoder
 
 
 @pytest.fixture

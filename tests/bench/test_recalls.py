@@ -13,7 +13,7 @@ from bench.logs import write_log
 from bench.million import FILTERS, filled_folder, make_docs, million_figures
 
 from commonplace.core.values import Filter
-from commonplace.testing import HashingEncoder
+from commonplace_testing import HashingEncoder
 
 
 def test_a_log_may_begin_beside_the_thoughts(tmp_path):

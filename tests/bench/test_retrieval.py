@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from bench import retrieval
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Hit, Since
-from commonplace.testing import HashingEncoder, a_doc
+from commonplace_testing import HashingEncoder, a_doc
 
 TEXTS = ("The oven is repaired.", "A frost took the pumpkins.", "Rye bread sells best on Fridays.")
 

@@ -10,8 +10,8 @@ from bench.situations import NO_TOOL, SITUATIONS, claims_of, situation_figure
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.tokens import tokens_in
-from commonplace.testing_language import ScriptedLanguage
 from commonplace.tools.selection import merge_toolsets
+from commonplace_testing.language import ScriptedLanguage
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import pytest
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.journals.memory.ports import LogsCalls
 from commonplace.journals.memory.records import KINDS
-from commonplace.testing import HashingEncoder
 from commonplace.tools.memory.tools import MemoryTools
+from commonplace_testing import HashingEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commonplace.journals.memory.records import Call
     from commonplace.memory import Memory
     from commonplace.services.memory.finding import MemoryFound
-    from commonplace.testing import FrozenClock
+    from commonplace_testing import FrozenClock
 
 HOSTILE = (
     "a/b",

@@ -6,11 +6,11 @@ import pytest
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.ports import Clearing, Forgetting, Leasing, Repairable
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.testing import FrozenClock, IndexContract, a_doc
 from commonplace_server.index.index import TABLES, PostgresIndex
 from commonplace_server.postgres.database import Postgres, refuse_unguarded
+from commonplace_testing import FrozenClock, IndexContract, a_doc
+from commonplace_testing.in_memory import MemoryIndex
 
 
 class LeaseContract:

@@ -1,4 +1,4 @@
-"""Every journal keeps the laws of its sources and of its refs; see `commonplace.testing`."""
+"""Every journal keeps the laws of its sources and of its refs; see `commonplace_testing`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from commonplace.journals.transcripts.client_memory import ClientMemory
 from commonplace.journals.transcripts.pages import TranscriptPages
 from commonplace.journals.transcripts.source import TranscriptSource
 from commonplace.journals.transcripts.store import TranscriptStore
-from commonplace.testing import FrozenClock, JournalTrial, PagesContract, SourceContract
+from commonplace_testing import FrozenClock, JournalTrial, PagesContract, SourceContract
 
 NOW = datetime(2026, 11, 21, 23, 19, 45, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from tests.index.listed_vectors import ListedVectors, open_listed
 
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.vector_store import ListsVectors
-from commonplace.testing import FrozenClock, IndexContract
+from commonplace_testing import FrozenClock, IndexContract
 
 needs_chroma = pytest.mark.skipif(
     importlib.util.find_spec("chromadb") is None,

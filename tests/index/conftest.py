@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.testing import HashingEncoder, IndexContract, a_doc
+from commonplace_testing import HashingEncoder, IndexContract, a_doc
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from tests.sampled import sampled
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Asked, Filter, Put
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.index.merged import MergedIndex
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.testing import TOGETHER, HashingEncoder, a_doc, encode_all, look
+from commonplace_testing import TOGETHER, HashingEncoder, a_doc, encode_all, look
+from commonplace_testing.in_memory import MemoryIndex
 
 ENCODER = HashingEncoder()
 WORDS = ["harbour", "wood", "sea", "storm", "天气", "café", "气"]

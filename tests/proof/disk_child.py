@@ -14,7 +14,7 @@ from pathlib import Path
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError
-from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace_testing import HashingEncoder, ReadySlot
 
 
 def opened(folder: Path, owner: str) -> App:

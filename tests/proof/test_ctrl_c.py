@@ -12,7 +12,7 @@ from tests.doors.jsonrpc import INITIALIZED, ask, handshake, modern, on_the_wire
 from tests.patience import PATIENCE_S
 
 from commonplace.doors.protocol import MODERN
-from commonplace.testing_language import FakeLLM, Reply
+from commonplace_testing.language import FakeLLM, Reply
 
 ENDS_S = 10.0
 """Five times the promise: whoever waits for a call, a model or a catch-up takes far longer."""

@@ -16,7 +16,7 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, SearchQuestion
-from commonplace.testing import HashingEncoder, OneSource, ReadySlot, a_doc
+from commonplace_testing import HashingEncoder, OneSource, ReadySlot, a_doc
 
 PLACES = ("harbour", "station", "library", "airfield", "orchard", "market", "tower")
 THINGS = ("quiet", "crowded", "closed", "flooded", "repaired", "painted", "sold", "lit", "cold")

@@ -12,8 +12,8 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.doors.cli.chronicle import keeping as chronicle_keeping
 from commonplace.memory import Memory
-from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.private.for_people import delete_entry
+from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 
 NOW = datetime(2025, 2, 1, tzinfo=UTC)
 RETENTIONS = ("design", "raw=never,hourly=2d", "raw=24h,daily=2d")

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 from tests.patience import PATIENCE_S, until
 
-from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace_testing import HashingEncoder, ReadySlot
 
 TEXTS = [f"The {word} was quiet at dawn." for word in ("harbour", "station", "library", "airfield")]
 

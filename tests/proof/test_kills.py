@@ -14,7 +14,7 @@ import pytest
 from tests.doors.raw_server import RawServer, call_of
 from tests.patience import PATIENCE_S, until
 
-from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace_testing import HashingEncoder, ReadySlot
 
 WHOLE = re.compile(
     r'---\ntitle: "[^"\n]+"\ndate: \S+Z\ntimestamp: \d+\n---\n\n## Feelings\n\n(thought [^\n]+)\n'

@@ -18,7 +18,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.doors.doctor.checks import Doctor
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 pytestmark = pytest.mark.usefixtures("no_weights")
 

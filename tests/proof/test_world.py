@@ -11,7 +11,7 @@ import pytest
 from tests.doors.terminal import run
 from tests.patience import until
 
-from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace_testing import HashingEncoder, ReadySlot
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "private-journal"
 VERSIONS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from commonplace.core.values import Candidates
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.search.filing.filing import Filing
-from commonplace.testing import FrozenClock, ReadySlot, a_doc
+from commonplace_testing import FrozenClock, ReadySlot, a_doc
+from commonplace_testing.in_memory import MemoryIndex
 
 
 def one(ref="", text="", **figures):

@@ -13,11 +13,11 @@ from tests.sampled import sampled
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.values import Filter, Interval
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, SearchQuestion
-from commonplace.testing import START, HashingEncoder, OneSource, ReadySlot, a_doc
+from commonplace_testing import START, HashingEncoder, OneSource, ReadySlot, a_doc
+from commonplace_testing.in_memory import MemoryIndex
 
 
 class Search:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tests.sampled import sampled
 
 from commonplace.core.values import Filter, Interval
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, SearchQuestion
-from commonplace.testing import START, HashingEncoder, OneSource, ReadySlot, a_doc
+from commonplace_testing import START, HashingEncoder, OneSource, ReadySlot, a_doc
+from commonplace_testing.in_memory import MemoryIndex
 
 WORDS = st.sampled_from(
     ["harbour", "gate", "storm", "quiet", "we", "decided", "yesterday", "the", "ann", "road"]

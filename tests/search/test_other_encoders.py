@@ -8,11 +8,11 @@ from bench.retrieval_encoder import ENCODERS
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Filter
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, SearchQuestion
-from commonplace.testing import OneSource, ReadySlot, a_doc
+from commonplace_testing import OneSource, ReadySlot, a_doc
+from commonplace_testing.in_memory import MemoryIndex
 
 DIARY = {
     "The landlord raised the rent again, by eighty a month.": "does the flat cost more rent now",

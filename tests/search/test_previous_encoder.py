@@ -5,15 +5,15 @@ import time
 import pytest
 
 from commonplace.core.values import Filter, Put
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, SearchQuestion
 from commonplace.search.previous_encoder import FallbackEncoder
-from commonplace.testing import HashingEncoder, ReadySlot, a_doc, encode_all
 from commonplace_server.index.index import PostgresIndex
 from commonplace_server.postgres.database import Postgres
+from commonplace_testing import HashingEncoder, ReadySlot, a_doc, encode_all
+from commonplace_testing.in_memory import MemoryIndex
 
 
 class OtherEncoder(HashingEncoder):

@@ -17,7 +17,7 @@ from commonplace.search import policy as numbers
 from commonplace.search.cues import Cues, asks_for_all, asks_for_news, read_cues
 from commonplace.search.policy import Policy, scale_of
 from commonplace.search.rank import chance, rank
-from commonplace.testing import START
+from commonplace_testing import START
 
 EVEN = Policy(meaning=0.5, words=0.5, clear=0.0)
 NO_CUES = Cues()

@@ -15,7 +15,7 @@ from commonplace.search.cues import Cues, read_intent
 from commonplace.search.near_duplicates import without_duplicates
 from commonplace.search.policy import Policy, PreferredKind
 from commonplace.search.rank import rank
-from commonplace.testing import START
+from commonplace_testing import START
 
 DAY = 24 * 60
 PLAIN = Policy(duplicate=2.0)

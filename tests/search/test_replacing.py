@@ -12,11 +12,11 @@ from tests.cases import cases
 from tests.tools.recall_world import RecallWorld, ask
 
 from commonplace.core.values import Drop, Put
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.inference.encoder.encoder import load_encoder
 from commonplace.inference.encoder.profiles import PROFILES, Missing, find_weights
 from commonplace.search.replacing import may_replace, proposal, says_change
-from commonplace.testing import a_doc, encode_all
+from commonplace_testing import a_doc, encode_all
+from commonplace_testing.in_memory import MemoryIndex
 
 PAIRS = json.loads(Path(__file__).with_name("replacements.json").read_text("utf-8"))
 """A former entry, a later one, and whether that takes its place; made by hand."""

@@ -20,7 +20,7 @@ from commonplace.search.two_questions import (
     least_cosine,
     salience,
 )
-from commonplace.testing import ReadySlot, a_doc
+from commonplace_testing import ReadySlot, a_doc
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 

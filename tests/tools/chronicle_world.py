@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 from tests.former_texts import former_in
 
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.chronicle.imports import parse_export
 from commonplace.journals.chronicle.journal import Author, Chronicle
 from commonplace.journals.chronicle.places import ChroniclePlace
@@ -19,9 +18,10 @@ from commonplace.journals.chronicle.trust import TrustedLogs
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.services.chronicle.service import ChronicleService
-from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.chronicle.tools import ChronicleTools
 from commonplace.tools.chronicle.trust import allow_log
+from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
+from commonplace_testing.in_memory import MemoryIndex
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from tests.former_texts import former_in
 
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.notebook.journal import Notebook
 from commonplace.journals.notebook.source import NotebookSource
 from commonplace.search import policy
@@ -17,8 +16,9 @@ from commonplace.search.finder import Finder
 from commonplace.search.two_questions import TwoQuestionFinder
 from commonplace.services.notebook.keeping import NotebookKeeping
 from commonplace.services.notebook.service import NotebookService
-from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.notebook.tools import NotebookTools
+from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
+from commonplace_testing.in_memory import MemoryIndex
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
-from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
+from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.sampled import sampled
 
 from commonplace.core.values import Glimpse, Hit, Page
-from commonplace.testing import START, a_doc
 from commonplace.tools.renderer import AnswerFrame, Renderer
+from commonplace_testing import START, a_doc
 
 RENDERER = Renderer(zone=UTC, place_of=lambda _journal, scope: scope)
 

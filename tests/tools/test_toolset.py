@@ -10,8 +10,8 @@ from tests.cases import cases
 from commonplace.core.errors import Invalid
 from commonplace.core.ports import Language  # noqa: TC001  a tool's hints are read when it is called
 from commonplace.core.values import Answer
-from commonplace.testing_language import ScriptedLanguage
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
+from commonplace_testing.language import ScriptedLanguage
 
 
 def echo(

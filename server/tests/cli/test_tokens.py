@@ -11,8 +11,8 @@ import pytest
 from tests.doors.terminal import run
 
 from commonplace.core.errors import Invalid, NotFound, Unavailable
-from commonplace.testing import FrozenClock
 from commonplace_server.tokens import TokenFile, parse_expiry
+from commonplace_testing import FrozenClock
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

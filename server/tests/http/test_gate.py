@@ -16,11 +16,11 @@ import pytest
 from commonplace.core.errors import Denied, Invalid
 from commonplace.doors.host_names import HostNames, host_name
 from commonplace.doors.protocol import RateLimitExceeded
-from commonplace.testing import FrozenClock
 from commonplace_server.http.address import check_access, parse_address
 from commonplace_server.http.gate import Authenticator, Gate, Offer
 from commonplace_server.http.limits import Limits, RateLimiter
 from commonplace_server.tokens import TokenFile
+from commonplace_testing import FrozenClock
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 LOCAL = HostNames(hosts=frozenset({"127.0.0.1", "localhost", "::1"}), is_loopback=True)

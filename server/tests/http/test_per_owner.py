@@ -23,11 +23,11 @@ from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError, Internal
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace.services.session import Session, current_session, within
-from commonplace.testing_language import ScriptedLanguage
 from commonplace_server.http.concurrency import QUESTIONS_OF_ONE, ConcurrencyLimit
 from commonplace_server.http.per_owner import PerOwner
 from commonplace_server.http.preload import AGAIN_S, WarmedApps
 from commonplace_server.mcp.server import make_server
+from commonplace_testing.language import ScriptedLanguage
 
 
 @pytest.fixture

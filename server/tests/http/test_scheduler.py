@@ -15,10 +15,10 @@ from commonplace.app import Apps
 from commonplace.app.wiring.memory.wiring import has_due
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Unavailable
-from commonplace.testing import FrozenClock
-from commonplace.testing_language import FakeLLM, summarising
 from commonplace_server.http import scheduler
 from commonplace_server.http.scheduler import RollupScheduler
+from commonplace_testing import FrozenClock
+from commonplace_testing.language import FakeLLM, summarising
 
 AT = datetime(2020, 10, 7, 14, 5, tzinfo=UTC)
 

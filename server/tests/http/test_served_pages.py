@@ -15,10 +15,10 @@ from commonplace.app import Apps
 from commonplace.config.settings import read_settings
 from commonplace.doors.web.guard import LONGEST_KEY, PageLimits
 from commonplace.doors.web.table import PAGES
-from commonplace.testing import FrozenClock
 from commonplace_server.http.limits import Limits, RateLimiter
 from commonplace_server.http.served_pages import pages_for_tokens
 from commonplace_server.tokens import TokenFile
+from commonplace_testing import FrozenClock
 
 LIMITS = Limits(per_second=1, burst=6, at_once=2, streams=1, body_bytes=2000, body_s=5)
 

@@ -14,15 +14,15 @@ from server.tests.proof.memory_server import database_on
 
 from commonplace.core.errors import Denied
 from commonplace.core.values import Asked, Drop, Encoded, Filter, Interval, Put
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.index.scoring.doc_table import doc_table_of
 from commonplace.index.sqlite.words import FEW
-from commonplace.testing import ALONE, START, TOGETHER, HashingEncoder, a_doc, encode_all, look
 from commonplace_server.index.doc_cache import CachedDocs, DocCache
 from commonplace_server.index.index import TABLES, PostgresIndex
 from commonplace_server.index.nearest import PREFIX, maintain_nearest
 from commonplace_server.index.vector_cache import CachedVectors, VectorCache
 from commonplace_server.postgres.database import Postgres, refuse_unguarded
+from commonplace_testing import ALONE, START, TOGETHER, HashingEncoder, a_doc, encode_all, look
+from commonplace_testing.in_memory import MemoryIndex
 
 QUIET = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 MORE = settings(QUIET, max_examples=25)

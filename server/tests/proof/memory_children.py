@@ -19,8 +19,8 @@ from commonplace.app.process import ProcessContext
 from commonplace.config.settings import read_settings
 from commonplace.memory import Memory
 from commonplace.search import policy
-from commonplace.testing import HashingEncoder, ReadySlot
 from commonplace_server.wiring.memories import open_worker
+from commonplace_testing import HashingEncoder, ReadySlot
 
 LEASE_S = 0.5
 

@@ -10,7 +10,7 @@ import pytest
 from server.tests.memory_postgres_world import PostgresMemoryWorld
 from server.tests.proof.memory_server import bytes_on_disk, database_on, relation_of
 
-from commonplace.testing import HashingEncoder
+from commonplace_testing import HashingEncoder
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from server.tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import until
 
 from commonplace.core.values import Put
-from commonplace.testing import HashingEncoder, a_doc, encode_all
+from commonplace_testing import HashingEncoder, a_doc, encode_all
 
 MANY, FEW = 1_500, 50
 MESSAGES = """

@@ -178,7 +178,7 @@ def test_a_worker_that_is_killed_repeats_nothing_and_loses_nothing(world):
         "from commonplace_server.wiring.memories import open_worker\n"
         "from commonplace.app.process import ProcessContext\n"
         "from commonplace.config.settings import read_settings\n"
-        "from commonplace.testing import HashingEncoder, ReadySlot\n"
+        "from commonplace_testing import HashingEncoder, ReadySlot\n"
         "from pathlib import Path\n"
         "class Dying(HashingEncoder):\n"
         "    def encode_passages(self, texts):\n"

@@ -14,13 +14,13 @@ from tests.patience import until
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.journals.memory.records import Call, RecordDraft
 from commonplace.search import policy
-from commonplace.testing import FrozenClock
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.postgres.migrate import migrate_postgres
 from commonplace_server.records.backlog import MemoryBacklog
 from commonplace_server.records.store import MemoryPostgres, list_record_migrations
 from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.wiring.schema import check_database, check_worker, list_series
+from commonplace_testing import FrozenClock
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import NotFound
 from commonplace.journals.memory.records import RecordDraft
-from commonplace.testing import HashingEncoder, ReadySlot
 from commonplace.tools.answers import written_refs
 from commonplace.tools.recall.status import status_answer
+from commonplace_testing import HashingEncoder, ReadySlot
 
 
 @pytest.fixture

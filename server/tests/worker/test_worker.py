@@ -18,7 +18,6 @@ from commonplace.app.process import ProcessContext
 from commonplace.core.errors import Unavailable
 from commonplace.search import policy
 from commonplace.search.filing.words_only import WordFiling
-from commonplace.testing import HashingEncoder, ReadySlot
 from commonplace_server.index.index import TABLES, PostgresIndex
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.records.backlog import MemoryBacklog
@@ -29,6 +28,7 @@ from commonplace_server.wiring.memories import open_worker
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.worker.filing import LeasedRecords, changes_now
 from commonplace_server.worker.worker import MemoryWorker
+from commonplace_testing import HashingEncoder, ReadySlot
 
 ENCODERS = "SELECT DISTINCT encoder FROM wb_outbox ORDER BY 1"
 MODELS = "SELECT model_tag, count(*) FROM wb_embeddings GROUP BY 1 ORDER BY 1"

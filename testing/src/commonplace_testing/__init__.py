@@ -3,7 +3,7 @@
 Never imported by the product itself.
 """
 
-from commonplace.testing.fakes import (
+from commonplace_testing.fakes import (
     START,
     FrozenClock,
     HashingEncoder,
@@ -12,8 +12,8 @@ from commonplace.testing.fakes import (
     a_doc,
     encode_all,
 )
-from commonplace.testing.index_laws import ALONE, LINES, TOGETHER, IndexContract, Seen, look
-from commonplace.testing.journal_laws import JournalTrial, PagesContract, SourceContract
+from commonplace_testing.index_laws import ALONE, LINES, TOGETHER, IndexContract, Seen, look
+from commonplace_testing.journal_laws import JournalTrial, PagesContract, SourceContract
 
 __all__ = [
     "ALONE",

@@ -29,7 +29,7 @@ from commonplace.core.values import (
     superseding_tag,
     superseding_tags,
 )
-from commonplace.testing.fakes import START, HashingEncoder, a_doc, encode_all
+from commonplace_testing.fakes import START, HashingEncoder, a_doc, encode_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ from tests.doors.terminal import facts, hits, on_screen, opened_app, run, write
 from commonplace.core.files import make_folder
 from commonplace.doors.cli import calls
 from commonplace.inference.encoder.profiles import MINILM, cache_folder
-from commonplace.testing_language import FakeLLM
+from commonplace_testing.language import FakeLLM
 
 
 @pytest.fixture(autouse=True)

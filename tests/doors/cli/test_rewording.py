@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.doors.terminal import facts, run
 
-from commonplace.testing_language import FakeLLM, busy, summarising
+from commonplace_testing.language import FakeLLM, busy, summarising
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_S
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 SECRET = "the blue door behind the bakery opens with four seven one one, Ann said so"
 DAY_S = 86_400

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mcp import Client
 
-    from commonplace.testing import FrozenClock
+    from commonplace_testing import FrozenClock
 
 NOTHING = "No entries found matching criteria."
 PAGES = ["recent-activity", "tags", "today-summary", "project-context"]

@@ -15,8 +15,8 @@ from tests.doors.raw_server import server_command
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.doors.mcp_offer import McpOffer
-from commonplace.testing_language import FakeLLM
 from commonplace_server.mcp.server import make_server
+from commonplace_testing.language import FakeLLM
 
 A, B = "We build REST.\n\nErrors are text.", "We build REST.\n\nErrors are problem+json."
 BOTH = "We build REST.\n\nErrors are text.\n\nErrors are problem+json."

@@ -14,7 +14,7 @@ from commonplace.config.settings import read_settings
 from commonplace.doors.host_names import LOOPBACK_NAMES, HostNames
 from commonplace.doors.web.application import OneApp, WebApplication
 from commonplace.doors.web.guard import LinkEntrance
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 ADDRESS = "http://127.0.0.1:8900"

@@ -14,7 +14,7 @@ from commonplace.core.values import Interval
 from commonplace.index.scoring.doc_table import COLUMNS, DocTable, doc_table_of
 from commonplace.index.scoring.score import posting_of
 from commonplace.index.sqlite.columns import read_column, read_columns
-from commonplace.testing import ALONE, TOGETHER
+from commonplace_testing import ALONE, TOGETHER
 
 SECOND = 1 << 20
 

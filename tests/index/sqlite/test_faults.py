@@ -17,7 +17,7 @@ from commonplace.db.sqlite import Using
 from commonplace.index.sqlite import file as index_file
 from commonplace.index.sqlite.file import SCHEMA
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.testing import a_doc
+from commonplace_testing import a_doc
 
 
 def _garbage(path):

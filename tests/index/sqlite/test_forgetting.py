@@ -9,7 +9,7 @@ from commonplace.core.errors import Unavailable
 from commonplace.core.values import Drop, Put
 from commonplace.db.sqlite import connect, snapshot
 from commonplace.index.sqlite import positions
-from commonplace.testing import a_doc, encode_all
+from commonplace_testing import a_doc, encode_all
 
 SECRET = "xylophonique"
 TRACES = [b"xylophoniqu", b"quagmirism", b"Hidden Chapter", b"hidden chapter"]

@@ -13,7 +13,7 @@ from commonplace.core.text import text_hash
 from commonplace.core.values import Drop, Encoded, Filter, Interval, Put
 from commonplace.index.sqlite import positions
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.testing import a_doc, look
+from commonplace_testing import a_doc, look
 
 MANY = positions.TAIL_LEAST + 200
 IDENTITY = "wave:16:none:l2:00000000"

@@ -7,14 +7,14 @@ import pytest
 from tests.patience import PATIENCE_S, until
 
 from commonplace.core.values import Put
-from commonplace.testing import a_doc
+from commonplace_testing import a_doc
 
 WRITING = """
 import sys
 from pathlib import Path
 from commonplace.core.values import Put
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.testing import HashingEncoder, a_doc, encode_all
+from commonplace_testing import HashingEncoder, a_doc, encode_all
 
 root, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 mine = SqliteIndex(lambda owner: root / owner).of_owner("me")
@@ -29,7 +29,7 @@ import sys
 from pathlib import Path
 from commonplace.core.values import Put
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.testing import a_doc
+from commonplace_testing import a_doc
 
 mine = SqliteIndex(lambda owner: Path(sys.argv[1]) / owner).of_owner("me")
 for batch in range(10_000):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from commonplace.core.ports import ListsScopes
 from commonplace.core.values import Drop, Put
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.testing import a_doc
+from commonplace_testing import a_doc
 
 
 def test_only_places_of_docs_that_are_held(tmp_path):

@@ -16,7 +16,7 @@ from commonplace.index.sqlite import stored
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.meaning import Meaning
 from commonplace.index.sqlite.stored import StoredMeaning
-from commonplace.testing import a_doc, encode_all, look
+from commonplace_testing import a_doc, encode_all, look
 
 _HAS_CHROMA = importlib.util.find_spec("chromadb") is not None
 
@@ -131,7 +131,7 @@ from pathlib import Path
 from commonplace.core.values import Drop, Put
 from commonplace_chroma.store import open_meaning
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.testing import HashingEncoder, a_doc, encode_all, look
+from commonplace_testing import HashingEncoder, a_doc, encode_all, look
 
 index = SqliteIndex(lambda owner: Path(sys.argv[1]) / owner, open_meaning=open_meaning)
 mine = index.of_owner("me")
@@ -163,7 +163,7 @@ from pathlib import Path
 from commonplace.core.values import Drop, Put
 from commonplace_chroma.store import open_meaning
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.testing import HashingEncoder, a_doc, encode_all, look
+from commonplace_testing import HashingEncoder, a_doc, encode_all, look
 
 index = SqliteIndex(lambda owner: Path(sys.argv[1]) / owner, open_meaning=open_meaning)
 mine, name, encoder = index.of_owner("me"), sys.argv[2], HashingEncoder()

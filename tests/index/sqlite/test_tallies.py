@@ -11,7 +11,7 @@ from tests.sampled import sampled
 
 from commonplace.core.values import Drop, Put
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.testing import HashingEncoder, a_doc, encode_all
+from commonplace_testing import HashingEncoder, a_doc, encode_all
 
 ENCODER = HashingEncoder()
 ACTS = st.lists(

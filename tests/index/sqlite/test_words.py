@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.sampled import sampled
 
 from commonplace.core.values import Drop, Filter, Interval, Put
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.index.scoring.stems import Stem
 from commonplace.index.sqlite.words import FEW, select_by_frequency
-from commonplace.testing import START, TOGETHER, HashingEncoder, a_doc, encode_all, look
+from commonplace_testing import START, TOGETHER, HashingEncoder, a_doc, encode_all, look
+from commonplace_testing.in_memory import MemoryIndex
 
 QUIET = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

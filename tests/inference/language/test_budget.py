@@ -12,8 +12,8 @@ import pytest
 from commonplace.core.errors import CommonplaceError, Denied, Unavailable
 from commonplace.core.values import Completion, Passage, Question
 from commonplace.inference.language.budget import Metered, Run, TokenBudget, estimate
-from commonplace.testing import FrozenClock
-from commonplace.testing_language import ScriptedLanguage
+from commonplace_testing import FrozenClock
+from commonplace_testing.language import ScriptedLanguage
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 # 3 + 1 + 8 bytes are 4 tokens, and 6 for the answer: 10.

@@ -26,7 +26,7 @@ from commonplace.inference.language.client import (
     is_on_this_machine,
     may_see_private,
 )
-from commonplace.testing_language import ORDERS, FakeLLM, Reply, busy
+from commonplace_testing.language import ORDERS, FakeLLM, Reply, busy
 
 KEY = "sk-" + "test-0123456789abcdefghij"
 SECRET_WORD = "marzipan"

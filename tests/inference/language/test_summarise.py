@@ -23,7 +23,7 @@ from commonplace.inference.language.summarise import (
     passages_of,
     read_prompt,
 )
-from commonplace.testing_language import ORDERS, FakeLLM, Reply, ScriptedLanguage
+from commonplace_testing.language import ORDERS, FakeLLM, Reply, ScriptedLanguage
 
 BERLIN = ZoneInfo("Europe/Berlin")
 # 10:00 in Berlin on a Tuesday in winter.

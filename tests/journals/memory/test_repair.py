@@ -11,7 +11,7 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.values import Problem
 from commonplace.journals.memory.records import RecordDraft
-from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
+from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 
 
 @pytest.fixture

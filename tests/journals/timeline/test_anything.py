@@ -15,7 +15,7 @@ from tests.sampled import sampled
 from commonplace.core.clock import period
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.retention import parse_retention
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 ZONES = ("UTC", "Europe/Berlin", "America/Los_Angeles", "Australia/Lord_Howe", "Pacific/Apia")
 BEGIN = at("2025-03-01T00:00")

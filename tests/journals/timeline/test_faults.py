@@ -43,7 +43,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tests.journals.timeline.world import World
 from commonplace.inference.language.extract import Extractive
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 class Killing(Extractive):
     def summarise(self, material):

@@ -16,7 +16,7 @@ from commonplace.journals.timeline.repair import find_problems
 from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rollups import Rollups
 from commonplace.journals.timeline.trends import list_trends
-from commonplace.testing import OneSource, a_doc
+from commonplace_testing import OneSource, a_doc
 
 
 class OnePages:

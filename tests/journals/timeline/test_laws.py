@@ -20,7 +20,7 @@ from tests.sampled import sampled
 from commonplace.core.clock import period, period_key
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import LEVELS, TimelineDraft
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 ZONES = (UTC, LOS_ANGELES, LORD_HOWE, CAIRO, KIRITIMATI, APIA)
 # Around changes of clocks, the date line, a leap day and a year's end.
@@ -200,7 +200,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tests.journals.timeline.world import World, key_of
 from commonplace.journals.timeline.entry import TimelineDraft
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 world = World(Path(sys.argv[1]), clock=FrozenClock(datetime(2026, 2, 1, tzinfo=UTC)))
 for number in range(int(sys.argv[3]), 24, 2):

@@ -23,7 +23,7 @@ from commonplace.journals.timeline.due_periods import zone_name
 from commonplace.journals.timeline.entry import LEVELS, TimelineDraft
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.retention import parse_retention
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 BEGIN = at("2025-02-01T00:00")
 # Around the ends of an hour, a day, a week, a month and a change of clocks.

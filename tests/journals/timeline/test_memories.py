@@ -14,8 +14,8 @@ from tests.cases import cases
 from commonplace.core.errors import Invalid
 from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.journals.timeline.memories import MemoryBackend
-from commonplace.testing import FrozenClock
 from commonplace.timeline import Timeline
+from commonplace_testing import FrozenClock
 
 NOW = datetime(2025, 3, 3, 12, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from datetime import UTC
 import pytest
 from tests.journals.timeline.world import World, at
 
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 # The schema of that program: a text key, no daily level, times that may be absent, an embedding.
 SCHEMA = """

@@ -27,8 +27,8 @@ from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rewording import CLAIM, LevelSummariser, Rewording
 from commonplace.journals.timeline.rollups import Rollups
-from commonplace.testing import FrozenClock, OneSource, a_doc
-from commonplace.testing_language import (
+from commonplace_testing import FrozenClock, OneSource, a_doc
+from commonplace_testing.language import (
     ORDERS,
     FakeLLM,
     Reply,

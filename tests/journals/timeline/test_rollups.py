@@ -17,7 +17,7 @@ from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.queries import sql
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

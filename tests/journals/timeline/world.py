@@ -10,7 +10,7 @@ from commonplace.core.values import Interval
 from commonplace.inference.language.extract import Extractive
 from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.journals.timeline.rollups import Rollups
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 if TYPE_CHECKING:
     from pathlib import Path

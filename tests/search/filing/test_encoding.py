@@ -14,7 +14,7 @@ from tests.search.filing.world import (
 
 from commonplace.core.values import Put
 from commonplace.search import policy
-from commonplace.testing import HashingEncoder, OneSource, a_doc, look
+from commonplace_testing import HashingEncoder, OneSource, a_doc, look
 
 
 def test_another_encoder_encodes_anew_and_nothing_is_mixed(opened, index):

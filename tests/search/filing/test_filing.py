@@ -21,7 +21,7 @@ from commonplace.core.errors import Unavailable
 from commonplace.core.values import Drop, Put
 from commonplace.search import policy
 from commonplace.search.filing.filing import Behind, Filed, Filing, Pending
-from commonplace.testing import HashingEncoder, OneSource, ReadySlot, a_doc
+from commonplace_testing import HashingEncoder, OneSource, ReadySlot, a_doc
 
 
 def test_a_filed_entry_is_found_by_words_and_by_meaning(opened, index):

@@ -6,7 +6,7 @@ import threading
 
 from tests.patience import PATIENCE_S
 
-from commonplace.testing import HashingEncoder, OneSource, look
+from commonplace_testing import HashingEncoder, OneSource, look
 
 
 class KeepingSource(OneSource):

@@ -10,7 +10,7 @@ import pytest
 from tests.cases import cases
 from tests.tools.chronicle_world import NOW, messages
 
-from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace_testing import HashingEncoder, ReadySlot
 
 NOTHING = "No entries found matching criteria."
 

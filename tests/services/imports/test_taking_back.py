@@ -11,7 +11,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.ids import import_key
 from commonplace.services.imports.journals import IntoPrivate, IntoTimeline
 from commonplace.services.imports.programs import PROGRAMS
-from commonplace.testing import FrozenClock
+from commonplace_testing import FrozenClock
 
 DAYS = "".join(f"[2024-05-0{n} 09:30] Day {n}\n\n" for n in (1, 2, 3, 4))
 

@@ -18,7 +18,7 @@ from commonplace.services.notebook.synthesis import (
     checked,
     synthesize,
 )
-from commonplace.testing_language import ORDERS, FakeLLM, Reply, ScriptedLanguage
+from commonplace_testing.language import ORDERS, FakeLLM, Reply, ScriptedLanguage
 
 A = "# Errors\n\n- Errors are problem+json.\n- Codes are stable.\n\n```py\nif x:\n    fail()\n```"
 B = "# Errors\n\n- Errors are problem+json.\n- Every error names its next step."

@@ -19,7 +19,7 @@ from tests.sampled import sampled
 from tests.tools.chronicle_world import NOW, ChronicleWorld, messages
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
-from commonplace.testing import ReadySlot
+from commonplace_testing import ReadySlot
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 NOTHING = "No entries found matching criteria."
@@ -355,7 +355,7 @@ def test_told_by_two_at_once_is_one_entry(open_world):
 _TELL = r"""
 import sys
 from pathlib import Path
-from commonplace.testing import ReadySlot
+from commonplace_testing import ReadySlot
 from tests.tools.chronicle_world import ChronicleWorld
 
 class Held(ReadySlot):

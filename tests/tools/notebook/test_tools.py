@@ -9,7 +9,7 @@ from tests.tools.notebook_world import NotebookWorld
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.journals.notebook.format import version_of
-from commonplace.testing import ReadySlot
+from commonplace_testing import ReadySlot
 
 NOTHING = "e3b0c44298fc"  # the first 12 hex of the sha256 of nothing
 

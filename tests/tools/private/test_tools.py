@@ -10,16 +10,16 @@ import pytest
 from tests.former_texts import former_in
 
 from commonplace.core.errors import Denied, Invalid, NotFound
-from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.private.journal import PrivateJournal
 from commonplace.journals.private.roots import resolve_roots
 from commonplace.journals.private.source import sources_of
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.services.private.service import PrivateService
-from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.private.for_people import delete_entry, edit_entry
 from commonplace.tools.private.tools import READ_BUDGET, PrivateTools
+from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
+from commonplace_testing.in_memory import MemoryIndex
 
 NOW = datetime(2026, 11, 21, 23, 19, 45, 15_000, tzinfo=UTC)
 
