@@ -1,1 +1,1 @@
-"""What `make demo` and `commonplace … demo` show, in temporary homes."""
+"""What `commonplace … demo` shows, in a temporary home."""

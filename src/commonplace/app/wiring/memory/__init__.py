@@ -1,1 +1,1 @@
-"""The wiring of memories, in files or in Postgres."""
+"""The wiring of memories: those in files here, those in a database as `app.backends` names it."""
