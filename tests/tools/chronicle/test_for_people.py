@@ -17,8 +17,8 @@ from commonplace.services.chronicle.service import changed_tags
 from commonplace.services.imports.giving_back import FromChronicle
 from commonplace.services.imports.records import ImportRecords, JournalRecord
 from commonplace.services.imports.taking_back import ImportTakingBack
-from commonplace.testing import FrozenClock
 from commonplace.tools.chronicle.for_people import FORMATS, ChronicleKeeping
+from commonplace_testing import FrozenClock
 
 
 @pytest.fixture
