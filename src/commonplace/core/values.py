@@ -180,7 +180,8 @@ class Weighing(Struct, frozen=True, kw_only=True):
 
     Args:
         k1: Of BM25: how soon repeating a word adds nothing more.
-        b: Of BM25: how much long texts are held back, in [0, 1].
+        b: Of BM25: how much long entries that stand alone are held back, in [0, 1].
+        b_turn: The same of turns of a conversation.
         shortest: Words that an entry which stands alone counts as at least.
         shortest_turn: Words that a turn of a conversation counts as at least.
         before: Weight, in [0, 1], that the turn right before another lends it.
@@ -199,6 +200,7 @@ class Weighing(Struct, frozen=True, kw_only=True):
 
     k1: float
     b: float
+    b_turn: float
     shortest: int
     shortest_turn: int
     before: float

@@ -146,6 +146,7 @@ def scale_of(identity: str) -> Scale:
 WEIGHING = Weighing(
     k1=1.2,
     b=0.5,
+    b_turn=0.85,
     shortest=5,
     shortest_turn=60,
     before=0.6,
@@ -373,7 +374,7 @@ TIMELINE = Policy(
     own=1.1,
     fitting=1.15,
     lent=True,
-    weighing=replace(WEIGHING, b=0.85, shortest=60),
+    weighing=replace(WEIGHING, b=WEIGHING.b_turn, shortest=60),
 )
 """Raw entries, turns of conversations and the rollups of all levels together; priors as recall's.
 A rollup of the span that was asked about is what a question to a span is after, and holds more

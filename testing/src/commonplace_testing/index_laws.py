@@ -43,6 +43,7 @@ LINES = ("harbour gate", "quiet evening", "long road")
 ALONE = Weighing(
     k1=1.2,
     b=0.75,
+    b_turn=0.75,
     shortest=1,
     shortest_turn=1,
     before=0.0,

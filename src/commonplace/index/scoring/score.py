@@ -313,8 +313,9 @@ class _Words:
 
     def _norms(self, places: Ids) -> Figures:
         """What makes a word count for less the longer the doc is that it stands in."""
-        k1, b = self._weighing.k1, self._weighing.b
-        norms: Figures = k1 * (1 - b + b * self._lengths[places])
+        weighing = self._weighing
+        b: Figures = np.array([weighing.b, weighing.b_turn], np.float32)[self._is_turn[places]]
+        norms: Figures = (weighing.k1 * (1 - b + b * self._lengths[places])).astype(np.float32)
         return norms
 
     def _weight(self, shares: Figures, count: Figures, norms: Figures) -> Figures:
