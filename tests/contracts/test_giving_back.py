@@ -13,6 +13,7 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.journals.table import JOURNAL_NAMES
 from commonplace.journals.timeline.portable import PortableExpired
+from commonplace.search.filing.filing import Filing, Pending
 from commonplace.services.export.reading import open_export
 
 EDITED = {
@@ -134,6 +135,19 @@ def test_what_is_removed_is_gone_and_comes_again(app, name):
     assert refs(ask(app, "recall", query="harbour moons graz threes quiet river")) == []
     again, count_again = brought(app, name)
     assert (again.added, count_again) == (noted.added, count)
+
+
+@pytest.mark.parametrize("name", [x for x in JOURNAL_NAMES if x != "memory"])
+def test_an_index_that_is_read_holds_nothing_up(app, name, monkeypatch):
+    """What is left in it is said, as after a deletion, and goes at its next opening."""
+    noted, _ = brought(app, name)
+    journal = app.gives_back(name)
+    asked = all_of(journal, noted)
+    gone = journal.remove(asked)
+    reading = Pending("It is being read.")
+    monkeypatch.setattr(Filing, "forget", lambda *_: reading)
+    monkeypatch.setattr(Filing, "sweep", lambda _: reading.notes)
+    assert any("It is being read." in x for x in journal.unfile({x: asked[x] for x in gone}))
 
 
 def test_what_retention_left_of_an_entry_goes(app):

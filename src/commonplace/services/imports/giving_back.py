@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from commonplace.core.errors import Conflict, NotFound, Unavailable
+from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.ids import key_id
 from commonplace.journals.memory.entry import parse_ref as parse_memory_ref
 from commonplace.journals.memory.entry import version_of as version_of_record
@@ -23,6 +23,7 @@ from commonplace.journals.private.places import SCHEME
 from commonplace.journals.timeline.entry import JOURNAL as TIMELINE
 from commonplace.journals.timeline.entry import KEYS, ref_of, version_of
 from commonplace.journals.transcripts.message import parse_ref
+from commonplace.services.amend import left_notes
 from commonplace.services.imports.taking_back import ImportedEntry
 from commonplace.services.notebook.amend import NotebookAmender
 from commonplace.services.transcripts.noted import parse_added
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from commonplace.journals.private.format import PrivateEntry
-    from commonplace.search.filing.filing import Filed, Pending
     from commonplace.services.chronicle.service import ChronicleService
     from commonplace.services.memory.service import MemoryService
     from commonplace.services.notebook.service import NotebookService
@@ -77,9 +77,9 @@ class FromTimeline(Struct, frozen=True):
         """See the port."""
         return self.service.delete_many(versions)
 
-    def unfile(self, gone: Mapping[str, str]) -> None:
+    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
         """See the port."""
-        check_filed(self.service.filing().forget([*gone]))
+        return left_notes(self.service.filing().forget([*gone]))
 
     def release(self, keys: Sequence[str]) -> None:
         """See the port."""
@@ -133,9 +133,9 @@ class FromPrivate(Struct, frozen=True):
         """See the port."""
         return self.service.delete_many(versions)
 
-    def unfile(self, gone: Mapping[str, str]) -> None:
+    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
         """See the port."""
-        check_filed(self.service.filing.forget([*gone]))
+        return left_notes(self.service.filing.forget([*gone]))
 
     def release(self, keys: Sequence[str]) -> None:
         """See the port."""
@@ -174,9 +174,9 @@ class FromChronicle(Struct, frozen=True):
         self.notes.extend(notes)
         return gone
 
-    def unfile(self, gone: Mapping[str, str]) -> None:
+    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
         """See the port."""
-        check_filed(self.service.filing.forget([*gone]))
+        return left_notes(self.service.filing.forget([*gone]))
 
     def release(self, keys: Sequence[str]) -> None:
         """See the port; what is gone is known by no key."""
@@ -227,14 +227,14 @@ class FromTranscripts(Struct, frozen=True):
                 gone.append(ref)
         return gone
 
-    def unfile(self, gone: Mapping[str, str]) -> None:
+    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
         """See the port."""
         refs = [
             f"{ref}#{n}"
             for ref, version in gone.items()
             for n in range(1, int(version.partition(" ")[2]) + 1)
         ]
-        check_filed(self.service.filing.forget(refs))
+        return left_notes(self.service.filing.forget(refs))
 
     def release(self, keys: Sequence[str]) -> None:
         """See the port; their originals are read again already."""
@@ -276,9 +276,9 @@ class FromMemory(Struct, frozen=True):
         self.notes.extend(notes)
         return gone
 
-    def unfile(self, gone: Mapping[str, str]) -> None:
+    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
         """See the port; what a killed process left is erased as after any deletion."""
-        self.notes.extend(self.service.erase())
+        return tuple(self.service.erase())
 
     def release(self, keys: Sequence[str]) -> None:
         """See the port; what is gone is known by no key."""
@@ -341,15 +341,14 @@ class FromNotebook(Struct, frozen=True):
                 gone.append(ref)
         return gone
 
-    def unfile(self, gone: Mapping[str, str]) -> None:
+    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
         """See the port."""
         filing = self.service.filing()
         if NOTEBOOK in gone:
             finish_taking_out(self.service.notebook)
             self.service.note_ends()
-            self.notes.extend(filing.sweep())
-        else:
-            check_filed(filing.forget([*gone]))
+            return filing.sweep()
+        return left_notes(filing.forget([*gone]))
 
     def release(self, keys: Sequence[str]) -> None:
         """See the port; an entry that was taken back is shown again by the same import."""
@@ -357,12 +356,3 @@ class FromNotebook(Struct, frozen=True):
     def finish(self) -> tuple[str, ...]:
         """See the port."""
         return tuple(dict.fromkeys(self.notes))
-
-
-def check_filed(filed: Filed | Pending) -> None:
-    """Raises: Unavailable where what was deleted may still be in the index."""
-    if why := getattr(filed, "why", ""):
-        raise Unavailable(
-            f"What was taken back is still in the index: {why}",
-            hint="Run `commonplace undo` again: it goes on.",
-        )

@@ -64,8 +64,8 @@ class GivesImportsBack(Protocol):
         """
         ...
 
-    def unfile(self, gone: Mapping[str, str]) -> None:
-        """Take what is gone out of the index. Raises: Unavailable where it is still there.
+    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
+        """Take what is gone out of the index; notes where something is still there.
 
         gone: By their refs, the versions that the entries had.
         """
@@ -245,39 +245,42 @@ class _JournalPart:
 
     def take_back(self, share: JournalShare, count: Callable[[], None]) -> tuple[str, ...]:
         """Take back what is as it was added; notes. count: called whenever some went."""
-        self._finish_going()
+        notes = [*self._finish_going()]
         batch: dict[str, ImportedEntry] = {}
         for key, entry in self.there(share):
             batch[key] = entry
             if len(batch) == _AT_ONCE:
-                self._remove(batch, share)
+                notes += self._remove(batch, share)
                 batch = {}
                 count()
         if batch:
-            self._remove(batch, share)
-        return self._journal.finish()
+            notes += self._remove(batch, share)
+        return tuple(dict.fromkeys([*notes, *self._journal.finish()]))
 
-    def _remove(self, batch: Mapping[str, ImportedEntry], share: JournalShare) -> None:
+    def _remove(self, batch: Mapping[str, ImportedEntry], share: JournalShare) -> tuple[str, ...]:
         self._record.put_going({key: (x.ref, x.version) for key, x in batch.items()})
         versions = {x.ref: x.version for x in batch.values()}
         gone = set(self._journal.remove(versions))
-        self._journal.unfile({ref: versions[ref] for ref in gone})
+        notes = self._journal.unfile({ref: versions[ref] for ref in gone})
         self._journal.release([key for key, entry in batch.items() if entry.ref in gone])
         self._record.put_going({})
         share.entries += len(gone)
         left = {key: entry.version for key, entry in batch.items() if entry.ref not in gone}
         for entry in self._journal.find(left).values():
             share.leave(entry.ref)  # edited at this moment
+        return notes
 
-    def _finish_going(self) -> None:
-        """Finish what a killed process had deleted."""
+    def _finish_going(self) -> tuple[str, ...]:
+        """Finish what a killed process had deleted; notes."""
         going = self._record.going()
         there = self._journal.find(dict.fromkeys(going, ""))
         gone = {key: entry for key, entry in going.items() if key not in there}
-        if gone:
-            self._journal.unfile(dict(gone.values()))
-            self._journal.release([*gone])
-            self._record.put_going({})
+        if not gone:
+            return ()
+        notes = self._journal.unfile(dict(gone.values()))
+        self._journal.release([*gone])
+        self._record.put_going({})
+        return notes
 
     def there(self, share: JournalShare) -> Iterator[tuple[str, ImportedEntry]]:
         """Each entry that is as it was added, with its key; counts the others in `share`."""
