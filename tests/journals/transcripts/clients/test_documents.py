@@ -472,6 +472,52 @@ def test_what_a_fork_of_opencode_repeats_is_kept_once(tmp_path):
     assert [x.text for x in found["brought"]] == ["Before?"]
 
 
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    ("forks", "expected"),
+    [
+        ({"a": "gone", "b": "gone"}, {"a": ["How?", "Here?"], "b": ["There?"]}),
+        ({"a": "b", "b": "a"}, {"a": ["How?", "Here?"], "b": ["There?"]}),
+        ({"a": "a"}, {"a": ["How?", "Here?"]}),
+    ],
+)
+def test_what_forks_of_opencode_repeat_is_never_lost(tmp_path, version, forks, expected):
+    """The first keeps it where what they fork is gone, or is said to be one of themselves."""
+    path = tmp_path / "opencode.db"
+    own = {"a": (1795341800001, "Here?"), "b": (1795341800002, "There?")}
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executescript(FORKS_OF_OPENCODE)
+        for session, forked in forks.items():
+            began = 1795341700000 + ord(session)
+            db.execute("INSERT INTO session VALUES (?, NULL, '/w', ?)", (session, began))
+            values = (session, forked, began)
+            db.execute("INSERT INTO session_v2 VALUES (?, NULL, ?, '/w', ?)", values)
+            for at, text in [(1795341600000, "How?"), own[session]]:
+                words = {"text": text, "time": {"created": at}}
+                values = (f"{session}{at}", session, json.dumps({"role": "user", **words}), at)
+                db.execute("INSERT INTO message VALUES (?, ?, ?, ?)", values)
+                part = json.dumps({"type": "text", "text": text})
+                db.execute("INSERT INTO part VALUES (?, ?, ?)", (values[0], values[0], part))
+                values = (values[0], session, at, json.dumps(words))
+                db.execute("INSERT INTO session_message VALUES (?, ?, 'user', ?, 0, ?)", values)
+        tables = ("session_v2", "session_message") if version == 1 else ("session", "message")
+        for table in tables:
+            db.execute(f"DROP TABLE {table}")
+    found = {x: [each.text for each in each_said] for x, each_said in said("opencode", path).items()}
+    assert found == expected
+
+
+FORKS_OF_OPENCODE = """
+CREATE TABLE session(id TEXT, parent_id TEXT, directory TEXT, time_created INTEGER);
+CREATE TABLE message(id TEXT, session_id TEXT, data TEXT, time_created INTEGER);
+CREATE TABLE part(id TEXT, message_id TEXT, data TEXT);
+CREATE TABLE session_v2(id TEXT, parent_id TEXT, fork_session_id TEXT, directory TEXT,
+ time_created INTEGER);
+CREATE TABLE session_message(id TEXT, session_id TEXT, type TEXT, seq INTEGER,
+ time_created INTEGER, data TEXT);
+"""
+
+
 def test_an_answer_that_is_still_being_made_waits(store, tmp_path):
     """It is kept once it is whole."""
     path = str(opencode_database(tmp_path / "o", answer={**ASSISTANT, "time": {"created": 1}}))

@@ -12,6 +12,7 @@ import json
 import os
 import sqlite3
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from urllib.parse import quote
 
 from commonplace.core.regular_files import open_regular
@@ -49,7 +50,10 @@ _PARTS = frozenset(
 _TABLES = ("session", "message", "part")
 _SESSIONS = "SELECT id, parent_id, directory, time_created FROM session ORDER BY time_created, id"
 _MESSAGES = "SELECT id, data, time_created FROM message WHERE session_id = ? ORDER BY 3, 1"
-_TIMES_BEFORE = "SELECT time_created FROM message WHERE session_id <> ? AND time_created < ?"
+_TIMES_BEFORE = (
+    "SELECT m.time_created FROM message m JOIN session s ON s.id = m.session_id"
+    " WHERE (s.time_created, s.id) < (?, ?) AND m.time_created < ?"
+)
 _PARTS_OF = "SELECT data FROM part WHERE message_id = ? ORDER BY id"
 _TABLES_2 = ("session_v2", "session_message")
 _SESSIONS_2 = (
@@ -129,11 +133,14 @@ def _of_database(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message 
             session = _session_of(row, kept)
             rows = _rows_of(database, path, row[0], began=row[3])
             yield session.session, _said(rows, session)
-        for row in later:
+        times_in = cache(lambda own: _times_of(_rows_of_2(database, path, own, set())))
+        for number, row in enumerate(later):
             session = _session_of(row[:4], kept)
             known = _times_of(_rows_of(database, path, row[0])) if is_first else set()
-            if row[4]:
-                known |= _times_of(_rows_of_2(database, path, row[4], set()))
+            for other, *_ in later[:number] if row[4] else ():
+                # What it forks may be gone, and another fork of it have the first copies.
+                is_parent = other == row[4]
+                known |= {x for x in times_in(other) if is_parent or _is_before(x, row[3])}
             yield session.session, _said(_rows_of_2(database, path, row[0], known), session)
 
 
@@ -142,6 +149,10 @@ def _session_of(row: tuple[object, ...], kept: Kept) -> Conversation:
     return Conversation(
         name_of(own), kept, cwd=name_of(folder), sidechain=bool(parent), at=instant(at)
     )
+
+
+def _is_before(at: float | None, began: object) -> bool:
+    return at is not None and isinstance(began, (int, float)) and at < began
 
 
 def _times_of(
@@ -205,13 +216,15 @@ def _rows_of(
     """The messages of a session, but for what it copied at its beginning from one it forks.
 
     Copies have new ids and the times of what they repeat, which lie before their session's own.
+    The session that was begun first keeps them: what was forked may be gone.
     """
     with _explained(path):
         named, first = _plain(session), _plain(began)
         rows = [*foreign_rows(database, _MESSAGES, (named,))]
         known: set[object] = set()
         if isinstance(first, int) and any(isinstance(x, int) and x < first for *_, x in rows):
-            known = {at for (at,) in foreign_rows(database, _TIMES_BEFORE, (named, first))}
+            values = (first, named, first)
+            known = {at for (at,) in foreign_rows(database, _TIMES_BEFORE, values)}
         for key, data, at in rows:
             own = _plain(key)
             if at in known:
