@@ -15,6 +15,8 @@ from tests.doors.terminal import facts, on_terminal, one_terminal, opened_app, r
 from tests.importable import KINDS, SAID, SAID_IN_EXPORT, command_of, files_with, line_of, there
 from tests.patience import PATIENCE_S
 
+from commonplace.doors.cli.acts import noting_import
+
 needs_terminal = pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
 
 
@@ -306,6 +308,54 @@ def test_only_what_an_import_added_and_nobody_changed_goes(no_weights, diary, in
     assert "Thrice" in text_of(bread)
     again = facts("import", "jrnl", str(diary), "--into", into)
     assert (again["new"], again["deleted_here"]) == (1, 1)
+
+
+def test_an_import_that_still_runs_is_not_taken_back(no_weights, diary):
+    """Nor passed over: it goes whole once it has ended."""
+    with closing(opened_app()) as app, noting_import(app, "timeline") as record:
+        refused = [run("undo", "--yes")]
+        importing = app.foreign_import({})
+        importing.go_through("jrnl", [str(diary)], into="timeline", record=record)
+        refused.append(run("undo", "--yes"))
+    for each in refused:
+        assert (each.exit_code, "still running" in each.stderr) == (4, True)
+    assert facts("undo", "--yes")["removed"] == 2
+    assert run("undo", "--yes").exit_code == 3
+
+
+DAMAGED = [
+    b'{"into":["timeline"],"added":{"a":"b"}}',
+    b'{"into":"timeline","added":["a"],"updated":"x"}',
+    b'{"into":"timeline","going":{"a":["b"]}}',
+    b'{"into":"timeline","added":{"\xff":"b"}}',
+    b'{"a":' * 100_000,
+]
+"""Lines of a record that no import wrote."""
+
+
+def test_a_damaged_line_of_a_record_hides_no_other(no_weights, diary):
+    """Of the import that is taken back, and of another; what else lies there is no record."""
+    run("import", "jrnl", str(diary), "--into", "timeline")
+    (record,) = (folder := Path.home() / RECORDS).iterdir()
+    lines = b"\n".join([b"", *DAMAGED])
+    record.write_bytes(lines + record.read_bytes())
+    (folder / "another.jsonl").write_bytes(lines)
+    (folder / "folder.jsonl").mkdir()
+    assert facts("undo", "--yes")["removed"] == 2
+
+
+def test_an_import_into_a_journal_that_takes_none_back_is_named(diary):
+    """What was written before it is taken back when it is asked for once more."""
+    facts("log", "left the harbour")
+    run("import", "jrnl", str(diary), "--into", "timeline")
+    (record,) = (Path.home() / RECORDS).iterdir()
+    record.write_text('{"source":"jrnl"}\n{"into":"diary","added":{"a":"b"}}')
+    refused = run("undo", "--yes")
+    assert (refused.exit_code, "imported into diary" in refused.stderr) == (2, True)
+    assert facts("undo", "--yes")["text"] == "left the harbour"
+
+
+RECORDS = ".local/share/commonplace/users/me/brought"
 
 
 @needs_terminal

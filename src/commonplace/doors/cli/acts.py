@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import platform
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TypeAlias
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import locked, make_folder, replace_file
@@ -66,7 +66,7 @@ class EditNotKept(_Noted, frozen=True, kw_only=True, tag="edit"):
 class ImportMade(_Noted, frozen=True, kw_only=True, tag="import"):
     """An import, to its end or not. record: the id of its record, which says what it added."""
 
-    record: str
+    record: Annotated[str, Meta(pattern=r"\A[0-9a-f-]{36}\Z")]
 
 
 Act: TypeAlias = WriteBegun | EntriesWritten | EditNotKept | ImportMade
@@ -118,14 +118,17 @@ def noting_import(app: App, journal: str) -> Iterator[ImportRecord]:
     made = ImportMade(
         at=app.clock().timestamp(), who=this_terminal(), journal=journal, record=record.id
     )
-    _note(app.settings, None, made)
-    try:
-        yield record
-    finally:
-        if record.is_empty:
-            with suppress(CommonplaceError):
-                record.remove()
-            _note(app.settings, made, None)
+    with ExitStack() as stack:
+        with suppress(CommonplaceError):  # where nothing can be noted it is imported all the same
+            stack.enter_context(record.held())
+        _note(app.settings, None, made)
+        try:
+            yield record
+        finally:
+            if record.is_empty:
+                with suppress(CommonplaceError):
+                    record.remove()
+                _note(app.settings, made, None)
 
 
 def note_written(app: App, ref: str, version: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 import click
 from msgspec.structs import replace
 
-from commonplace.core.errors import Conflict, NotFound
+from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.former_texts import FormerText
 from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer, Filter
@@ -154,7 +154,8 @@ def _act_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
         case EntriesWritten():
             answer = _entries_undone(app, act, yes=yes)
         case ImportMade():
-            answer = _import_undone(app, act, yes=yes)
+            with app.import_records().open(act.record).held():
+                answer = _import_undone(app, act, yes=yes)
         case _:
             assert_never(act)
     forget(app.settings, act)
@@ -213,10 +214,10 @@ def _import_undone(app: App, act: ImportMade, *, yes: bool) -> Answer | None:
 
     try:
         taking = app.import_taking_back(act.record)
-    except NotFound as exc:
+        left = taking.preview()
+    except (Invalid, NotFound) as exc:  # its record is gone, or damaged
         forget(app.settings, act)
         raise exc.extended("", hint=_NEXT) from exc
-    left = taking.preview()
     edited = edited_notes(left.source, left.shares)
     for note in edited:
         say(note, err=True)

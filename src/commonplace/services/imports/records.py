@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError
-from commonplace.core.files import make_folder, remove_file, translated
+from commonplace.core.errors import CommonplaceError, Conflict
+from commonplace.core.file_lock import take_lock
+from commonplace.core.files import make_folder, regular_file, remove_file, translated, write_new
 from commonplace.core.ids import new_id
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ FOLDER = "brought"
 
 _KEPT = 20
 """How many imports are kept, the newest."""
+
+_CLOSED_IN_CHILDREN = getattr(os, "O_CLOEXEC", 0)
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +48,18 @@ class AddedGroup(Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     is_known: bool
     updated: int = 0
+
+
+class _Line(Struct, frozen=True, kw_only=True):
+    """A line of a record; see the method that writes it."""
+
+    source: str = ""
+    export: str = ""
+    into: str = ""
+    planned: dict[str, str] | None = None
+    added: dict[str, str] | None = None
+    updated: int = 0
+    going: dict[str, tuple[str, str]] | None = None
 
 
 class JournalRecord:
@@ -80,28 +95,28 @@ class JournalRecord:
         places: list[int] = []
         is_open = False
         for place, line in self._lines():
-            if "planned" in line or "added" in line:
-                if is_open and "added" in line:
+            if line.planned is not None or line.added is not None:
+                if is_open and line.added is not None:
                     places.pop()  # it came to its end
                 places.append(place)
-                is_open = "planned" in line
+                is_open = line.planned is not None
         for place in reversed(places) if last_first else places:
             line = self._record.line_at(place)
             yield AddedGroup(
-                versions=line["planned"] if "planned" in line else line["added"],
-                is_known="added" in line,
-                updated=line.get("updated", 0),
+                versions=(line.added if line.planned is None else line.planned) or {},
+                is_known=line.added is not None,
+                updated=line.updated,
             )
 
     def going(self) -> Mapping[str, tuple[str, str]]:
         """What was being taken back when a process was killed, as `put_going` has it."""
         found: Mapping[str, tuple[str, str]] = {}
         for _, line in self._lines():
-            found = line.get("going", found)
+            found = found if line.going is None else line.going
         return found
 
-    def _lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        return (each for each in self._record.lines() if each[1].get("into") == self.journal)
+    def _lines(self) -> Iterator[tuple[int, _Line]]:
+        return (each for each in self._record.lines() if each[1].into == self.journal)
 
 
 class ImportRecord:
@@ -136,12 +151,12 @@ class ImportRecord:
     def head(self) -> tuple[str, str]:
         """What was imported, as `begin` was given it; both empty where nothing is known."""
         for _, line in self.lines():
-            return str(line.get("source", "")), str(line.get("export", ""))
+            return line.source, line.export
         return "", ""
 
     def journals(self) -> list[str]:
         """The names of the journals that something was added to, in that order."""
-        return [*dict.fromkeys(line["into"] for _, line in self.lines() if "into" in line)]
+        return [*dict.fromkeys(line.into for _, line in self.lines() if line.into)]
 
     def remove(self) -> None:
         """Forget the import: nothing of it is to be taken back. Raises: Unavailable, Denied."""
@@ -175,20 +190,45 @@ class ImportRecord:
             file.flush()
             os.fsync(file.fileno())
 
-    def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Each line that can be read, and where it begins."""
+    def lines(self) -> Iterator[tuple[int, _Line]]:
+        """Each line that can be read, and where it begins; one that is damaged is left out."""
         place = 0
-        with suppress(OSError), open(self._path, "rb") as file:
+        with suppress(CommonplaceError), regular_file(self._path) as file:
             for content in file:
-                with suppress(msgspec.MsgspecError):
-                    yield place, msgspec.json.decode(content, type=dict[str, Any])
+                with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+                    yield place, msgspec.json.decode(content, type=_Line)
                 place += len(content)
 
-    def line_at(self, place: int) -> dict[str, Any]:
+    def line_at(self, place: int) -> _Line:
         """The line that begins there. Raises: Unavailable, Denied."""
-        with translated(self._path), open(self._path, "rb") as file:
+        with regular_file(self._path) as file:
             file.seek(place)
-            return msgspec.json.decode(file.readline(), type=dict[str, Any])
+            return msgspec.json.decode(file.readline(), type=_Line)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep an import that is running, or taken back, from being taken back by another process.
+
+        Raises:
+            Conflict: Another process has it.
+            Unavailable, Denied.
+        """
+        with translated(self._path):
+            try:
+                descriptor = os.open(self._path, os.O_RDWR | _CLOSED_IN_CHILDREN)
+            except FileNotFoundError:  # it was taken back, or nothing could be noted
+                yield
+                return
+        try:
+            if take_lock(descriptor) is False:
+                what = self.head()[0] or "another command"
+                raise Conflict(
+                    f"The import of {what} is still running, or is just being taken back.",
+                    hint="Wait until that command has ended, then run `commonplace undo` again.",
+                )
+            yield
+        finally:
+            os.close(descriptor)
 
 
 class ImportRecords:
@@ -208,7 +248,11 @@ class ImportRecords:
         with suppress(OSError, CommonplaceError):
             for name in sorted(os.listdir(self._folder), reverse=True)[_KEPT - 1 :]:
                 remove_file(self._folder / name)
-        return self.open(new_id(self._clock(), os.urandom(10)))
+        name = new_id(self._clock(), os.urandom(10))
+        with suppress(CommonplaceError):  # what cannot be noted is imported all the same
+            make_folder(self._folder)
+            write_new(self._folder / f"{name}.jsonl", b"")
+        return self.open(name)
 
     def others(self, record_id: str) -> list[ImportRecord]:
         """All records but one, the oldest first."""
