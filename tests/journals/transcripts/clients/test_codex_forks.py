@@ -263,7 +263,17 @@ def test_it_does_not_matter_in_which_pieces_a_fork_is_read(store, tmp_path, is_t
     assert asked(store)[FORK] == wanted
 
 
-@pytest.mark.parametrize("line", [{"id": None}, {"id": "../x"}, {"id": FORK}, {"id": "é"}, {}])
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"id": None},
+        {"id": "../x"},
+        {"id": FORK},
+        {"id": "é"},
+        {"id": "ffffffff-ffff-7fff-bfff-ffffffffffff"},
+        {},
+    ],
+)
 def test_what_names_no_parent_is_read_as_it_stands(store, tmp_path, line):
     """A first line of another session whose id is none, a path, or the fork's own."""
     copied = meta("x", second=100)

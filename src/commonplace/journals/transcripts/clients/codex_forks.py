@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TURN_STARTS = ("task_started", "turn_started")
 _MOST_FORKS = 16
+_LATEST = 1e11
+"""The year 5138, in seconds."""
 
 WRITTEN_WITHIN = timedelta(seconds=2)
 """So long after its first line a copy is written, where no turn in it has a time of its own."""
@@ -257,11 +259,12 @@ def _turn_begun(kind: object, payload: dict[str, object]) -> float | None:
 
 
 def _time_of_id(own: str) -> float | None:
-    """The time in a UUID of version 7, in seconds; None for another id."""
+    """The time in a UUID of version 7, in seconds; None for another id, and beyond the calendar."""
     found = _UUID.fullmatch(own)
     if not found or found[1] != "7":
         return None
-    return int(own[:8] + own[9:13], 16) / 1000
+    seconds = int(own[:8] + own[9:13], 16) / 1000
+    return seconds if seconds < _LATEST else None
 
 
 def _seconds(at: str) -> float | None:
