@@ -503,7 +503,9 @@ def test_what_forks_of_opencode_repeat_is_never_lost(tmp_path, version, forks, e
         tables = ("session_v2", "session_message") if version == 1 else ("session", "message")
         for table in tables:
             db.execute(f"DROP TABLE {table}")
-    found = {x: [each.text for each in each_said] for x, each_said in said("opencode", path).items()}
+    found = {
+        x: [each.text for each in each_said] for x, each_said in said("opencode", path).items()
+    }
     assert found == expected
 
 
