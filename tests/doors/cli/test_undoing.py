@@ -324,10 +324,11 @@ def test_an_import_that_still_runs_is_not_taken_back(no_weights, diary):
 
 
 DAMAGED = [
-    b'{"into":["timeline"],"added":{"a":"b"}}',
-    b'{"into":"timeline","added":["a"],"updated":"x"}',
-    b'{"into":"timeline","going":{"a":["b"]}}',
-    b'{"into":"timeline","added":{"\xff":"b"}}',
+    b'{"line":"added","into":["timeline"],"versions":{"a":"b"},"updated":0}',
+    b'{"line":"added","into":"timeline","versions":["a"],"updated":"x"}',
+    b'{"line":"going","into":"timeline","entries":{"a":["b"]}}',
+    b'{"line":"added","into":"timeline","versions":{"\xff":"b"},"updated":0}',
+    b'{"line":"of another version"}',
     b'{"a":' * 100_000,
 ]
 """Lines of a record that no import wrote."""
@@ -349,7 +350,8 @@ def test_an_import_into_a_journal_that_takes_none_back_is_named(diary):
     facts("log", "left the harbour")
     run("import", "jrnl", str(diary), "--into", "timeline")
     (record,) = (Path.home() / RECORDS).iterdir()
-    record.write_text('{"source":"jrnl"}\n{"into":"diary","added":{"a":"b"}}')
+    added = '{"line":"added","into":"diary","versions":{"a":"b"},"updated":0}'
+    record.write_text(f'{{"line":"begun","source":"jrnl","export":""}}\n{added}')
     refused = run("undo", "--yes")
     assert (refused.exit_code, "imported into diary" in refused.stderr) == (2, True)
     assert facts("undo", "--yes")["text"] == "left the harbour"

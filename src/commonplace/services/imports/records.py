@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 import msgspec
 from msgspec import Struct
@@ -35,6 +35,42 @@ _CLOSED_IN_CHILDREN = getattr(os, "O_CLOEXEC", 0)
 _log = logging.getLogger(__name__)
 
 
+class _Line(Struct, frozen=True, kw_only=True, tag_field="line"):
+    """A line of a record."""
+
+
+class _Begun(_Line, frozen=True, kw_only=True, tag="begun"):
+    """What is imported; the first line. export: the digest of an export by Commonplace."""
+
+    source: str
+    export: str
+
+
+class _Planned(_Line, frozen=True, kw_only=True, tag="planned"):
+    """What is about to be added to a journal: the version of each entry, by its key."""
+
+    into: str
+    versions: dict[str, str]
+
+
+class _Added(_Line, frozen=True, kw_only=True, tag="added"):
+    """What was added to a journal, in place of what was planned; updated: how many beside."""
+
+    into: str
+    versions: dict[str, str]
+    updated: int
+
+
+class _Going(_Line, frozen=True, kw_only=True, tag="going"):
+    """What is about to be taken back: the ref and the version of each entry, by its key."""
+
+    into: str
+    entries: dict[str, tuple[str, str]]
+
+
+_Lines: TypeAlias = _Begun | _Planned | _Added | _Going
+
+
 class AddedGroup(Struct, frozen=True, kw_only=True):
     """Entries that an import wrote together.
 
@@ -48,18 +84,6 @@ class AddedGroup(Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     is_known: bool
     updated: int = 0
-
-
-class _Line(Struct, frozen=True, kw_only=True):
-    """A line of a record; see the method that writes it."""
-
-    source: str = ""
-    export: str = ""
-    into: str = ""
-    planned: dict[str, str] | None = None
-    added: dict[str, str] | None = None
-    updated: int = 0
-    going: dict[str, tuple[str, str]] | None = None
 
 
 class JournalRecord:
@@ -77,46 +101,53 @@ class JournalRecord:
     def put_planned(self, versions: Mapping[str, str]) -> None:
         """See the port."""
         if versions:
-            self._record.try_put({"into": self.journal, "planned": versions})
+            self._record.try_put(_Planned(into=self.journal, versions=dict(versions)))
 
     def put_added(self, versions: Mapping[str, str], *, updated: int = 0) -> None:
         """See the port; also of none, where what was planned was there already."""
-        self._record.try_put({"into": self.journal, "added": versions, "updated": updated})
+        self._record.try_put(_Added(into=self.journal, versions=dict(versions), updated=updated))
 
     def put_going(self, entries: Mapping[str, tuple[str, str]]) -> None:
         """Note what is about to be taken back; nothing once that is done. Raises: Unavailable.
 
         entries: The ref and the version of each entry, by its key.
         """
-        self._record.put({"into": self.journal, "going": entries})
+        self._record.put(_Going(into=self.journal, entries=dict(entries)))
 
     def groups(self, *, last_first: bool = False) -> Iterator[AddedGroup]:
         """What was added, in the order it was written or from the end; read as it is asked for."""
         places: list[int] = []
-        is_open = False
+        is_planned = False
         for place, line in self._lines():
-            if line.planned is not None or line.added is not None:
-                if is_open and line.added is not None:
-                    places.pop()  # it came to its end
-                places.append(place)
-                is_open = line.planned is not None
+            if isinstance(line, _Going):
+                continue
+            if is_planned and isinstance(line, _Added):
+                places.pop()  # what was planned is what was added
+            places.append(place)
+            is_planned = isinstance(line, _Planned)
         for place in reversed(places) if last_first else places:
-            line = self._record.line_at(place)
-            yield AddedGroup(
-                versions=(line.added if line.planned is None else line.planned) or {},
-                is_known=line.added is not None,
-                updated=line.updated,
-            )
+            match self._record.line_at(place):
+                case _Planned(versions=versions):
+                    yield AddedGroup(versions=versions, is_known=False)
+                case _Added(versions=versions, updated=updated):
+                    yield AddedGroup(versions=versions, is_known=True, updated=updated)
+                case _Begun() | _Going():
+                    continue
+                case other:
+                    assert_never(other)
 
     def going(self) -> Mapping[str, tuple[str, str]]:
         """What was being taken back when a process was killed, as `put_going` has it."""
         found: Mapping[str, tuple[str, str]] = {}
         for _, line in self._lines():
-            found = found if line.going is None else line.going
+            if isinstance(line, _Going):
+                found = line.entries
         return found
 
-    def _lines(self) -> Iterator[tuple[int, _Line]]:
-        return (each for each in self._record.lines() if each[1].into == self.journal)
+    def _lines(self) -> Iterator[tuple[int, _Planned | _Added | _Going]]:
+        for place, line in self._record.lines():
+            if not isinstance(line, _Begun) and line.into == self.journal:
+                yield place, line
 
 
 class ImportRecord:
@@ -142,7 +173,7 @@ class ImportRecord:
             source: Its name.
             export: The digest of an export by Commonplace; empty for anything else.
         """
-        self._append_or_log({"source": source, "export": export})
+        self._append_or_log(_Begun(source=source, export=export))
 
     def into(self, journal: str) -> JournalRecord:
         """What is added to one journal."""
@@ -151,25 +182,25 @@ class ImportRecord:
     def head(self) -> tuple[str, str]:
         """What was imported, as `begin` was given it; both empty where nothing is known."""
         for _, line in self.lines():
-            return line.source, line.export
+            return (line.source, line.export) if isinstance(line, _Begun) else ("", "")
         return "", ""
 
     def journals(self) -> list[str]:
         """The names of the journals that something was added to, in that order."""
-        return [*dict.fromkeys(line.into for _, line in self.lines() if line.into)]
+        lines = (line for _, line in self.lines())
+        return [*dict.fromkeys(x.into for x in lines if not isinstance(x, _Begun))]
 
     def remove(self) -> None:
         """Forget the import: nothing of it is to be taken back. Raises: Unavailable, Denied."""
         remove_file(self._path)
 
-    def try_put(self, line: Mapping[str, Any]) -> None:
+    def try_put(self, line: _Planned | _Added) -> None:
         """Append a line; what cannot be noted is logged."""
-        self.is_empty = self.is_empty and not any(
-            line.get(x) for x in ("planned", "added", "updated")
-        )
+        if line.versions or (isinstance(line, _Added) and line.updated):
+            self.is_empty = False
         self._append_or_log(line)
 
-    def _append_or_log(self, line: object) -> None:
+    def _append_or_log(self, line: _Lines) -> None:
         if self._failed:
             return
         try:
@@ -178,7 +209,7 @@ class ImportRecord:
             self._failed = True
             _log.warning("What is imported cannot be taken back as one: %s", exc)
 
-    def put(self, line: object) -> None:
+    def put(self, line: _Lines) -> None:
         """Append a line. Raises: Unavailable, Denied."""
         make_folder(self._path.parent)
         with (
@@ -190,20 +221,21 @@ class ImportRecord:
             file.flush()
             os.fsync(file.fileno())
 
-    def lines(self) -> Iterator[tuple[int, _Line]]:
+    def lines(self) -> Iterator[tuple[int, _Lines]]:
         """Each line that can be read, and where it begins; one that is damaged is left out."""
         place = 0
         with suppress(CommonplaceError), regular_file(self._path) as file:
             for content in file:
                 with suppress(msgspec.MsgspecError, ValueError, RecursionError):
-                    yield place, msgspec.json.decode(content, type=_Line)
+                    yield place, msgspec.json.decode(content, type=_Lines)
                 place += len(content)
 
-    def line_at(self, place: int) -> _Line:
+    def line_at(self, place: int) -> _Lines:
         """The line that begins there. Raises: Unavailable, Denied."""
         with regular_file(self._path) as file:
             file.seek(place)
-            return msgspec.json.decode(file.readline(), type=_Line)
+            line: _Lines = msgspec.json.decode(file.readline(), type=_Lines)
+            return line
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.services.imports.entry import Read
-    from commonplace.services.imports.journals import TakesImports
-    from commonplace.services.imports.records import ImportRecord
+    from commonplace.services.imports.journals import Outcome, TakesImports
+    from commonplace.services.imports.records import ImportRecord, JournalRecord
     from commonplace.services.imports.tally import ImportTally
 
 Progress: TypeAlias = "Callable[[int, int], None]"
@@ -225,14 +225,7 @@ class ForeignImport:
         read = 0
         for group in _groups(self._entries(done, since, dates)):
             if noting is not None:
-                keys = [import_key(program, entry.id) for entry in group]
-                noting.put_planned(dict.fromkeys(journal.absent(keys), ""))
-                written = journal.put(program, group)
-                fates = [each.fate for each in written]
-                added = zip(keys, written, strict=True)
-                versions = {key: each.version for key, each in added if each.fate == "new"}
-                noting.put_added(versions, updated=sum(fate == "updated" for fate in fates))
-                self._tally.add(program, name, len(versions))
+                fates = self._put(program, group, journal, noting)
             else:
                 fates = [journal.look(program, entry) for entry in group]
             for entry, fate in zip(group, fates, strict=True):
@@ -244,6 +237,24 @@ class ForeignImport:
         if nothing and len(done.failed) == len(paths) == 1:
             raise done.failed[0][1]
         return done
+
+    def _put(
+        self,
+        program: str,
+        group: Sequence[ForeignEntry],
+        journal: TakesImports,
+        noting: JournalRecord,
+    ) -> list[Outcome | Refused]:
+        """Write a group, and note what of it is new; what became of each entry."""
+        keys = [import_key(program, entry.id) for entry in group]
+        noting.put_planned(dict.fromkeys(journal.absent(keys), ""))
+        written = journal.put(program, group)
+        fates = [each.fate for each in written]
+        added = zip(keys, written, strict=True)
+        versions = {key: each.version for key, each in added if each.fate == "new"}
+        noting.put_added(versions, updated=fates.count("updated"))
+        self._tally.add(program, noting.journal, len(versions))
+        return fates
 
     def _entries(
         self, done: ProgramImport, since: datetime | None, dates: Dates | None
