@@ -389,7 +389,7 @@ def test_undo_off_a_terminal_wants_yes():
     add("perhaps")
     refused = run("chronicle", "undo")
     assert refused.exit_code == 2
-    assert "Refusing to delete without confirmation. Pass --yes." in refused.stderr
+    assert "Refusing to delete without confirmation: Delete chronicle:" in refused.stderr
     assert listed() == ["perhaps"]
 
 

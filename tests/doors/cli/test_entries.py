@@ -232,7 +232,9 @@ def test_any_entry_is_deleted_once_it_is_confirmed(written):
     ):
         done = run(*command)
         assert done.exit_code == 2
-        assert "Refusing to delete without confirmation. Pass --yes." in done.stderr
+        refused = " ".join(done.stderr.split())
+        assert "Refusing to delete without confirmation: Delete " in refused
+        assert refused.endswith(" for good? Pass --yes.")
     assert facts("delete", new, "--yes")["ref"] == new
     assert new not in listed("list")
 

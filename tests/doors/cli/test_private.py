@@ -312,7 +312,7 @@ def test_delete_asks():
     """Where nobody can answer it is refused."""
     ref = write("stays")
     done = run("private", "delete", ref)
-    assert (done.exit_code, "without confirmation. Pass --yes." in done.stderr) == (2, True)
+    assert (done.exit_code, "without confirmation: Delete " in done.stderr) == (2, True)
     assert "stays" in run("private", "read", ref).stdout
 
 

@@ -564,7 +564,7 @@ def confirm(question: str, *, yes: bool, text: str = "", act: _Act = "delete") -
         click.Abort: The answer is no.
     """
     if not yes and not sys.stdin.isatty():
-        raise Invalid(f"Refusing to {act} without confirmation.", hint="Pass --yes.")
+        raise Invalid(f"Refusing to {act} without confirmation: {question}", hint="Pass --yes.")
     from commonplace.core.fence import visible
     from commonplace.doors.cli.terminal_width import cut, terminal_size
 
