@@ -415,7 +415,7 @@ def test_undo_after_an_import_takes_back_the_import(tmp_path):
     assert run("chronicle", "undo").exit_code == 2
     assert len(listed()) == 3
     done = run("chronicle", "undo", "--yes")
-    assert done.stdout.startswith("An export of chronicle: removed 2 entries in chronicle;")
+    assert done.stdout.startswith("An export of chronicle: removed 2 entries in chronicle.")
     assert (listed(), found("far")) == (["mine"], [])
     assert facts("chronicle", "undo", "--yes")["text"] == "mine"
 

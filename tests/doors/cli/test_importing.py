@@ -107,8 +107,8 @@ def test_what_is_skipped_is_said(session):
     """Lines that are broken, lines of an unknown kind by its name, at once and later; each once."""
     with session.open("ab") as file:
         file.write(b'{"type"\n{"type": "hologram"}\n{"type": "%s"}\n' % KEY)
-    broken = "Left out, as it cannot be read: 1 line or part of Claude Code."
-    unknown = "Left out, being of a kind that is not known: 3 lines or parts of Claude Code (2 hol"
+    broken = "Left out of Claude Code's sessions, as it cannot be read: 1 line or part."
+    unknown = "Left out of Claude Code's sessions, being of a kind that is not known: 3 lines or parts (2 hol"
     done = run("import", "claude-code")
     assert f"Note: {broken}" in done.stdout
     assert "1 hologram" in done.stdout
@@ -175,3 +175,11 @@ def test_a_terminal_sees_a_bar(session):
     assert (code, answer) == (0, "Claude Code: imported 2 messages of 1 session, 2026-11-22.\n")
     assert "Counting messages" in shown
     assert "bytes" in shown
+
+
+def test_the_list_says_whose_sessions_are_on_this_machine(session, rollout):
+    """As files, without reading one."""
+    write_lines(session.with_name("s2.jsonl"), claude_line("And the tide?", second=1))
+    listed = [" ".join(line.split()) for line in run("import").stdout.splitlines()]
+    assert {"claude-code Claude Code: 2 files here", "codex Codex: 1 file here"} < {*listed}
+    assert facts("import")["originals"] == {"claude-code": 2, "codex": 1}

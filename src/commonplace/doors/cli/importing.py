@@ -6,6 +6,7 @@ Never decides what is a session or an entry, or what of it is kept: it parses, c
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,11 +81,9 @@ def import_sessions(name: str | None, path: str | None, as_json: bool, **given: 
         if name is None and not given["every"]:
             from commonplace.tools.imports.answers import programs_answer
 
-            show(
-                programs_answer(app.foreign_import(os.environ).found_here(), CLIENTS),
-                as_json,
-                items="programs",
-            )
+            found = app.foreign_import(os.environ).found_here()
+            originals = Counter(each.client for each in _importing(app).find_all())
+            show(programs_answer(found, CLIENTS, originals), as_json, items="programs")
             return
         start = _start_of(app, given["since"])
         if name in PROGRAMS:

@@ -48,5 +48,5 @@ def left_out_sentences(left_out: Iterable[tuple[str, Skipped, int]]) -> list[str
             names.append("…")
         shown = f" ({', '.join(names)})" if names else ""
         title = CLIENTS.get(client, client)
-        sentences.append(f"Left out, {_REASONS[why]}: {lines} of {title}{shown}.")
+        sentences.append(f"Left out of {title}'s sessions, {_REASONS[why]}: {lines}{shown}.")
     return sentences

@@ -41,21 +41,15 @@ def program_answer(done: ProgramImport, zone: tzinfo, *, dry_run: bool) -> Answe
         dry_run: Whether nothing was written.
     """
     title = PROGRAMS[done.program].title
-    if done.taken:
+    updated = counted_entries(done.updated)
+    if done.new:
         verb = "" if dry_run else "imported "
         span = _span(done.first_at, done.last_at, zone)
-        line = f"{title}: {verb}{counted_entries(done.new)} into {done.into}{span}"
-        if done.updated:
-            line += f", {counted_entries(done.updated)} updated" if done.new else ""
-            line = (
-                line
-                if done.new
-                else f"{title}: {counted_entries(done.updated)} in {done.into} updated"
-            )
-        lines = [f"{line}."]
+        what = f"{verb}{counted_entries(done.new)} into {done.into}{span}"
+        what += f", {updated} updated" if done.updated else ""
     else:
-        lines = [f"{title}: nothing new."]
-    return answer_of(lines, _facts(done, dry_run=dry_run), _notes(done))
+        what = f"{updated} in {done.into} updated" if done.updated else "nothing new"
+    return answer_of([f"{title}: {what}."], _facts(done, dry_run=dry_run), _notes(done))
 
 
 def _span(first: datetime | None, last: datetime | None, zone: tzinfo) -> str:
@@ -160,7 +154,7 @@ def taken_back_answer(done: ImportTakenBack) -> Answer:
         "updated": updated,
     }
     what = counted_shares(done.source, done.shares) or "nothing"
-    line = f"{source_title(done.source)}: removed {what}; another import brings it back."
+    line = f"{source_title(done.source)}: removed {what}. The same import brings it all back."
     return answer_of([line], facts, [*notes, *done.notes])
 
 
@@ -179,23 +173,33 @@ def edited_notes(source: str, shares: Sequence[JournalShare]) -> list[str]:
     return notes
 
 
-def programs_answer(found: Mapping[str, Sequence[str]], clients: Mapping[str, str]) -> Answer:
-    """What can be imported, and what of it lies on this machine.
+def programs_answer(
+    found: Mapping[str, Sequence[str]],
+    clients: Mapping[str, str],
+    originals: Mapping[str, int],
+) -> Answer:
+    """What can be imported, and what of it is on this machine.
 
     Args:
         found: Where each program keeps its entries here.
         clients: The titles of clients whose sessions can be imported, by name.
+        originals: How many files with sessions those clients keep here that keep any.
     """
     width = max(map(len, [*PROGRAMS, *clients]))
     lines = ["Sessions of AI clients, into transcripts:"]
-    lines += [f"  {name:{width}}  {title}" for name, title in clients.items()]
+    for name, title in clients.items():
+        here = f": {counted(originals[name], 'file', 'files')} here" if name in originals else ""
+        lines.append(f"  {name:{width}}  {title}{here}")
     lines += ["", "Entries of other programs:"]
     programs: list[dict[str, Any]] = []
     for name, row in PROGRAMS.items():
-        here = found.get(name, ())
-        more = len(here) - _PLACES
-        places = ", ".join(here[:_PLACES]) + (f" and {more} more" if more > 0 else "")
+        paths = found.get(name, ())
+        more = len(paths) - _PLACES
+        places = ", ".join(paths[:_PLACES]) + (f" and {more} more" if more > 0 else "")
         lines.append(f"  {name:{width}}  {one_line(places) or row.takes}  → {row.into}")
-        programs.append({"program": name, "into": row.into, "found": list(here)})
-    facts = {"clients": list(clients), "programs": programs}
-    return answer_of(lines, facts, ["Name one: commonplace import NAME [PATH]."])
+        programs.append({"program": name, "into": row.into, "found": list(paths)})
+    facts = {"clients": list(clients), "originals": dict(originals), "programs": programs}
+    name_one = (
+        "Name one: commonplace import NAME [PATH]. --all imports the sessions of all clients."
+    )
+    return answer_of(lines, facts, [name_one])
