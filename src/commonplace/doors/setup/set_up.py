@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 _KINDS = {"server": "server", "hook": "hooks", "skill": "skills", "module": "module"}
 _ALLOWED = {
-    READ: "It may call the tools that only read without asking.",
-    ALL: "It may call all tools of ours without asking.",
+    READ: "Without asking, it may call our tools that only read.",
+    ALL: "Without asking, it may call all of our tools.",
 }
 
 
