@@ -1,8 +1,7 @@
 """Runs the tests of clients with the newest version of each, and sessions of older SDKs.
 
-Prints what differs from the pinned versions, and what each client did of one story of sessions;
-ends with 1 where something fails. Not part of CI: what the world publishes today is no fault of a
-change.
+Prints what differs from the pinned versions, and how far each client came in one story of sessions;
+ends with 1 where something fails. Not part of CI: what is published today is no fault of a change.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ SDKS = {
 }
 """For each revision the versions of the official SDK for Python that speak it as their newest."""
 
-
 CLIENTS = {
     "claude-code": ("Claude Code", "@anthropic-ai/claude-code"),
     "codex": ("Codex", "@openai/codex"),
     "gemini": ("Gemini CLI", "@google/gemini-cli"),
     "opencode": ("OpenCode", "opencode-ai"),
 }
-"""Each client that the story is told of: its name, and its package."""
+"""Each client of which the story is told: its title, and its package."""
 
 STORY = "tests/doors/test_real_clients.py"
+ELSEWHERE = {"CP_TEST_CLIENTS": FOLDER.name}  # the tests forget variables named `COMMONPLACE_…`
 
 
 def main() -> int:
@@ -50,7 +49,7 @@ def main() -> int:
         "--load",
         type=int,
         default=0,
-        help="Processes that keep the machine busy; SDKs and the story of each client alone then.",
+        help="So many processes keep the machine busy; only SDKs and stories are run then.",
     )
     load = parser.parse_args().load
     pinned = json.loads(PINNED.read_text("utf-8"))["dependencies"]
@@ -73,7 +72,7 @@ def main() -> int:
 
 
 def table(report: Path, newest: Mapping[str, str]) -> str:
-    """What each client did of the story, as docs/clients.md holds it.
+    """How far each client came in the story, as docs/clients.md shows it.
 
     Args:
         report: What pytest wrote, with a property `client|step|outcome` for each step.
@@ -92,9 +91,6 @@ def table(report: Path, newest: Mapping[str, str]) -> str:
         for step in steps
     ]
     return "\n".join(lines)
-
-
-ELSEWHERE = {"CP_TEST_CLIENTS": FOLDER.name}
 
 
 def install(pinned: dict[str, str]) -> dict[str, str]:

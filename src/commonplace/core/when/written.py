@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Interval
 
+_MONTHS_IN_YEAR = 12
+
 
 class WrittenDate(Struct, frozen=True, kw_only=True):
     """What to search for, and what a text must hold to name the day or the month."""
@@ -41,7 +43,7 @@ def find_written(interval: Interval, zone: tzinfo) -> WrittenDate | None:
             rf"{number}(?: of)? {called},? {year}(?!\d)",
             rf"{called} {number},? {year}(?!\d)",
         ]
-        if day > _MOST_MONTHS or day == month:  # else it may be another day
+        if day > _MONTHS_IN_YEAR or day == month:  # else it may be another day
             forms.append(rf"0?{day}[./]0?{month}[./]{year}(?!\d)")
             forms.append(rf"0?{month}/0?{day}/{year}(?!\d)")
         words = f"{first:%Y-%m-%d} {day} {name} {year}"
@@ -56,6 +58,3 @@ def find_written(interval: Interval, zone: tzinfo) -> WrittenDate | None:
     return WrittenDate(
         words=words, form=re.compile(rf"(?<![\w.-])(?:{'|'.join(forms)})", re.IGNORECASE)
     )
-
-
-_MOST_MONTHS = 12

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TURN_STARTS = ("task_started", "turn_started")
+_ARCHIVE = "archived_sessions"
 _MOST_FORKS = 16
 _LATEST = 1e11
 """The year 5138, in seconds."""
@@ -223,9 +224,6 @@ def find_rollout(path: str, session: str) -> str:
     if begun is None:
         return next((x for place in roots for x in files_below(place, *ends)), "")
     return ""
-
-
-_ARCHIVE = "archived_sessions"
 
 
 def _ending_in(folder: str, ends: tuple[str, ...]) -> str:
