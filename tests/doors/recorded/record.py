@@ -12,14 +12,16 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from tests.doors.npm import CLIENTS
-from tests.doors.real_clients import GEMINI, QUIET
+from tests.doors.real_clients import GEMINI, QUIET, opencode_session
 from tests.doors.scripted_model import ScriptedModel
 
 PLACE = Path(__file__).parent
@@ -34,7 +36,13 @@ _LONGEST = 100
 _TAG = re.compile(r"<([\w ]+)")
 _MOST_ITEMS = 4
 _REQUEST = "api-request"
-_FOLDERS = {"claude-code": ".claude/projects", "codex": ".codex/sessions", "gemini": ".gemini/tmp"}
+_FOLDERS = {
+    "claude-code": ".claude/projects",
+    "codex": ".codex/sessions",
+    "gemini": ".gemini/tmp",
+    "opencode": ".local/share/opencode",
+}
+_TABLES = ("session", "message", "part", "session_v2", "session_message")
 
 
 class Answering(ScriptedModel):
@@ -65,6 +73,22 @@ class Answering(ScriptedModel):
         found["candidates"][0]["content"]["parts"] = [{"text": self.answer(asked)}]
         return found
 
+    def chat_completions(self, asked):
+        """In the Chat Completions API; the second question is answered after a call of a tool."""
+        last = asked["messages"][-1]
+        is_call = asked.get("tools") and last["role"] == "user" and [*SAID][1] in json.dumps(last)
+        function = {"name": "bash", "arguments": '{"command": "ls", "description": "List"}'}
+        call = {"index": 0, "id": "call_0", "type": "function", "function": function}
+        for chunk in super().chat_completions(asked):
+            (choice,) = chunk["choices"]
+            if choice["finish_reason"]:
+                choice["finish_reason"] = "tool_calls" if is_call else "stop"
+            elif is_call:
+                choice["delta"] = {"role": "assistant", "tool_calls": [call]}
+            else:
+                choice["delta"]["content"] = self.answer(asked)
+            yield chunk
+
 
 def cleaned(value: Any, home: str) -> Any:
     """A value of a line without what is the client's, or this machine's."""
@@ -78,8 +102,28 @@ def cleaned(value: Any, home: str) -> Any:
         return value
     if tag := _TAG.match(value):  # by which it is known that nobody typed it
         return f"<{tag[1]}>…</{tag[1]}>"
-    text = value.replace(home, "/home/ann").replace(re.sub("[^A-Za-z0-9]", "-", home), "-home-ann")
+    text = value.replace(home[1:], "home/ann")  # OpenCode has it without the slash too
+    text = text.replace(re.sub("[^A-Za-z0-9]", "-", home), "-home-ann")
     return "…" if re.search(r"\s", text) or len(text) > _LONGEST else text
+
+
+def cleaned_sql(path: Path, home: str) -> str:
+    """The tables of sessions of a database, as SQL that builds them again."""
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(":memory:")) as target:
+        tables = dict(source.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+        for name in [x for x in _TABLES if x in tables]:
+            target.execute(tables[name])
+            for row in source.execute(f"SELECT * FROM {name}"):
+                kept = [cleaned_column(value, home) for value in row]
+                target.execute(f"INSERT INTO {name} VALUES ({', '.join('?' * len(kept))})", kept)
+        return "".join(f"{line}\n" for line in target.iterdump())
+
+
+def cleaned_column(value: Any, home: str) -> Any:
+    """A value of a row, which may be JSON, without what is the client's, or this machine's."""
+    if isinstance(value, str) and value.startswith(("{", "[")):
+        return json.dumps(cleaned(json.loads(value), home), ensure_ascii=False)
+    return cleaned(value, home)
 
 
 def keep(client: str, home: Path, name: str) -> None:
@@ -93,6 +137,8 @@ def keep(client: str, home: Path, name: str) -> None:
             text = "".join(
                 json.dumps(cleaned(x, str(home)), ensure_ascii=False) + "\n" for x in lines
             )
+        elif path.suffix == ".db":
+            place, text = place.with_suffix(".sql"), cleaned_sql(path, str(home))
         elif path.name == ".project_root":
             text = cleaned(path.read_text("utf-8"), str(home))
         else:
@@ -129,19 +175,23 @@ class Machine:
             "GOOGLE_GEMINI_BASE_URL": url,
         }
 
-    def run(self, *words: object) -> None:
+    def run(self, *words: object, **env: str) -> None:
         """One command of a client."""
         command = [str(word) for word in words]
         done = subprocess.run(
             command,
             cwd=self.project,
-            env=self._env,
+            env={**self._env, **env},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
         )
         assert done.returncode == 0, f"{command}: {done.stdout} {done.stderr}"
+
+    def talk(self, command: list[object], **env: str) -> None:
+        """The same, as the sessions of real clients are run."""
+        self.run(*command, **env)
 
     def codex_session(self) -> str:
         """The id of the first session of Codex."""
@@ -153,7 +203,7 @@ def main() -> None:
     """Record them all."""
     first, second, forked = SAID
     codex = [CLIENTS / "codex", "exec", "--skip-git-repo-check"]
-    for name in ("claude-code", "codex", "codex-copied", "gemini"):
+    for name in ("claude-code", "codex", "codex-copied", "gemini", "opencode"):
         with Answering() as model, tempfile.TemporaryDirectory() as folder:
             machine = Machine(Path(folder).resolve(), model.url)
             if name == "claude-code":
@@ -164,6 +214,13 @@ def main() -> None:
             elif name == "gemini":
                 gemini = [CLIENTS / "gemini", "-m", "gemini-2.5-flash", "-p"]
                 machine.run(*gemini, first)
+            elif name == "opencode":
+                for question, *flags in (
+                    (first,),
+                    (second, "--continue"),
+                    (forked, "--continue", "--fork"),
+                ):
+                    opencode_session(model, question, *flags, talk=machine.talk)
             elif name == "codex" or sys.argv[1:]:
                 begun = codex if name == "codex" else [sys.argv[1], *codex[1:]]
                 machine.run(*begun, first)
