@@ -20,6 +20,7 @@ from tests.journals.transcripts.originals import (
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.journals.transcripts.copying import Kept
 from commonplace.journals.transcripts.store import TranscriptStore
+from commonplace.services.imports.records import ImportRecords
 from commonplace.services.transcripts.importing import TranscriptImport
 
 ROLLOUT = "rollout-2026-11-22T10-00-00-01a20852-5196-7f92-ab6a-1cd17f0107a9.jsonl"
@@ -78,6 +79,32 @@ def test_a_second_import_takes_what_came_since(importing, home):
     add_lines(path, claude_line("four", second=100))
     assert numbers(importing.plan(everything(importing)))["claude-code"] == (1, 1)
     assert numbers(importing.run(everything(importing)))["claude-code"] == (1, 1)
+
+
+class _HookedStore(TranscriptStore):
+    """A store into which a hook copies a session just before an import does.
+
+    most: How many of the messages it copies at once.
+    """
+
+    most = 0
+
+    def append(self, client, session, messages, **more):
+        super().append(client, session, messages[: self.most])
+        return super().append(client, session, messages, **more)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_session_that_a_hook_copies_at_this_moment_is_not_the_import_s(tmp_path, home, most):
+    """It goes with no import that is taken back; one of which it copied nothing new does."""
+    store = _HookedStore(str(tmp_path / "transcripts"))
+    importing = TranscriptImport(store, Kept(), home=str(home), environ={})
+    record = ImportRecords(tmp_path, lambda: datetime.now(UTC)).new().into("transcripts")
+    store.most = most
+    importing.run(importing.find("claude-code"), noting=record)
+    added = [ref for group in record.groups() for ref in group.versions]
+    assert added == ["transcripts:claude-code/s2"]
+    store.close()
 
 
 def test_what_was_deleted_does_not_come_back(importing, store):

@@ -6,6 +6,7 @@ Never changes an original, and never imports a message twice, however often it i
 from __future__ import annotations
 
 import os
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -302,18 +303,19 @@ class _CountingStore:
         new = {message.id: message for message in messages if message.id in ids}
         self.into.add(session, [*new.values()])
         if self._noting is not None:
-            with self._noting.adding(client, session, self.original, len(new)):
-                self._store.append(
-                    client,
-                    session,
-                    messages,
-                    # A document of which only a part is taken is not noted as copied: the rest
-                    # may be wanted.
-                    origin="" if self._is_part(client) else origin,
-                    offset=offset,
-                    fingerprint=fingerprint,
-                    left_out=left_out,
-                )
+            write = partial(
+                self._store.append,
+                client,
+                session,
+                messages,
+                # A document of which only a part is taken is not noted as copied: the rest
+                # may be wanted.
+                origin="" if self._is_part(client) else origin,
+                offset=offset,
+                fingerprint=fingerprint,
+                left_out=left_out,
+            )
+            self._noting.add(client, session, self.original, len(new), write)
         return len(new)
 
     def _leaves_out(self, client: str, messages: Sequence[Message]) -> bool:

@@ -5,7 +5,6 @@ Never notes a word of a message. A session that was there before is only counted
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -14,7 +13,7 @@ from commonplace.journals.transcripts.copying import origin_of
 from commonplace.journals.transcripts.message import ref_of, session_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from commonplace.core.import_notes import NotesImport
     from commonplace.journals.transcripts.store import TranscriptStore
@@ -60,27 +59,45 @@ class NotedSessions:
         self._added: dict[str, AddedSession] = {}
         self._lengthened: set[str] = set()
 
-    @contextmanager
-    def adding(self, client: str, session: str, original: str, new: int) -> Iterator[None]:
-        """Note that so many messages of an original are kept inside."""
+    def add(
+        self, client: str, session: str, original: str, new: int, write: Callable[[], int]
+    ) -> None:
+        """Keep messages of an original, and note it.
+
+        A session that another process kept at this moment, as a hook does, is not the import's.
+
+        Args:
+            client: Whose session it is.
+            session: Its id.
+            original: The path of what it is copied from.
+            new: How many messages are not there yet.
+            write: Keeps them, and says how many it kept.
+        """
         name = session_name(session)
         ref, there = ref_of(client, name), self._messages(client, name)
         if not new:
-            yield
+            write()
             return
         if there and ref not in self._added:
-            yield
-            self._noting.put_added({}, updated=int(ref not in self._lengthened))
-            self._lengthened.add(ref)
+            write()
+            self._note_lengthened(ref)
             return
         before = self._added.get(ref, AddedSession(messages=0))
         origins = dict.fromkeys([*before.origins, origin_of(original)])
         added = AddedSession(messages=there + new, origins=tuple(origins))
         self._noting.put_planned({ref: added.render()})
-        yield
-        added = AddedSession(messages=self._messages(client, name), origins=added.origins)
+        kept = write()
+        if kept < new and ref not in self._added:
+            self._note_lengthened(ref)
+            return
+        # One that another lengthened meanwhile has more than this, and stays.
+        added = AddedSession(messages=before.messages + kept, origins=added.origins)
         self._added[ref] = added
         self._noting.put_added({ref: added.render()})
+
+    def _note_lengthened(self, ref: str) -> None:
+        self._noting.put_added({}, updated=int(ref not in self._lengthened))
+        self._lengthened.add(ref)
 
     def _messages(self, client: str, name: str) -> int:
         state = self._store.find_session(client, name)
