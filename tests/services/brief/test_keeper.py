@@ -227,6 +227,15 @@ def test_no_secret_is_kept_in_it(monkeypatch):
     assert holders(TOKEN) == []
 
 
+def test_what_a_killed_process_left_beside_a_file_goes_at_the_next_reading(tmp_path):
+    """Half a brief holds words that no deletion would look for."""
+    files = BriefFiles(tmp_path)
+    files.refresh(str(tmp_path), {}, str)
+    (tmp_path / "brief" / ".4711.tmp").write_text("half a brief")
+    files.refresh(str(tmp_path), {}, str)
+    assert [path.suffix for path in (tmp_path / "brief").iterdir()] == [".json"]
+
+
 def test_its_files_are_bounded_and_the_owner_s_alone(tmp_path):
     """However long the entries are; what is newest stays."""
     os.umask(0o022)

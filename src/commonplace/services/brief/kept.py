@@ -111,7 +111,8 @@ class BriefFiles:
             Unavailable, Denied; what reading a journal raises.
         """
         self._prepare(self.folder)
-        with locked(self.folder):
+        with locked(self.folder), translated(self.folder):
+            self._briefs()
             before = self._content(root)
             kept = _parse(before)
             sections = dict(kept.sections) if kept else {}
@@ -172,10 +173,7 @@ class BriefFiles:
             return
         signs = [json.dumps(ref)[1:-1].encode() for ref in refs]
         with locked(self.folder), translated(self.folder):
-            for path in self._paths():
-                if not path.endswith(_ENDING):  # of a process that was killed over it
-                    self._remove(path)
-                    continue
+            for path in self._briefs():
                 with open(path, "rb") as file:
                     content = file.read()
                 if not any(sign in content for sign in signs):
@@ -224,8 +222,13 @@ class BriefFiles:
             name = f"{plain}-{sha256_hex(os.fsencode(root))[:8]}"
         return os.path.join(self.folder, name + _ENDING)
 
-    def _paths(self) -> list[str]:
-        return sorted(entry.path for entry in os.scandir(self.folder) if entry.is_file())
+    def _briefs(self) -> list[str]:
+        """The files, less what processes that were killed left beside them; under the lock."""
+        paths = sorted(entry.path for entry in os.scandir(self.folder) if entry.is_file())
+        for path in paths:
+            if not path.endswith(_ENDING):
+                self._remove(path)
+        return [path for path in paths if path.endswith(_ENDING)]
 
 
 def _screened(
