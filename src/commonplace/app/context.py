@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
-from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct
@@ -212,12 +211,18 @@ class OwnerContext(ABC):
             encoder=self.encoder,
             holder=holder(),
             quoting=self._quoting(),
-            elsewhere=partial(self.shared.indexes_of_others, self.settings.owner),
+            elsewhere=self._indexes_elsewhere,
             observer=self.brief,
             shows_paths=self.shows_paths,
             hidden=self.hidden,
             expire=self.sweep_expired,
         )
+
+    def _indexes_elsewhere(self, refs: Sequence[str]) -> Iterator[tuple[OwnerIndex, Sequence[str]]]:
+        """The indexes of others that may hold some of these refs, with those."""
+        if common := self.shared.in_common(refs):
+            for index in self.shared.indexes_of_others(self.settings.owner):
+                yield index, common
 
     @locked_cached_property
     def expiry_book(self) -> TimeBook:
@@ -275,11 +280,8 @@ class OwnerContext(ABC):
         """What keeps those of other owners, of the journals that all owners of this home share."""
         from commonplace.core.former_files import FOLDER, FormerFiles
 
-        # Where no folder is named, each owner has a notebook, with the same names of sections.
-        notebook = () if self.settings.notebook.path is None else ("notebook",)
-        journals = ("private", "chronicle", *notebook)
         return [
-            FormerFiles(folder / FOLDER, prepare=lambda: None, journals=journals)
+            FormerFiles(folder / FOLDER, prepare=lambda: None, journals=self.shared.common_journals)
             for folder in self.shared.folders_of_others(owner)
         ]
 

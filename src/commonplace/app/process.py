@@ -123,6 +123,20 @@ class ProcessContext:
             return []
         return sorted(each for each in users.glob("*") if each.name != own and each.is_dir())
 
+    @property
+    def common_journals(self) -> tuple[str, ...]:
+        """The journals that all owners of this home reach; of the others each has one of its own.
+
+        Refs of those are no owner's alone: two may import the same session.
+        """
+        # Where no folder is named, each owner has a notebook, with the same names of sections.
+        notebook = () if self.settings.notebook.path is None else ("notebook",)
+        return ("private", "chronicle", *notebook)
+
+    def in_common(self, refs: Sequence[str]) -> list[str]:
+        """Those of some refs that are the same entries for all owners of this home."""
+        return [each for each in refs if each.partition(":")[0] in self.common_journals]
+
     @locked_cached_property
     def _others(self) -> Index:
         return self._indexes_in(lambda folder: self.settings.home / "users" / folder / "index")

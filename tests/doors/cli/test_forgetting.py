@@ -79,6 +79,23 @@ def test_the_index_of_another_owner_loses_it(no_weights, monkeypatch, add, words
     assert holders(SECRET) == []
 
 
+def test_another_owner_keeps_the_same_session(no_weights, monkeypatch, tmp_path):
+    """Sessions are each owner's own: who takes back an import of one takes none of another's."""
+    words = {"uuid": "m1", "sender": "human", "text": "the harbour at dawn"}
+    chat = {"uuid": "c1", "chat_messages": [{**words, "created_at": "2026-03-01T09:00:00Z"}]}
+    session = tmp_path / "conversations.json"
+    session.write_text(json.dumps([chat]))
+    for owner in ("ann", "bob"):
+        monkeypatch.setenv("COMMONPLACE_OWNER", owner)
+        assert run("import", "claude-ai", session).exit_code == 0
+        assert len(facts("recall", "harbour")["items"]) == 1
+        assert run("brief").exit_code == 0
+    assert run("undo", "--yes").exit_code == 0
+    assert facts("recall", "harbour")["items"] == []
+    monkeypatch.setenv("COMMONPLACE_OWNER", "ann")
+    assert len(facts("recall", "harbour")["items"]) == 1
+
+
 @pytest.mark.parametrize("add", [add_private, add_log])
 @pytest.mark.parametrize("words", ["forget", "delete", "edit"])
 def test_what_another_owner_replaced_goes_with_the_entry(no_weights, monkeypatch, add, words):

@@ -64,6 +64,7 @@ class BriefWiring:
         return BriefKeeper(
             BriefFiles(folder, prepare=lambda made: context.make_folder(Path(made))),
             others=lambda: map(BriefFiles, others()),
+            in_common=context.shared.in_common,
             journals={each.name: each for each in journals if isinstance(each, ReadsBrief)},
             project=self._project,
             project_at=self._project_at,

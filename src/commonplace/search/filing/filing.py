@@ -108,6 +108,10 @@ class Behind(Struct, frozen=True, kw_only=True):
     why: str
 
 
+def _none_elsewhere(_refs: Sequence[str]) -> tuple[()]:
+    return ()
+
+
 class Filing:
     """Keeps an index behind its sources; background threads, started if needed, do long work.
 
@@ -123,8 +127,8 @@ class Filing:
         monotonic: Seconds that never go back.
         quoting: Gives the refs of entries that quote some others, so that they are erased with
             them.
-        elsewhere: Gives the indexes of others that follow the same sources: what is deleted here
-            leaves them as well.
+        elsewhere: Gives the indexes of others that follow the same sources, with those of some
+            refs that are the same entries there: what is deleted here leaves them as well.
         observer: Hears of what other programs wrote.
         shows_paths: Whether a message may name a path of this machine.
         hidden: Gives the refs of what has expired, which leaves the index at once.
@@ -141,7 +145,9 @@ class Filing:
         others: Sequence[Source] = (),
         monotonic: Callable[[], float] = time.monotonic,
         quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
-        elsewhere: Callable[[], Iterable[OwnerIndex]] = tuple,
+        elsewhere: Callable[
+            [Sequence[str]], Iterable[tuple[OwnerIndex, Sequence[str]]]
+        ] = _none_elsewhere,
         observer: FilingObserver | None = None,
         shows_paths: bool = True,
         hidden: Hidden = nothing_hidden,
@@ -265,11 +271,11 @@ class Filing:
         try:
             for indexer in [*self._indexers, *self._others]:
                 indexer.forget(refs)
-            for index in (self._index, *self._elsewhere()):
+            for index, gone in ((self._index, refs), *self._elsewhere(refs)):
                 if isinstance(index, Forgetting):
-                    index.forget(refs)
+                    index.forget(gone)
                 else:
-                    index.apply([Drop(ref) for ref in refs])
+                    index.apply([Drop(ref) for ref in gone])
         except Exception as exc:  # noqa: BLE001  as in file
             return Pending(self._log_failure("A deleted entry waits to leave the index", exc))
         return Pending(trouble) if trouble else Filed()

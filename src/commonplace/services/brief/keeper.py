@@ -48,6 +48,7 @@ class BriefKeeper:
     Args:
         files: The files.
         others: Gives those of the other owners, whose briefs tell of the same entries.
+        in_common: Those of some refs that are the same entries for them.
         journals: What is asked, by name; opened at its first use.
         project: Finds the project that is worked in; called once it is needed.
         project_at: Finds the project of a part of a journal: its name, and the scope of a doc.
@@ -64,6 +65,7 @@ class BriefKeeper:
         files: BriefFiles,
         *,
         others: Callable[[], Iterable[BriefFiles]],
+        in_common: Callable[[Sequence[str]], Sequence[str]],
         journals: Mapping[str, ReadsBrief],
         project: Callable[[], ProjectFolders | None],
         project_at: Callable[[str, str], ProjectFolders | None],
@@ -76,6 +78,7 @@ class BriefKeeper:
     ) -> None:
         self._files = files
         self._others = others
+        self._in_common = in_common
         self._journals = journals
         self._find_project = project
         self._project_at = project_at
@@ -121,7 +124,7 @@ class BriefKeeper:
         try:
             changed = self._files.drop(refs)
             for each in self._others():
-                each.drop(refs)
+                each.drop(self._in_common(refs))
         except (CommonplaceError, OSError) as exc:
             _log.warning("The brief may still hold a deleted entry: %s", exc)
             return exc.message if isinstance(exc, CommonplaceError) else "See the log."
