@@ -84,6 +84,11 @@ class _Shown(Struct, frozen=True, kw_only=True):
         """Bytes of its lines in an answer."""
         return len(self.block.encode()) + 1
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its text is shown."""
+        return self.text == self.hit.doc.text
+
 
 class Renderer(Struct, frozen=True, kw_only=True):
     """Renders hits and pages for one owner.
@@ -120,38 +125,11 @@ class Renderer(Struct, frozen=True, kw_only=True):
 
         rest = self._answer(frame, [], left_out=len(hits))
         room = (budget_tokens - tokens_of(rest)) * TOKEN_BYTES - len(f"{CAUTION}\n")
-        shown = self._fitting(cut, len(hits), room, _SHORT_LISTED if frame.is_list else _SHORT)
+        shown = _fitting(cut, len(hits), room, _SHORT_LISTED if frame.is_list else _SHORT)
         if shown or not hits:
             return self._answer(frame, shown, left_out=len(hits) - len(shown))
         bare = replace(frame, head=frame.head[:1], notes=())
         return self._answer(bare, [], left_out=len(hits))
-
-    def _fitting(
-        self, cut: Callable[[int, int], _Shown], count: int, room: int, short: int
-    ) -> list[_Shown]:
-        """The first hits, as many as fit, and then as long as fits.
-
-        Args:
-            cut: A hit by its number, with a text of at most so many characters.
-            count: How many hits there are.
-            room: Bytes.
-            short: Characters below which only a first hit is cut.
-        """
-        shown: list[_Shown] = []
-        for number in range(count):
-            lengths = (short,) if shown else (short, *_SHORTER)
-            hit = next((x for x in (cut(number, y) for y in lengths) if x.size <= room), None)
-            if hit is None:
-                break
-            shown.append(hit)
-            room -= hit.size
-        for length in _LONGER:
-            for number, hit in enumerate(shown):
-                longer = cut(number, max(length, short))
-                if 0 < longer.size - hit.size <= room:
-                    room -= longer.size - hit.size
-                    shown[number] = longer
-        return shown
 
     def _answer(self, frame: AnswerFrame, shown: Sequence[_Shown], *, left_out: int) -> Answer:
         lines = list(frame.head)
@@ -283,3 +261,31 @@ class Renderer(Struct, frozen=True, kw_only=True):
             return None
         at, text = glimpse.at.isoformat(), visible_line(glimpse.text)
         return {"ref": glimpse.ref, "at": at, "text": text}
+
+
+def _fitting(cut: Callable[[int, int], _Shown], count: int, room: int, short: int) -> list[_Shown]:
+    """The first hits, as many as fit, and then as long as fits.
+
+    Args:
+        cut: A hit by its number, with a text of at most so many characters.
+        count: How many hits there are.
+        room: Bytes.
+        short: Characters below which only a first hit is cut.
+    """
+    shown: list[_Shown] = []
+    for number in range(count):
+        lengths = (short,) if shown else (short, *_SHORTER)
+        hit = next((x for x in (cut(number, y) for y in lengths) if x.size <= room), None)
+        if hit is None:
+            break
+        shown.append(hit)
+        room -= hit.size
+    for length in (x for x in _LONGER if x > short):
+        for number, hit in enumerate(shown):
+            if hit.is_whole:
+                continue
+            longer = cut(number, length)
+            if longer.size - hit.size <= room:
+                room -= longer.size - hit.size
+                shown[number] = longer
+    return shown
