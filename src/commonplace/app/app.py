@@ -406,21 +406,9 @@ class App(OwnerContext):
 
     def gives_back(self, journal: str) -> GivesImportsBack:
         """What takes imported entries out of a journal. Raises: Invalid for one that takes none."""
-        from commonplace.services.imports import giving_back as ways
-
-        match journal:
-            case "private":
-                return ways.FromPrivate(self.private.service())
-            case "chronicle":
-                return ways.FromChronicle(self.chronicle.service())
-            case "notebook":
-                return ways.FromNotebook(self.notebook.service())
-            case "timeline":
-                return ways.FromTimeline(self.timeline.service())
-            case "memory":
-                return ways.FromMemory(self.memory.service())
-            case "transcripts":
-                return ways.FromTranscripts(self.transcripts.service())
+        for each in self.journals:
+            if each.name == journal and (found := each.gives_back()) is not None:
+                return found
         raise Invalid(
             f"What was imported into {journal} cannot be taken back.", hint="Delete it there."
         )

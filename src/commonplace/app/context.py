@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from commonplace.search.finder import Finder
     from commonplace.search.two_questions import TwoQuestionFinder
     from commonplace.services.brief.keeper import BriefKeeper
+    from commonplace.services.imports.taking_back import GivesImportsBack
     from commonplace.tools.toolset import Toolset
 
 _log = logging.getLogger(__name__)
@@ -111,6 +112,13 @@ class JournalWiring(Protocol):
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal; None where it cannot be exported.
+
+        Raises: what opening the journal raises.
+        """
+        return None
+
+    def gives_back(self) -> GivesImportsBack | None:
+        """What takes imported entries out of the journal; None where it takes none.
 
         Raises: what opening the journal raises.
         """
@@ -220,7 +228,10 @@ class OwnerContext(ABC):
 
     def _indexes_elsewhere(self, refs: Sequence[str]) -> Iterator[tuple[OwnerIndex, Sequence[str]]]:
         """The indexes of others that may hold some of these refs, with those."""
-        if common := self.shared.in_common(refs):
+        from commonplace.core.former_texts import journal_of
+
+        journals = self.shared.common_journals
+        if common := [each for each in refs if journal_of(each) in journals]:
             for index in self.shared.indexes_of_others(self.settings.owner):
                 yield index, common
 

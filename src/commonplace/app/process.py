@@ -133,10 +133,6 @@ class ProcessContext:
         notebook = () if self.settings.notebook.path is None else ("notebook",)
         return ("private", "chronicle", *notebook)
 
-    def in_common(self, refs: Sequence[str]) -> list[str]:
-        """Those of some refs that are the same entries for all owners of this home."""
-        return [each for each in refs if each.partition(":")[0] in self.common_journals]
-
     @locked_cached_property
     def _others(self) -> Index:
         return self._indexes_in(lambda folder: self.settings.home / "users" / folder / "index")

@@ -61,10 +61,10 @@ class BriefWiring:
         from commonplace.services.brief.kept import BriefFiles
 
         context = self._context
+        common = context.shared.common_journals
         return BriefKeeper(
             BriefFiles(folder, prepare=lambda made: context.make_folder(Path(made))),
-            others=lambda: map(BriefFiles, others()),
-            in_common=context.shared.in_common,
+            others=lambda: [BriefFiles(each, journals=common) for each in others()],
             journals={each.name: each for each in journals if isinstance(each, ReadsBrief)},
             project=self._project,
             project_at=self._project_at,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.journal import Author, Chronicle
     from commonplace.journals.chronicle.source import ChronicleSource
     from commonplace.services.chronicle.service import ChronicleService
+    from commonplace.services.imports.taking_back import GivesImportsBack
     from commonplace.tools.chronicle.tools import ChronicleTools
     from commonplace.tools.toolset import Toolset
 
@@ -125,6 +126,12 @@ class ChronicleWiring:
         from commonplace.services.chronicle.amend import ChronicleAmender
 
         return ChronicleAmender(self.service())
+
+    def gives_back(self) -> GivesImportsBack:
+        """What takes imported entries out of it."""
+        from commonplace.services.imports.giving_back import FromChronicle
+
+        return FromChronicle(self.service())
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.notebook.journal import Notebook
+    from commonplace.services.imports.taking_back import GivesImportsBack
     from commonplace.services.notebook.ends import NotebookEnds
     from commonplace.services.notebook.service import NotebookService
     from commonplace.tools.notebook.tools import NotebookTools
@@ -132,6 +133,12 @@ class NotebookWiring:
         from commonplace.services.notebook.amend import NotebookAmender
 
         return NotebookAmender(self.service())
+
+    def gives_back(self) -> GivesImportsBack:
+        """What takes imported entries out of it."""
+        from commonplace.services.imports.giving_back import FromNotebook
+
+        return FromNotebook(self.service())
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.journals.private.recovery import NotesRecovery
     from commonplace.journals.private.roots import Root, Roots
+    from commonplace.services.imports.taking_back import GivesImportsBack
     from commonplace.services.private.service import PrivateService
     from commonplace.tools.private.tools import PrivateTools
     from commonplace.tools.toolset import Toolset
@@ -259,6 +260,12 @@ class PrivateWiring:
         from commonplace.services.private.amend import PrivateAmender
 
         return PrivateAmender(self.service())
+
+    def gives_back(self) -> GivesImportsBack:
+        """What takes imported entries out of it."""
+        from commonplace.services.imports.giving_back import FromPrivate
+
+        return FromPrivate(self.service())
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.journals.timeline.rewording import Rewording
     from commonplace.journals.timeline.rollups import Rollups
+    from commonplace.services.imports.taking_back import GivesImportsBack
     from commonplace.services.timeline.service import TimelineService
     from commonplace.tools.timeline.tools import TimelineTools
     from commonplace.tools.toolset import Toolset
@@ -167,6 +168,12 @@ class TimelineWiring:
         from commonplace.services.timeline.amend import TimelineAmender
 
         return TimelineAmender(self.service())
+
+    def gives_back(self) -> GivesImportsBack:
+        """What takes imported entries out of it."""
+        from commonplace.services.imports.giving_back import FromTimeline
+
+        return FromTimeline(self.service())
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Finding
     from commonplace.journals.transcripts.client_memory import ClientMemory
     from commonplace.journals.transcripts.store import TranscriptStore
+    from commonplace.services.imports.taking_back import GivesImportsBack
     from commonplace.services.transcripts.safety import Safety
     from commonplace.services.transcripts.service import TranscriptService
     from commonplace.tools.toolset import Toolset
@@ -159,6 +160,12 @@ class TranscriptWiring:
         from commonplace.services.transcripts.amend import TranscriptAmender
 
         return TranscriptAmender(self.service(), self.memory)
+
+    def gives_back(self) -> GivesImportsBack:
+        """What takes imported entries out of it."""
+        from commonplace.services.imports.giving_back import FromTranscripts
+
+        return FromTranscripts(self.service())
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""

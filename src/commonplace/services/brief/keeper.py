@@ -48,7 +48,6 @@ class BriefKeeper:
     Args:
         files: The files.
         others: Gives those of the other owners, whose briefs tell of the same entries.
-        in_common: Those of some refs that are the same entries for them.
         journals: What is asked, by name; opened at its first use.
         project: Finds the project that is worked in; called once it is needed.
         project_at: Finds the project of a part of a journal: its name, and the scope of a doc.
@@ -65,7 +64,6 @@ class BriefKeeper:
         files: BriefFiles,
         *,
         others: Callable[[], Iterable[BriefFiles]],
-        in_common: Callable[[Sequence[str]], Sequence[str]],
         journals: Mapping[str, ReadsBrief],
         project: Callable[[], ProjectFolders | None],
         project_at: Callable[[str, str], ProjectFolders | None],
@@ -78,7 +76,6 @@ class BriefKeeper:
     ) -> None:
         self._files = files
         self._others = others
-        self._in_common = in_common
         self._journals = journals
         self._find_project = project
         self._project_at = project_at
@@ -124,7 +121,7 @@ class BriefKeeper:
         try:
             changed = self._files.drop(refs)
             for each in self._others():
-                each.drop(self._in_common(refs))
+                each.drop(refs)
         except (CommonplaceError, OSError) as exc:
             _log.warning("The brief may still hold a deleted entry: %s", exc)
             return exc.message if isinstance(exc, CommonplaceError) else "See the log."

@@ -13,12 +13,13 @@ from contextlib import suppress
 
 from commonplace.core.brief_item import BriefItem
 from commonplace.core.digest import sha256_hex
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import locked, make_folder, sync_folder, translated
 from commonplace.core.regular_files import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
 FOLDER = "brief"
@@ -67,15 +68,18 @@ class BriefFiles:
     Args:
         owner_folder: The owner's.
         prepare: Makes the owner's folder where it is missing.
+        journals: Those whose lines alone are dropped; None for all.
     """
 
     def __init__(
         self,
         owner_folder: str | os.PathLike[str],
         prepare: Callable[[str], object] = make_folder,
+        journals: Collection[str] | None = None,
     ) -> None:
         self.folder = os.path.join(owner_folder, FOLDER)
         self._prepare = prepare
+        self._journals = journals
 
     def read(self, root: str) -> KeptBrief | None:
         """What is kept of a project; None where there is no file, or none of this version."""
@@ -111,8 +115,11 @@ class BriefFiles:
             Unavailable, Denied; what reading a journal raises.
         """
         self._prepare(self.folder)
-        with locked(self.folder), translated(self.folder):
-            self._briefs()
+        with locked(self.folder):
+            with suppress(
+                OSError, CommonplaceError
+            ):  # the next reading, or a deletion, tries again
+                self._remove_temps()
             before = self._content(root)
             kept = _parse(before)
             sections = dict(kept.sections) if kept else {}
@@ -137,7 +144,7 @@ class BriefFiles:
         Raises:
             Unavailable, Denied: a file can neither be written nor removed.
         """
-        gone = {*refs}
+        gone = {x for x in refs if self._journals is None or x.partition(":")[0] in self._journals}
         # A session's line quotes its messages, and goes with any of them; they go with it.
         whole = {ref.partition("#")[0] for ref in gone}
 
@@ -173,7 +180,8 @@ class BriefFiles:
             return
         signs = [json.dumps(ref)[1:-1].encode() for ref in refs]
         with locked(self.folder), translated(self.folder):
-            for path in self._briefs():
+            self._remove_temps()
+            for path in self._list():
                 with open(path, "rb") as file:
                     content = file.read()
                 if not any(sign in content for sign in signs):
@@ -222,13 +230,14 @@ class BriefFiles:
             name = f"{plain}-{sha256_hex(os.fsencode(root))[:8]}"
         return os.path.join(self.folder, name + _ENDING)
 
-    def _briefs(self) -> list[str]:
-        """The files, less what processes that were killed left beside them; under the lock."""
-        paths = sorted(entry.path for entry in os.scandir(self.folder) if entry.is_file())
-        for path in paths:
+    def _remove_temps(self) -> None:
+        """Remove what processes left that were killed while they wrote; under the lock."""
+        for path in self._list():
             if not path.endswith(_ENDING):
                 self._remove(path)
-        return [path for path in paths if path.endswith(_ENDING)]
+
+    def _list(self) -> list[str]:
+        return sorted(entry.path for entry in os.scandir(self.folder) if entry.is_file())
 
 
 def _screened(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Finding
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.search.filing.port import FilingPort
+    from commonplace.services.imports.taking_back import GivesImportsBack
     from commonplace.services.memory.service import MemoryService
     from commonplace.tools.memory.tools import MemoryTools
     from commonplace.tools.toolset import Toolset
@@ -258,6 +259,12 @@ class MemoryWiring:
         from commonplace.services.memory.amend import MemoryAmender
 
         return MemoryAmender(self.service())
+
+    def gives_back(self) -> GivesImportsBack:
+        """What takes imported entries out of it."""
+        from commonplace.services.imports.giving_back import FromMemory
+
+        return FromMemory(self.service())
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""
