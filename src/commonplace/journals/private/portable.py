@@ -140,21 +140,19 @@ class PortablePrivate:
         added = 0
         while batch := list(islice(items, _AT_ONCE)):
             planned: dict[str, str] = {}
-            for item in batch:
-                place, content = self._content_of(item)
+            placed = [(item, *self._content_of(item)) for item in batch]
+            for item, place, content in placed:
                 if not os.path.lexists(place.path):
-                    planned[self._private.plan_file(place, content, at=item.at)] = version_of(
-                        content
-                    )
+                    key = self._private.plan_file(place, content, at=item.at)
+                    planned[key] = version_of(content)
             noting.put_planned(planned)
-            added += sum(self._import(item) for item in batch)
+            added += sum(self._import(*each) for each in placed)
             noting.put_added(planned)
         self._private.recovery.place_restored(self._home)
         return added
 
-    def _import(self, item: PortableThoughts) -> bool:
+    def _import(self, item: PortableThoughts, place: EntryPlace, content: bytes) -> bool:
         """Write the file of an item, or keep it for its project; whether it is new."""
-        place, content = self._content_of(item)
         if not item.project:
             return self._private.write_file(place, content, at=item.at, changed=item.changed)
         at_ns = micros(item.changed or item.at) * 1000
