@@ -341,5 +341,4 @@ def look_up_former(
 
 def left_notes(filed: Filed | Pending | None) -> tuple[str, ...]:
     """What the caller must know where the text of a deleted entry is still in the index."""
-    why = getattr(filed, "why", "")
-    return (f"Still in the index: {why}",) if why else ()
+    return (f"Still in the index: {filed.why}",) if filed and filed.why else ()

@@ -55,7 +55,7 @@ class DeferredFiling:
         """File the words of entries that were edited; their old text leaves as a deleted one's."""
         left = self._filing.forget([change.doc.ref for change in changes])
         filed = self.file_edited(changes)
-        return left if getattr(left, "why", "") else filed
+        return left if left.why else filed
 
     def close(self) -> None:
         """Close the filing, if it was opened."""

@@ -70,6 +70,11 @@ class Filed(Struct, frozen=True):
     proposal: str = ""
 
     @property
+    def why(self) -> str:
+        """Empty: nothing waits."""
+        return ""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the writer may settle."""
         return (self.proposal,) if self.proposal else ()

@@ -339,9 +339,8 @@ class MemoryService:
         return ()
 
     def _forget(self, refs: Sequence[str]) -> tuple[str, ...]:
-        forgotten = self.filing().forget(refs)
-        waits = getattr(forgotten, "why", "")
-        return (f"It waits to leave the index: {waits}",) if waits else ()
+        why = self.filing().forget(refs).why
+        return (f"It waits to leave the index: {why}",) if why else ()
 
     def _screened(self, draft: RecordDraft) -> RecordDraft:
         return replace(draft, fields=self._screen.values(dict(draft.fields)))
