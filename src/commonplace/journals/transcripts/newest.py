@@ -114,8 +114,13 @@ def _is_current(lines: Sequence[BriefItem], session: SessionSummary, *, with_tur
         len(lines) > with_turns
         and lines[0].kind == "session"
         and lines[0].at == instant_of(session.last_at).timestamp()
-        and lines[0].text.startswith(f"session of {session.messages} messages,")
+        and lines[0].text.startswith(_length(session))
     )
+
+
+def _length(session: SessionSummary) -> str:
+    """How the line of a session begins."""
+    return f"session of {session.messages} messages, "
 
 
 def _items_of(
@@ -136,7 +141,7 @@ def _items_of(
         if answers and project.holds(answers[0].cwd or session.cwd):
             said["answered last"] = answers[0].text
         parts = (f"{name}: {text}" for name, text in _fitted(said).items())
-        text = f"session of {session.messages} messages, {' | '.join(parts)}"
+        text = f"{_length(session)}{' | '.join(parts)}"
         at = instant_of(session.last_at).timestamp()
         yield BriefItem(at, text, ref_of(client, name), "session")
     if with_turns:

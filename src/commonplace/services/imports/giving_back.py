@@ -26,7 +26,7 @@ from commonplace.journals.transcripts.message import parse_ref
 from commonplace.services.amend import left_notes
 from commonplace.services.imports.taking_back import ImportedEntry
 from commonplace.services.notebook.amend import NotebookAmender
-from commonplace.services.transcripts.noted import parse_added
+from commonplace.services.transcripts.noted import KeptSession, parse_added, parse_kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -206,9 +206,10 @@ class FromTranscripts(Struct, frozen=True):
             added = parse_added(version)
             if added is not None:
                 self.origins[ref] = added.origins
+            now = KeptSession(messages=state.messages, last_n=state.last_n)
             found[ref] = ImportedEntry(
                 ref=ref,
-                version=f"{state.messages} {state.last_n}",
+                version=now.render(),
                 is_as_added=added is not None and state.messages <= added.messages,
             )
         return found
@@ -219,10 +220,9 @@ class FromTranscripts(Struct, frozen=True):
         store.forget_origins([x for ref in versions for x in self.origins.get(ref, ())])
         gone = []
         for ref, version in versions.items():
-            parts = parse_ref(ref)
-            messages, last_n = map(int, version.split())
+            parts, was = parse_ref(ref), parse_kept(version)
             if parts and store.take_back(
-                parts.client, parts.session, messages=messages, last_n=last_n
+                parts.client, parts.session, messages=was.messages, last_n=was.last_n
             ):
                 gone.append(ref)
         return gone
@@ -232,7 +232,7 @@ class FromTranscripts(Struct, frozen=True):
         refs = [
             f"{ref}#{n}"
             for ref, version in gone.items()
-            for n in range(1, int(version.partition(" ")[2]) + 1)
+            for n in range(1, parse_kept(version).last_n + 1)
         ]
         return left_notes(self.service.filing.forget(refs))
 

@@ -11,7 +11,7 @@ from commonplace.core.text import counted
 from commonplace.journals.transcripts.clients import CLIENTS
 from commonplace.journals.transcripts.clients.original import (
     BROKEN,
-    SUB_AGENT,
+    OF_SUB_AGENT,
     UNKNOWN,
     without_words,
 )
@@ -26,7 +26,7 @@ _REASONS = {
     BROKEN.why: "as it cannot be read",
     UNKNOWN.why: "being of a kind that is not known",
     without_words("file").why: "as only words are kept",
-    SUB_AGENT.why: "as `transcripts.subagents` is off",
+    OF_SUB_AGENT.why: "as `transcripts.subagents` is off",
 }
 
 

@@ -45,6 +45,23 @@ def parse_added(version: str) -> AddedSession | None:
     return AddedSession(messages=int(messages), origins=tuple(origins))
 
 
+class KeptSession(Struct, frozen=True, kw_only=True):
+    """How a session is now. last_n: the number of its last message, which counts deleted ones."""
+
+    messages: int
+    last_n: int
+
+    def render(self) -> str:
+        """As the version of an entry that is to be taken back."""
+        return f"{self.messages} {self.last_n}"
+
+
+def parse_kept(version: str) -> KeptSession:
+    """What `KeptSession.render` gave. Raises: ValueError."""
+    messages, last_n = map(int, version.split())
+    return KeptSession(messages=messages, last_n=last_n)
+
+
 class NotedSessions:
     """Notes the sessions of one import.
 

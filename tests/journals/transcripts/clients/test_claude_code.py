@@ -14,7 +14,7 @@ from commonplace.journals.transcripts.clients.claude_code import (
     originals_in,
 )
 from commonplace.journals.transcripts.clients.original import (
-    SUB_AGENT,
+    OF_SUB_AGENT,
     UNKNOWN,
     Kept,
     Skipped,
@@ -207,13 +207,13 @@ def test_sub_agents_are_left_out_or_marked():
     """By the mark of a line, and by the name of the file, of which the last answer is kept."""
     line = claude_line("Look around.", isSidechain=True)
     own = "/p/s1/subagents/agent-a1.jsonl"
-    assert said(line) == said(line, path=own) == [SUB_AGENT]
+    assert said(line) == said(line, path=own) == [OF_SUB_AGENT]
     assert [x.sidechain for x in said(line, subagents=True)] == [True]
     plain = claude_line("Look around.")
     assert [x.sidechain for x in said(plain, subagents=True, path=own)] == [True]
     found = claude_line("Found it.", role="assistant"), claude_line("So be it.", role="assistant")
     *others, last = said(line, *found, path=own)
-    assert others == [SUB_AGENT, SUB_AGENT]
+    assert others == [OF_SUB_AGENT, OF_SUB_AGENT]
     assert (last.text, last.sidechain) == ("So be it.", True)
 
 

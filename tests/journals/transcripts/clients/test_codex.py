@@ -12,7 +12,7 @@ from tests.journals.transcripts.originals import (
 
 from commonplace.journals.transcripts.clients.codex import begin, messages, originals
 from commonplace.journals.transcripts.clients.original import (
-    SUB_AGENT,
+    OF_SUB_AGENT,
     UNKNOWN,
     Kept,
     unknown,
@@ -125,7 +125,7 @@ def test_sub_agents_are_left_out_or_marked():
         codex_meta(source={"subagent": {"thread_spawn": {"depth": 1}}}),
         codex_meta(thread_source="subagent"),
     ):
-        assert said(codex_message("Look."), meta=meta) == [SUB_AGENT]
+        assert said(codex_message("Look."), meta=meta) == [OF_SUB_AGENT]
         assert [x.sidechain for x in said(codex_message("Look."), meta=meta, subagents=True)] == [
             True
         ]

@@ -16,7 +16,7 @@ from commonplace.core.errors import Invalid
 from commonplace.journals.transcripts.clients import document_client
 from commonplace.journals.transcripts.clients.original import (
     BROKEN,
-    SUB_AGENT,
+    OF_SUB_AGENT,
     UNKNOWN,
     Kept,
     Skipped,
@@ -374,7 +374,7 @@ def test_sub_agents_of_gemini_are_left_out(tmp_path):
     """The first line of their file says so."""
     message = {"id": "a" * 36, "type": "user", "content": "Look.", "timestamp": clock(1)}
     path = gemini({"$set": {"kind": "subagent"}}, message, folder=tmp_path)
-    assert said("gemini", path) == {"g1": [SUB_AGENT]}
+    assert said("gemini", path) == {"g1": [OF_SUB_AGENT]}
     assert [x.sidechain for x in said("gemini", path, subagents=True)["g1"]] == [True]
 
 
@@ -450,7 +450,7 @@ def test_sessions_of_opencode(tmp_path, form):
     assert messages[0].at == "2026-11-22T10:00:01.000Z"
     assert (messages[1].cwd, messages[1].parent) == ("/home/ann/shop", "msg_1")
     if form == "database":
-        assert said("opencode", path)["ses_2"] == [SUB_AGENT, without_words("image")]
+        assert said("opencode", path)["ses_2"] == [OF_SUB_AGENT, without_words("image")]
         assert len(said("opencode", path, subagents=True)["ses_2"]) == 2
     assert [x for x, _ in document_client("opencode").originals_in(str(tmp_path))] == [str(path)]
 

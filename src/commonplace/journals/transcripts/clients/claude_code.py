@@ -12,7 +12,7 @@ import re
 
 from commonplace.journals.transcripts.clients import session_folders
 from commonplace.journals.transcripts.clients.original import (
-    SUB_AGENT,
+    OF_SUB_AGENT,
     Conversation,
     Kept,
     Skipped,
@@ -145,10 +145,10 @@ def messages(lines: Iterable[object], conversation: Conversation) -> Iterator[Me
             yield message
         elif message.role == "assistant" and message.text:
             if last:
-                yield SUB_AGENT
+                yield OF_SUB_AGENT
             last = message
         else:
-            yield SUB_AGENT
+            yield OF_SUB_AGENT
     if last:
         yield last
 

@@ -70,7 +70,7 @@ UNKNOWN = Skipped("unknown")
 BROKEN = Skipped("broken")
 NAMELESS = Skipped("broken", "message without an id")
 TIMELESS = Skipped("broken", "message without a time")
-SUB_AGENT = Skipped("unwanted", "message of a sub-agent")
+OF_SUB_AGENT = Skipped("unwanted", "message of a sub-agent")
 
 _KIND = re.compile(r"[\w.:/-]{1,40}", re.ASCII)
 
@@ -203,7 +203,7 @@ class Conversation:
         if not (text or named):
             return None
         if self.sidechain and not self.kept.subagents:
-            return SUB_AGENT
+            return OF_SUB_AGENT
         if not id or not self.at:
             return TIMELESS if id else NAMELESS
         return Message(
