@@ -17,9 +17,9 @@ from commonplace.core.text import query_terms
 from commonplace.core.tokens import TOKEN_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from bench.retrieval_data import Archive, Asked
+    from bench.retrieval_data import Archive
     from bench.retrieval_figures import Outcome
     from commonplace.core.ports import Encoder
 
@@ -34,6 +34,7 @@ def ask_baselines(
     ranked: dict[str, list[Outcome]] = {}
     for archive in archives:
         refs = [doc.ref for doc in archive.docs]
+        texts = {doc.ref: doc.text for doc in archive.docs}
         cosines = None if encoder is None else _Cosines(archive, encoder)
         with closing(_words(archive)) as conn:
             for one in archive.asked:
@@ -41,22 +42,24 @@ def ask_baselines(
                 if cosines is not None:
                     found["cosine"] = cosines.nearest(one.text)
                     found["RRF"] = _fused(found.values())
+                gold = {ref: texts[ref] for ref in one.gold}
                 for name, rows in found.items():
                     hits = [(refs[row],) for row in rows[:LIMIT]]
-                    shown = [_shown_whole(one, rows, archive, tokens) for tokens in BUDGETS]
+                    best = {refs[row]: texts[refs[row]] for row in rows}
+                    shown = [shown_share(gold, _first(best, tokens)) for tokens in BUDGETS]
                     ranked.setdefault(name, []).append(judged_refs(one, hits, archive, shown))
     yield from ranked.items()
 
 
-def _shown_whole(one: Asked, rows: Sequence[int], archive: Archive, tokens: int) -> float:
-    """The share of the evidence's words among whole texts, best first, the last one cut."""
+def _first(texts: Mapping[str, str], tokens: int) -> Mapping[str, str]:
+    """Whole texts by ref, in their order, as many as fit into so many tokens; the last one cut."""
     left, shown = tokens * TOKEN_BYTES, {}
-    for doc in (archive.docs[row] for row in rows):
-        shown[doc.ref] = doc.text.encode()[:left].decode(errors="ignore")
-        if (left := left - len(doc.text.encode())) <= 0:
+    for ref, text in texts.items():
+        content = text.encode()
+        shown[ref] = content[:left].decode(errors="ignore")
+        if (left := left - len(content)) <= 0:
             break
-    texts = {doc.ref: doc.text for doc in archive.docs if doc.ref in one.gold}
-    return shown_share(texts, shown)
+    return shown
 
 
 def _words(archive: Archive) -> sqlite3.Connection:

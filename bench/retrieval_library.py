@@ -108,11 +108,15 @@ class Library:
 
     def ask(self, policy: Policy) -> list[Outcome]:
         """Every question of every archive, asked of its owner; may be called many times."""
-        return [
-            _judged_as_shown(one, _hits(finder, one, policy), archive)
-            for archive, finder in self._finders
-            for one in archive.asked
-        ]
+        outcomes = []
+        for archive, finder in self._finders:
+            texts = {doc.ref: doc.text for doc in archive.docs}
+            for one in archive.asked:
+                hits = _hits(finder, one, policy)
+                gold = {ref: texts[ref] for ref in one.gold}
+                shown = [shown_share(gold, _shown(one, hits[:GIVEN], each)) for each in BUDGETS]
+                outcomes.append(judged(one, hits, archive, shown))
+        return outcomes
 
 
 def _hits(finder: Finder, one: Asked, policy: Policy) -> Sequence[Hit]:
@@ -120,12 +124,6 @@ def _hits(finder: Finder, one: Asked, policy: Policy) -> Sequence[Hit]:
         text=one.text, where=Filter(), limit=LIMIT, floor=FLOOR, policy=policy
     )
     return finder.find(question).hits
-
-
-def _judged_as_shown(one: Asked, hits: Sequence[Hit], archive: Archive) -> Outcome:
-    texts = {doc.ref: doc.text for doc in archive.docs if doc.ref in one.gold}
-    shown = [shown_share(texts, _shown(one, hits[:GIVEN], tokens)) for tokens in BUDGETS]
-    return judged(one, hits, archive, shown)
 
 
 def _shown(one: Asked, hits: Sequence[Hit], tokens: int) -> Mapping[str, str]:
