@@ -343,6 +343,36 @@ def test_what_one_filed_too_late_another_looks_at_again(opened, index, monkeypat
     assert words_of(index, "harbour") == {"n:2", "n:3"}
 
 
+def test_what_a_killed_filing_left_goes_where_the_source_is_as_it_was_before(opened, index):
+    """As of a branch that is reset: its mark is the one that the index had, and not its entries."""
+
+    class ResetSource(OneSource):
+        exact_mark = True
+
+        def mark(self):
+            return ",".join(sorted(self.docs))
+
+        def scan(self, since):
+            if since.mark is None:
+                yield from super().scan(since)
+                return
+            yield from (Put(self.docs[ref]) for ref in {*self.docs} - {*since.mark.split(",")})
+            if len(self.docs) > 1:
+                raise KeyboardInterrupt
+
+    source = ResetSource(docs=[a_doc("n:1", "harbour")])
+    opened(source).catch_up()
+    source.put(a_doc("n:2", "harbour", minutes=1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(policy, "APPLY_BATCH", 1)
+        with pytest.raises(KeyboardInterrupt):
+            opened(source).catch_up()
+    assert words_of(index, "harbour") == {"n:1", "n:2"}
+    source.drop("n:2")
+    opened(source).catch_up()
+    assert words_of(index, "harbour") == {"n:1"}
+
+
 def test_of_long_texts_fewer_are_filed_at_once(opened, index):
     """Else a busy machine files none for so long that the journal counts as silent."""
     going = threading.Event()

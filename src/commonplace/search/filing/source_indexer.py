@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change
 
 _HIDING = "\nhiding "
+_BEGUN = "\nbegun"
+"""Behind the mark of a source of which more may be filed than that mark says."""
 
 DAMAGED = "The index was damaged, and is made again from the journals."
 
@@ -328,13 +330,17 @@ class SourceIndexer:
         since = self._index.since(self.source.name)
         # The mark is read before the scan: what is written meanwhile makes it differ next time.
         mark = self._mark()
-        known, _, hidden = (since.mark or "").partition(_HIDING)
+        # A filing that was killed filed more: a source that is again as it was, as a branch that is
+        # reset, would count as known, with all that it lost.
+        was_killed = (since.mark or "").endswith(_BEGUN)
+        begun = None if since.mark is None else f"{since.mark.removesuffix(_BEGUN)}{_BEGUN}"
+        known, _, hidden = (since.mark or "").removesuffix(_BEGUN).partition(_HIDING)
         # Other entries are left out than before: each that is there, or not, is looked for.
         differs = since.mark is not None and hidden != mark.partition(_HIDING)[2]
         sweep = sweep and not self.source.exact_mark
         if not sweep and since.mark == mark:
             return
-        whole = sweep or differs or since.mark is None
+        whole = sweep or differs or was_killed or since.mark is None
         changes = iter(self.source.scan(replace(since, mark=None if whole else known)))
         has_left_out = False
         is_last = False
@@ -346,7 +352,7 @@ class SourceIndexer:
                 self.source.erase_remains()
             with self._applying:
                 kept = [x for x in batch if not (isinstance(x, Put) and x.doc.ref in forgotten)]
-                self._index.apply(kept, source=self.source.name, since=since)
+                self._index.apply(kept, source=self.source.name, since=replace(since, mark=begun))
             self._on_changes(kept)
             has_left_out = has_left_out or len(kept) < len(batch)
             put = sum(isinstance(change, Put) for change in kept)
@@ -358,7 +364,7 @@ class SourceIndexer:
         now = self._index.since(self.source.name).mark
         if since.mark is not None and now is None:
             return  # the index was emptied meanwhile: the next look files all of it
-        if since.mark is not None and now not in {since.mark, mark}:
+        if since.mark is not None and now not in {since.mark, begun, mark}:
             # Another process filed meanwhile, and saw more or less than this one: an entry may have
             # been filed after the other saw it go. What came since is looked at again.
             mark = since.mark
