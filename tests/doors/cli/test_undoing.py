@@ -486,3 +486,15 @@ def test_notes_of_a_project_that_was_never_opened_here_go_from_its_folder(no_wei
     undone = facts("undo", "--yes")
     assert (undone["removed"], undone["edited"]) == (3, 1)
     assert [*project.rglob("*.md")] == [edited]
+
+
+def test_an_import_is_not_forgotten_where_a_journal_cannot_be_opened(no_weights):
+    """Once it can, all that it added goes."""
+    assert run(*command_of("export", Path.home())).exit_code == 0
+    head = Path.home() / ".local/share/commonplace/users/me/notebook/.git/HEAD"
+    kept = head.read_bytes()
+    head.write_bytes(b"nothing")
+    assert run("undo", "--yes").exit_code != 0
+    head.write_bytes(kept)
+    assert run("undo", "--yes").exit_code == 0
+    assert there() == []

@@ -5,13 +5,13 @@ Shows what goes and asks, as a deletion does. Never takes back what was edited a
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, assert_never
 
 import click
 from msgspec.structs import replace
 
-from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound
 from commonplace.core.former_texts import FormerText
 from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer, Filter
@@ -33,7 +33,7 @@ from commonplace.tools.amend import changed_lines, first_line
 from commonplace.tools.answers import add_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from commonplace.app import App
     from commonplace.core.values import Amendment, EditableText
@@ -203,6 +203,16 @@ def _entries_undone(app: App, act: EntriesWritten, *, yes: bool) -> Answer | Non
     return Answer(text="\n".join(each.text for each in answers), facts=facts)
 
 
+@contextmanager
+def _named_once(app: App, act: Act, *errors: type[CommonplaceError]) -> Iterator[None]:
+    """Forget an act that meets one of these errors, so that the next undo passes over it."""
+    try:
+        yield
+    except errors as exc:
+        forget(app.settings, act)
+        raise exc.extended("", hint=_NEXT) from exc
+
+
 def _import_undone(app: App, act: ImportMade, *, yes: bool) -> Answer | None:
     """Take back an import; None where nothing of it is there."""
     from commonplace.tools.imports.answers import (
@@ -212,12 +222,10 @@ def _import_undone(app: App, act: ImportMade, *, yes: bool) -> Answer | None:
         taken_back_answer,
     )
 
-    try:
+    with _named_once(app, act, Invalid, NotFound):  # its record is gone
         taking = app.import_taking_back(act.record)
+    with _named_once(app, act, Invalid):  # or damaged
         left = taking.preview()
-    except (Invalid, NotFound) as exc:  # its record is gone, or damaged
-        forget(app.settings, act)
-        raise exc.extended("", hint=_NEXT) from exc
     edited = edited_notes(left.source, left.shares)
     for note in edited:
         say(note, err=True)

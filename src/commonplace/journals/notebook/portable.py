@@ -161,7 +161,9 @@ class PortableNotebook:
             return self._refuse_another(first, commits)
         self._notebook.close()
         stage = stage_of(self._folder)
-        shutil.rmtree(stage, ignore_errors=True)
+        empty = stage.with_suffix(".empty")
+        for folder in (stage, empty):  # of an import that was killed
+            shutil.rmtree(folder, ignore_errors=True)
         try:
             make_folder(self._folder.parent)
             made = init_repository(stage)
@@ -169,12 +171,14 @@ class PortableNotebook:
             noting.put_planned({WHOLE: refs_of(made)})
             with translated(self._folder):
                 if os.path.isdir(self._folder):
-                    shutil.rmtree(self._folder)  # it holds neither a commit nor a file
+                    # It holds neither a commit nor a file; half of a repository opens as none.
+                    os.rename(self._folder, empty)
                 os.rename(stage, self._folder)
                 sync_folder(self._folder.parent)
             noting.put_added({WHOLE: refs_of(find_repository(self._folder))})
         finally:
-            shutil.rmtree(stage, ignore_errors=True)
+            for folder in (stage, empty):
+                shutil.rmtree(folder, ignore_errors=True)
         return count
 
     def _refuse_another(self, first: WholeCommit, others: Iterator[WholeCommit]) -> int:
