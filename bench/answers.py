@@ -15,7 +15,7 @@ from bench.homes import Home
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.tokens import tokens_in
-from commonplace.tools.selection import merge_toolsets
+from commonplace.verbs.selection import merge_toolsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -26,7 +26,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.values import Asked, Filter
 from commonplace.journals.memory.records import RecordDraft
 from commonplace.search import policy
-from commonplace.services.memory.finding import MemoryQuestion
+from commonplace.verbs.memory.finding import MemoryQuestion
 from commonplace_server.wiring.memories import open_worker
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Encoder, OwnerIndex
     from commonplace.core.values import Vector
-    from commonplace.services.memory.service import MemoryService
+    from commonplace.verbs.memory.service import MemoryService
 
 SMALL_MS, LARGE_MS = 5.0, 25.0
 SMALL_RECALL, LARGE_RECALL = 1.0, 0.98

@@ -19,7 +19,7 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy as numbers
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, SearchQuestion
-from commonplace.tools.renderer import AnswerFrame, Renderer
+from commonplace.verbs.renderer import AnswerFrame, Renderer
 from commonplace_testing import ReadySlot
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bench.homes import Home
     from commonplace.app import App
-    from commonplace.tools.toolset import Tool
+    from commonplace.verbs.toolset import Tool
 
 
 class Asking(Struct, frozen=True, kw_only=True):

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.figures import Figure, Spread
 from commonplace.core.values import Passage, Question
-from commonplace.tools.selection import merge_toolsets
+from commonplace.verbs.selection import merge_toolsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.core.ports import Language
-    from commonplace.tools.toolset import Tool, Toolset
+    from commonplace.verbs.toolset import Tool, Toolset
 
 NO_TOOL = "none"
 ANSWER_TOKENS = 200

@@ -23,7 +23,7 @@ from bench.corpus import make_lines
 from bench.figures import Figure, Spread
 from commonplace.journals.transcripts.copying import Kept
 from commonplace.journals.transcripts.store import TranscriptStore
-from commonplace.services.transcripts.importing import TranscriptImport
+from commonplace.verbs.transcripts.importing import TranscriptImport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

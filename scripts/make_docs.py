@@ -32,12 +32,12 @@ from commonplace.doors.setup.hooks import HOOKS
 from commonplace.doors.setup.plugins import ProjectFacts, render_plugins
 from commonplace.doors.stdio.built_lists import FILE, build
 from commonplace.journals.table import JOURNALS, TOOLSETS
-from commonplace.services.export.manifest import ENTRIES, VERSION, ExportManifest
+from commonplace.verbs.export.manifest import ENTRIES, VERSION, ExportManifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from commonplace.tools.toolset import Tool
+    from commonplace.verbs.toolset import Tool
 
 ROOT = Path(__file__).parent.parent
 PAGES = (

@@ -11,7 +11,7 @@ from tests.doors.terminal import opened_app
 KINDS = ("private", "timeline", "chronicle", "memories", "journal-json", "sessions", "export")
 """The entries of another program in two journals, and each other kind of import."""
 
-EXPORT = Path(__file__).parent / "services" / "exports" / "version-2"
+EXPORT = Path(__file__).parent / "verbs" / "exports" / "version-2"
 """An export of a home that has entries in all six journals."""
 
 SAID = "zebrafinch"

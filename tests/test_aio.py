@@ -14,9 +14,9 @@ from commonplace.core.values import Amendment
 from commonplace.journals.memory.records import Record, Todo
 from commonplace.journals.timeline.entry import TimelineEntry
 from commonplace.memory import Memory
-from commonplace.services.memory.finding import MemoryFound
-from commonplace.services.timeline.finding import TimelineFound
 from commonplace.timeline import Timeline
+from commonplace.verbs.memory.finding import MemoryFound
+from commonplace.verbs.timeline.finding import TimelineFound
 from commonplace_testing import HashingEncoder, ReadySlot
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.expiring import revealed
 from commonplace.core.owner_folders import parse_owner
 from commonplace.core.values import Interval
-from commonplace.services.amend import (
+from commonplace.verbs.amend import (
     delete_entry,
     edit_entry,
     ending_alike,
     supersede_entry,
 )
-from commonplace.services.undo import Undoing
+from commonplace.verbs.undo import Undoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -26,10 +26,10 @@ from commonplace.journals.memory.records import (
 )
 from commonplace.library import Library, check_aware, check_limit, interval_of
 from commonplace.search import policy
-from commonplace.services.memory.amend import MemoryAmender
-from commonplace.services.memory.context import assemble
-from commonplace.services.memory.finding import IntentAsked, MemoryFound, MemoryQuestion
-from commonplace.services.memory.service import MemoryService
+from commonplace.verbs.memory.amend import MemoryAmender
+from commonplace.verbs.memory.context import assemble
+from commonplace.verbs.memory.finding import IntentAsked, MemoryFound, MemoryQuestion
+from commonplace.verbs.memory.service import MemoryService
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
     from commonplace.journals.memory.records import Kind, Record, Role
-    from commonplace.services.memory.service import MemoryStats
+    from commonplace.verbs.memory.service import MemoryStats
 
 
 _PAGE = 100

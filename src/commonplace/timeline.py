@@ -21,9 +21,9 @@ from commonplace.journals.timeline.entry import (
 )
 from commonplace.journals.timeline.journal import MOST_LISTED
 from commonplace.library import Library, check_aware, check_limit, interval_of
-from commonplace.services.timeline.amend import TimelineAmender
-from commonplace.services.timeline.finding import MOST, TimelineFound
-from commonplace.services.timeline.service import TimelineService, parse_period
+from commonplace.verbs.timeline.amend import TimelineAmender
+from commonplace.verbs.timeline.finding import MOST, TimelineFound
+from commonplace.verbs.timeline.service import TimelineService, parse_period
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -209,7 +209,7 @@ class Timeline(Library[TimelineService]):
         Where `llm.background` is true, a model puts them into words, and one that fails is logged.
         What retention does not keep is deleted then, where it is switched on.
         """
-        from commonplace.services.timeline.keeping import TimelineKeeping
+        from commonplace.verbs.timeline.keeping import TimelineKeeping
 
         service = self.service
         wiring = self._shared.app.timeline

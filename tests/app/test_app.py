@@ -17,9 +17,9 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError
-from commonplace.tools.chronicle.for_people import ChronicleKeeping
-from commonplace.tools.private.for_people import edit_entry
-from commonplace.tools.timeline.for_people import shown_answer
+from commonplace.verbs.chronicle.for_people import ChronicleKeeping
+from commonplace.verbs.private.for_people import edit_entry
+from commonplace.verbs.timeline.for_people import shown_answer
 from commonplace_testing import FrozenClock
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from tests.app.test_app import opened  # noqa: F401  a fixture
 
 from commonplace.core.errors import Invalid
-from commonplace.tools.toolset import EXPIRES
+from commonplace.verbs.toolset import EXPIRES
 
 TEXT = "The door code of the kestrel house is four seven one one."
 WRITES = {

@@ -10,8 +10,8 @@ import pytest
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Denied, Invalid
-from commonplace.services.timeline.keeping import TimelineKeeping
-from commonplace.tools.timeline.for_people import rolled_up_answer
+from commonplace.verbs.timeline.for_people import rolled_up_answer
+from commonplace.verbs.timeline.keeping import TimelineKeeping
 from commonplace_testing import FrozenClock
 from commonplace_testing.language import FakeLLM, summarising
 

@@ -15,7 +15,7 @@ from commonplace.app import App
 from commonplace.app.backup import backup_places
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
-from commonplace.services.backup.making import make_backup
+from commonplace.verbs.backup.making import make_backup
 
 
 def back_up(app, folder):

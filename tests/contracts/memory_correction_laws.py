@@ -11,7 +11,7 @@ from tests.contracts.memory_laws import every_kind, refused
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.journals.memory.pages import MemoryPages
-from commonplace.services.memory.amend import MemoryAmender
+from commonplace.verbs.memory.amend import MemoryAmender
 
 if TYPE_CHECKING:
     from tests.contracts.memory_laws import MemoryWorld

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tests.contracts.memory_laws import every_kind
 
 from commonplace.journals.memory.portable import PortableMemory
-from commonplace.services.memory.amend import MemoryAmender
+from commonplace.verbs.memory.amend import MemoryAmender
 
 if TYPE_CHECKING:
     from tests.contracts.memory_laws import MemoryWorld

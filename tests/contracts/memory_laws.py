@@ -15,7 +15,7 @@ import pytest
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.journals.memory.ports import LogsCalls
 from commonplace.journals.memory.records import KINDS
-from commonplace.tools.memory.tools import MemoryTools
+from commonplace.verbs.memory.tools import MemoryTools
 from commonplace_testing import HashingEncoder
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Encoder
     from commonplace.journals.memory.records import Call
     from commonplace.memory import Memory
-    from commonplace.services.memory.finding import MemoryFound
+    from commonplace.verbs.memory.finding import MemoryFound
     from commonplace_testing import FrozenClock
 
 HOSTILE = (

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from tests.importable import EXPORT
-from tests.tools.recall_world import ask, refs
+from tests.verbs.recall_world import ask, refs
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.journals.table import JOURNAL_NAMES
 from commonplace.journals.timeline.portable import PortableExpired
 from commonplace.search.filing.filing import Filing, Pending
-from commonplace.services.export.reading import open_export
+from commonplace.verbs.export.reading import open_export
 
 EDITED = {
     "private": "the cache",

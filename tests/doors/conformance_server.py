@@ -14,7 +14,7 @@ from commonplace.core.values import Answer, Passage, Question
 from commonplace.doors.lifecycle import Lifecycle
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace.doors.stdio.loop import StdioLoop
-from commonplace.tools.toolset import Arg, Prompt, Resource, Tool, Toolset
+from commonplace.verbs.toolset import Arg, Prompt, Resource, Tool, Toolset
 
 
 def test_simple_text() -> Answer:

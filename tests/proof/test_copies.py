@@ -14,7 +14,7 @@ from msgspec import Struct
 from tests.proof.commands import Commands
 from tests.proof.disk import Disk
 
-from commonplace.services.backup.reading import open_backup
+from commonplace.verbs.backup.reading import open_backup
 
 SECRET = "the spare key of the old bakery lies under the third blue flower pot"
 STRIDES = [

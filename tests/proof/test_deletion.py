@@ -12,7 +12,7 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.doors.cli.chronicle import keeping as chronicle_keeping
 from commonplace.memory import Memory
-from commonplace.tools.private.for_people import delete_entry
+from commonplace.verbs.private.for_people import delete_entry
 from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 
 NOW = datetime(2025, 2, 1, tzinfo=UTC)

@@ -25,7 +25,7 @@ from commonplace.core.values import Filter, Interval
 from commonplace.doors.cli import chronicle as chronicle_commands
 from commonplace.doors.doctor.checks import Doctor
 from commonplace.journals.memory.records import ref_of
-from commonplace.tools.private.for_people import delete_entry, edit_entry
+from commonplace.verbs.private.for_people import delete_entry, edit_entry
 from commonplace_testing import HashingEncoder, ReadySlot
 
 SECTION = "api/errors"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.cases import cases
-from tests.tools.recall_world import RecallWorld, ask
+from tests.verbs.recall_world import RecallWorld, ask
 
 from commonplace.core.values import Drop, Put
 from commonplace.inference.encoder.encoder import load_encoder

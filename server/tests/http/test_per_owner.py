@@ -22,7 +22,7 @@ from commonplace.app import App, Apps
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError, Internal
 from commonplace.doors.mcp_offer import McpOffer
-from commonplace.services.session import Session, current_session, within
+from commonplace.verbs.session import Session, current_session, within
 from commonplace_server.http.concurrency import QUESTIONS_OF_ONE, ConcurrencyLimit
 from commonplace_server.http.per_owner import PerOwner
 from commonplace_server.http.preload import AGAIN_S, WarmedApps

@@ -12,7 +12,7 @@ from tests.patience import PATIENCE_S
 
 from commonplace.core.values import Answer
 from commonplace.doors.mcp_offer import McpOffer
-from commonplace.tools.toolset import Tool, Toolset
+from commonplace.verbs.toolset import Tool, Toolset
 from commonplace_server.http.gate import Caller
 from commonplace_server.http.limits import Limits, RateLimiter
 from commonplace_server.http.sessions import Callers

@@ -12,7 +12,7 @@ from tests.contracts.memory_laws import SQL, WORDS
 
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.journals.memory.records import KINDS
-from commonplace.tools.memory.tools import MemoryTools
+from commonplace.verbs.memory.tools import MemoryTools
 
 # The mark of a user stands in all that user writes; what a user is shown holds no other mark.
 MARK = re.compile(r"mark[a-z]+q")

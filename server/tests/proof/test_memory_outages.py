@@ -12,7 +12,7 @@ from server.tests.memory_postgres_world import PostgresMemoryWorld
 from server.tests.proof.memory_server import database_on
 
 from commonplace.core.errors import CommonplaceError, Unavailable
-from commonplace.tools.memory.tools import MemoryTools
+from commonplace.verbs.memory.tools import MemoryTools
 
 pytestmark = pytest.mark.long
 

@@ -9,8 +9,8 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import NotFound
 from commonplace.journals.memory.records import RecordDraft
-from commonplace.tools.answers import written_refs
-from commonplace.tools.recall.status import status_answer
+from commonplace.verbs.answers import written_refs
+from commonplace.verbs.recall.status_answer import status_answer
 from commonplace_testing import HashingEncoder, ReadySlot
 
 

@@ -21,7 +21,7 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.expiring import PENDING, is_revealed
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.journals.table import DEFAULT, JOURNALS, PARTS, TOOLSETS
-from commonplace.tools.selection import classic_toolset, default_toolset
+from commonplace.verbs.selection import classic_toolset, default_toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,20 +45,20 @@ if TYPE_CHECKING:
     from commonplace.core.time_book import TimeColumn, TimesWithin
     from commonplace.core.times_elsewhere import KeepsTimes
     from commonplace.core.values import Answer
-    from commonplace.services.backup.copies import Copies
-    from commonplace.services.brief.keeper import BriefKeeper
-    from commonplace.services.export.service import ExportService
-    from commonplace.services.forgetting.expiry import ExpiryService
-    from commonplace.services.forgetting.service import ForgettingService
-    from commonplace.services.imports.records import ImportRecords
-    from commonplace.services.imports.service import ForeignImport
-    from commonplace.services.imports.taking_back import GivesImportsBack, ImportTakingBack
-    from commonplace.services.imports.tally import ImportTally
-    from commonplace.services.projects import ProjectService
-    from commonplace.services.recall.prompt import PromptReach, PromptService
-    from commonplace.services.recall.service import RecallService
-    from commonplace.services.timeline.keeping import TimelineKeeping
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.backup.copies import Copies
+    from commonplace.verbs.brief.keeper import BriefKeeper
+    from commonplace.verbs.export.service import ExportService
+    from commonplace.verbs.forgetting.expiry import ExpiryService
+    from commonplace.verbs.forgetting.service import ForgettingService
+    from commonplace.verbs.imports.records import ImportRecords
+    from commonplace.verbs.imports.service import ForeignImport
+    from commonplace.verbs.imports.taking_back import GivesImportsBack, ImportTakingBack
+    from commonplace.verbs.imports.tally import ImportTally
+    from commonplace.verbs.projects import ProjectService
+    from commonplace.verbs.recall.prompt import PromptReach, PromptService
+    from commonplace.verbs.recall.service import RecallService
+    from commonplace.verbs.timeline.keeping import TimelineKeeping
+    from commonplace.verbs.toolset import Toolset
 
 SWEEP_WAITS_S = 2.0
 """How long the first look at every entry waits for an encoder that is being loaded."""
@@ -190,7 +190,7 @@ class App(OwnerContext):
 
     def project(self) -> ProjectService | None:
         """The verbs of the project that this owner works in; None where there is none."""
-        from commonplace.services.projects import ProjectService
+        from commonplace.verbs.projects import ProjectService
 
         folder = self.settings.work_folder
         if folder is None or self.shared.serves_owners:
@@ -239,7 +239,7 @@ class App(OwnerContext):
 
     def exporting(self) -> ExportService:
         """The service that exports this owner's journals, and imports an export into them."""
-        from commonplace.services.export.service import ExportService
+        from commonplace.verbs.export.service import ExportService
 
         return ExportService(
             {each.name: each.portable for each in self.journals},
@@ -260,14 +260,14 @@ class App(OwnerContext):
 
     def copies(self) -> Copies:
         """The list of the backups and exports that were made of this home."""
-        from commonplace.services.backup.copies import Copies
+        from commonplace.verbs.backup.copies import Copies
 
         return Copies(self.settings.home, self.clock)
 
     @locked_cached_property
     def expiring(self) -> ExpiryService:
         """The service that lets entries expire."""
-        from commonplace.services.forgetting.expiry import ExpiryService
+        from commonplace.verbs.forgetting.expiry import ExpiryService
 
         return ExpiryService(
             book=self.expiry_book,
@@ -293,7 +293,7 @@ class App(OwnerContext):
         Raises: as `write`; Invalid where the phrase names no future time, and nothing is written.
         """
         from commonplace.core.clock import render_instant
-        from commonplace.tools.answers import add_notes, written_refs
+        from commonplace.verbs.answers import add_notes, written_refs
 
         at = self.expiring.read_time(phrase)
         answer = write(at)
@@ -364,14 +364,14 @@ class App(OwnerContext):
 
     def imported(self) -> ImportTally:
         """What counts the entries that were ever imported from other programs."""
-        from commonplace.services.imports.tally import ImportTally
+        from commonplace.verbs.imports.tally import ImportTally
 
         return ImportTally(self.folder, self.clock)
 
     def foreign_import(self, environ: Mapping[str, str]) -> ForeignImport:
         """What imports the entries of other programs. environ: the environment they run in."""
-        from commonplace.services.imports.journals import IntoPrivate, IntoTimeline
-        from commonplace.services.imports.service import ForeignImport
+        from commonplace.verbs.imports.journals import IntoPrivate, IntoTimeline
+        from commonplace.verbs.imports.service import ForeignImport
 
         return ForeignImport(
             {
@@ -388,13 +388,13 @@ class App(OwnerContext):
 
     def import_records(self) -> ImportRecords:
         """What each import added."""
-        from commonplace.services.imports.records import ImportRecords
+        from commonplace.verbs.imports.records import ImportRecords
 
         return ImportRecords(self.folder, self.clock)
 
     def import_taking_back(self, record_id: str) -> ImportTakingBack:
         """What takes back an import. Raises: NotFound where it is no longer known."""
-        from commonplace.services.imports.taking_back import ImportTakingBack
+        from commonplace.verbs.imports.taking_back import ImportTakingBack
 
         records = self.import_records()
         return ImportTakingBack(
@@ -415,7 +415,7 @@ class App(OwnerContext):
 
     def timeline_keeping(self) -> TimelineKeeping:
         """The timeline's verbs for people, which no model is offered."""
-        from commonplace.services.timeline.keeping import TimelineKeeping
+        from commonplace.verbs.timeline.keeping import TimelineKeeping
 
         return TimelineKeeping(
             service=self.timeline.service,
@@ -428,7 +428,7 @@ class App(OwnerContext):
 
         What was said in sessions is left out: this one's own words would fit best.
         """
-        from commonplace.services.recall.prompt import PromptService
+        from commonplace.verbs.recall.prompt import PromptService
 
         return PromptService(
             recall=self._swept_recall, reach=self._prompt_reach, screen=self.shared.screen.shown
@@ -439,7 +439,7 @@ class App(OwnerContext):
         return self.recall.service()
 
     def _prompt_reach(self) -> PromptReach:
-        from commonplace.services.recall.prompt import PromptReach
+        from commonplace.verbs.recall.prompt import PromptReach
 
         reach = self.settings.brief.private
         left_out = {self.private.name, self.transcripts.name}

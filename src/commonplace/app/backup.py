@@ -14,7 +14,7 @@ from commonplace.app.wiring.private import recoveries_in
 from commonplace.config.settings import user_file
 from commonplace.core.errors import Invalid
 from commonplace.core.owner_folders import folder_owner
-from commonplace.services.backup.manifest import BackupPlace
+from commonplace.verbs.backup.manifest import BackupPlace
 
 if TYPE_CHECKING:
     from commonplace.app.app import App

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
     from commonplace.search.two_questions import TwoQuestionFinder
-    from commonplace.services.brief.keeper import BriefKeeper
-    from commonplace.services.imports.taking_back import GivesImportsBack
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.brief.keeper import BriefKeeper
+    from commonplace.verbs.imports.taking_back import GivesImportsBack
+    from commonplace.verbs.toolset import Toolset
 
 _log = logging.getLogger(__name__)
 

@@ -25,14 +25,14 @@ from commonplace.journals.chronicle.trust import path_in_request, request_of_pat
 from commonplace.journals.private.copy_record import copy_of_path, path_in_copy
 from commonplace.journals.private.project_roots import path_in_record, record_of_path
 from commonplace.journals.private.trusted_notes import path_in_trusted, trusted_of_path
-from commonplace.services.backup.manifest import BackupPlace
-from commonplace.services.backup.reading import open_backup
-from commonplace.services.backup.relocation import SETTINGS, Register, Relocation
-from commonplace.services.backup.restoring import restore_backup
+from commonplace.verbs.backup.manifest import BackupPlace
+from commonplace.verbs.backup.reading import open_backup
+from commonplace.verbs.backup.relocation import SETTINGS, Register, Relocation
+from commonplace.verbs.backup.restoring import restore_backup
 
 if TYPE_CHECKING:
     from commonplace.config.table import Settings
-    from commonplace.services.backup.manifest import Manifest
+    from commonplace.verbs.backup.manifest import Manifest
 
 REGISTERS = (
     Register(

@@ -20,11 +20,11 @@ from commonplace.journals.private.copy_record import RECORD, parse_record, rende
 from commonplace.journals.private.places import SCHEME, SUFFIX
 from commonplace.journals.private.portable import relocated_text
 from commonplace.journals.private.roots import project_digest
-from commonplace.services.backup.relocation import LARGEST_REGISTER
+from commonplace.verbs.backup.relocation import LARGEST_REGISTER
 
 if TYPE_CHECKING:
-    from commonplace.services.backup.manifest import FileEntry
-    from commonplace.services.backup.reading import Backup
+    from commonplace.verbs.backup.manifest import FileEntry
+    from commonplace.verbs.backup.reading import Backup
 
 OF_OWNER = r"home/users/[^/]+/(?:served/)?"
 COPIES = re.compile(rf"({OF_OWNER}){NOTES}/([0-9a-f]{{8}})/{re.escape(RECORD)}")

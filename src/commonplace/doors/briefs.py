@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from commonplace.config.quick import read_quick
-from commonplace.services.brief.project import find_root
-from commonplace.services.brief.service import BriefQuestion, make_brief
+from commonplace.verbs.brief.project import find_root
+from commonplace.verbs.brief.service import BriefQuestion, make_brief
 
 if TYPE_CHECKING:
     from commonplace.app import App
-    from commonplace.services.brief.service import Brief
+    from commonplace.verbs.brief.service import Brief
 
 
 def brief_now(

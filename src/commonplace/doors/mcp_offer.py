@@ -29,14 +29,14 @@ from commonplace.doors.protocol import (
     STRUCTURED_META,
     RefusedRequest,
 )
-from commonplace.tools.answers import either, text_for_model
-from commonplace.tools.selection import merge_toolsets
+from commonplace.verbs.answers import either, text_for_model
+from commonplace.verbs.selection import merge_toolsets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.values import Question
-    from commonplace.tools.toolset import Effects, Prompt, Resource, Tool, Toolset
+    from commonplace.verbs.toolset import Effects, Prompt, Resource, Tool, Toolset
 
 _log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from tests.doors.killing import killed_before
 from tests.doors.terminal import facts, opened_app, run, write
 from tests.patience import PATIENCE_S
 
-from commonplace.services.brief.kept import BriefFiles
+from commonplace.verbs.brief.kept import BriefFiles
 
 SECRET = "the blue door behind the bakery opens with four seven one one, Ann said so"
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, opened_app, run
-from tests.tools.recall_world import ask
+from tests.verbs.recall_world import ask
 
 from commonplace.app import App
 from commonplace.config.quick import read_quick
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Conflict, Unavailable
 from commonplace.journals.private.project_copies import ProjectCopies
-from commonplace.services.brief.service import BriefQuestion, make_brief
+from commonplace.verbs.brief.service import BriefQuestion, make_brief
 
 pytestmark = pytest.mark.usefixtures("no_weights")
 

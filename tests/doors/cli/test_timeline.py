@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 from tests.doors.terminal import facts, on_screen, on_terminal, one_terminal, run
 
-from commonplace.services.timeline import zoom as timeline_zoom
+from commonplace.verbs.timeline import zoom as timeline_zoom
 
 needs_terminal = pytest.mark.skipif(
     os.name == "nt", reason="a terminal is made with pty, which Windows has not"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, on_terminal, opened_app, run
-from tests.tools.recall_world import ask
+from tests.verbs.recall_world import ask
 
 pytestmark = pytest.mark.usefixtures("no_weights")
 

@@ -22,7 +22,7 @@ from tests.repositories import make_repository
 
 from commonplace.doors.hooks.forms import EVENTS
 from commonplace.doors.hooks.hook import DEADLINE_S, answer
-from commonplace.services.brief.service import NOT_MADE
+from commonplace.verbs.brief.service import NOT_MADE
 
 HEAVY = (
     "click",

@@ -22,7 +22,7 @@ from tests.doors.hooks.transcripts import our_folder, write_transcript
 from tests.doors.raw_server import RawServer
 from tests.doors.terminal import facts
 from tests.patience import until
-from tests.tools.recall_world import RecallWorld
+from tests.verbs.recall_world import RecallWorld
 
 from commonplace.core.files import make_folder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from mcp import Client
-from tests.tools.conftest import world
+from tests.verbs.conftest import world
 
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace_server.mcp.server import make_server

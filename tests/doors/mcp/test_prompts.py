@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from commonplace.doors.mcp_offer import McpOffer
-from commonplace.tools.toolset import Prompt, Toolset
+from commonplace.verbs.toolset import Prompt, Toolset
 from commonplace_server.mcp.server import make_server
 
 PROMPTS = tuple(

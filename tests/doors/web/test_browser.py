@@ -21,7 +21,7 @@ from tests.patience import PATIENCE_S
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.doors.web.table import PAGES
-from commonplace.services.notebook.keeping import NotebookKeeping
+from commonplace.verbs.notebook.keeping import NotebookKeeping
 
 AXE = Path(__file__).parents[3] / ".tools" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""

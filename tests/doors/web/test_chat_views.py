@@ -8,9 +8,9 @@ import shutil
 
 import pytest
 from tests.doors.web.test_browser import AXE, CHROMIUM, MS
-from tests.tools.recall_world import RecallWorld
+from tests.verbs.recall_world import RecallWorld
 
-from commonplace.tools.recall.views import MEDIA_TYPE, PERIOD, SEARCH
+from commonplace.verbs.recall.views import MEDIA_TYPE, PERIOD, SEARCH
 
 try:
     from playwright.sync_api import expect, sync_playwright

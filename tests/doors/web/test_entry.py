@@ -12,7 +12,7 @@ from tests.journals.transcripts.sessions import said
 
 from commonplace.core.values import Filter
 from commonplace.doors.web.visit import Visit, Visitor
-from commonplace.services.notebook.keeping import NotebookKeeping
+from commonplace.verbs.notebook.keeping import NotebookKeeping
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tests.doors.web.web_world import WebWorld, words_of
 from tests.journals.notebook.team import Team, clashing
 from tests.journals.transcripts.sessions import said
 
-from commonplace.services.notebook.keeping import NotebookKeeping
+from commonplace.verbs.notebook.keeping import NotebookKeeping
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def problems(app):
 
 
 def found(app, text):
-    from commonplace.services.memory.finding import MemoryQuestion
+    from commonplace.verbs.memory.finding import MemoryQuestion
 
     return [hit.entry.title for hit in app.memory.service().search(MemoryQuestion(text=text)).hits]
 

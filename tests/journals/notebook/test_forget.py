@@ -12,7 +12,7 @@ from commonplace.core.errors import Conflict
 from commonplace.journals.notebook.forget import NotebookHistory
 from commonplace.journals.notebook.format import ref_of
 from commonplace.journals.notebook.sync_checks import BACKUPS
-from commonplace.services.forgetting.pieces import cutter, pieces_of
+from commonplace.verbs.forgetting.pieces import cutter, pieces_of
 
 SECRET = "The blue door behind the bakery opens with four seven one one, Ann said so to me."
 

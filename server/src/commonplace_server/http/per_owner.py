@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Internal
-from commonplace.services.session import current_session
-from commonplace.tools.toolset import SAMPLER
+from commonplace.verbs.session import current_session
+from commonplace.verbs.toolset import SAMPLER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Language
     from commonplace.core.values import Completion, Question
     from commonplace.doors.owner_apps import OwnerApps
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.toolset import Toolset
     from commonplace_server.http.concurrency import ConcurrencyLimit
 
 

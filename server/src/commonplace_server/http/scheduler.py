@@ -15,7 +15,7 @@ from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import FOLDER as EXPIRING
 from commonplace.core.owner_folders import folder_owner
-from commonplace.services.timeline.keeping import TimelineKeeping
+from commonplace.verbs.timeline.keeping import TimelineKeeping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.redact import Screen
     from commonplace.doors.uvicorn_server import Server
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.toolset import Toolset
     from commonplace_server.http.address import ListenAddress
     from commonplace_server.http.gate import Application, Caller, Offer, Receive, Scope, Send
     from commonplace_server.http.limits import Limits

@@ -16,7 +16,7 @@ import anyio
 from msgspec import Struct
 
 from commonplace.doors.protocol import MODERN, SESSION, STREAM, WORK
-from commonplace.services.session import Session
+from commonplace.verbs.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

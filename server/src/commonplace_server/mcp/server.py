@@ -47,7 +47,7 @@ from commonplace.doors.protocol import (
     RateLimitExceeded,
     RefusedRequest,
 )
-from commonplace.services.session import within
+from commonplace.verbs.session import within
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.app.context import JournalWiring, OwnerContext
     from commonplace.app.wiring.private import PrivateWiring
     from commonplace.core.project_folders import ProjectFolders
-    from commonplace.services.brief.keeper import BriefKeeper
+    from commonplace.verbs.brief.keeper import BriefKeeper
 
 
 class BriefWiring:
@@ -57,8 +57,8 @@ class BriefWiring:
         journals: Sequence[JournalWiring] = (),
         others: Callable[[], Iterable[Path]] = tuple,
     ) -> BriefKeeper:
-        from commonplace.services.brief.keeper import BriefKeeper, ReadsBrief
-        from commonplace.services.brief.kept import BriefFiles
+        from commonplace.verbs.brief.keeper import BriefKeeper, ReadsBrief
+        from commonplace.verbs.brief.kept import BriefFiles
 
         context = self._context
         common = context.shared.common_journals

@@ -16,7 +16,7 @@ from commonplace.core.errors import CommonplaceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from commonplace.services.timeline.service import TimelineService
+    from commonplace.verbs.timeline.service import TimelineService
 
 FINISH_S = 2.0
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from commonplace.core.values import Finding
     from commonplace.journals.chronicle.journal import Author, Chronicle
     from commonplace.journals.chronicle.source import ChronicleSource
-    from commonplace.services.chronicle.service import ChronicleService
-    from commonplace.services.imports.taking_back import GivesImportsBack
-    from commonplace.tools.chronicle.tools import ChronicleTools
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.chronicle.service import ChronicleService
+    from commonplace.verbs.chronicle.tools import ChronicleTools
+    from commonplace.verbs.imports.taking_back import GivesImportsBack
+    from commonplace.verbs.toolset import Toolset
 
 
 class ChronicleWiring:
@@ -73,7 +73,7 @@ class ChronicleWiring:
     @locked_cached_property
     def tools(self) -> ChronicleTools:
         """Chronicle's tools."""
-        from commonplace.tools.chronicle.tools import ChronicleTools
+        from commonplace.verbs.chronicle.tools import ChronicleTools
 
         return ChronicleTools(service=self.service)
 
@@ -84,7 +84,7 @@ class ChronicleWiring:
     @locked_cached_property
     def _service(self) -> ChronicleService:
         from commonplace.journals.chronicle.trust import TrustedLogs
-        from commonplace.services.chronicle.service import ChronicleService
+        from commonplace.verbs.chronicle.service import ChronicleService
 
         context = self._context
         return ChronicleService(
@@ -123,13 +123,13 @@ class ChronicleWiring:
 
     def amender(self) -> AmendsRefs:
         """What corrects its entries."""
-        from commonplace.services.chronicle.amend import ChronicleAmender
+        from commonplace.verbs.chronicle.amend import ChronicleAmender
 
         return ChronicleAmender(self.service())
 
     def gives_back(self) -> GivesImportsBack:
         """What takes imported entries out of it."""
-        from commonplace.services.imports.giving_back import FromChronicle
+        from commonplace.verbs.imports.giving_back import FromChronicle
 
         return FromChronicle(self.service())
 
@@ -151,7 +151,7 @@ class ChronicleWiring:
 
     def problems(self) -> Iterator[Finding]:
         """What is wrong with its files, where they lie, and whether a project log is written."""
-        from commonplace.tools.chronicle.trust import log_state
+        from commonplace.verbs.chronicle.trust import log_state
 
         path = self.journal.path
         yield f"{path}{'' if may_exist(path) else ', not made yet'}"

@@ -14,7 +14,7 @@ from commonplace.core.former_texts import render_former
 from commonplace.core.ports import FindsTexts
 from commonplace.core.values import NOTHING_KNOWN, Since
 from commonplace.journals.notebook.forget import NotebookHistory
-from commonplace.services.forgetting.service import ForgettingService
+from commonplace.verbs.forgetting.service import ForgettingService
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Source
     from commonplace.core.time_book import TimeBook
     from commonplace.journals.git.repo import GitRepository
-    from commonplace.services.amend import AmendService
+    from commonplace.verbs.amend import AmendService
 
 _COPIES = 20
 """How many copies are named at most, the newest first."""

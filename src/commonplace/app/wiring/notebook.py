@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.notebook.journal import Notebook
-    from commonplace.services.imports.taking_back import GivesImportsBack
-    from commonplace.services.notebook.ends import NotebookEnds
-    from commonplace.services.notebook.service import NotebookService
-    from commonplace.tools.notebook.tools import NotebookTools
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.imports.taking_back import GivesImportsBack
+    from commonplace.verbs.notebook.ends import NotebookEnds
+    from commonplace.verbs.notebook.service import NotebookService
+    from commonplace.verbs.notebook.tools import NotebookTools
+    from commonplace.verbs.toolset import Toolset
 
 MERGE_S = 40.0
 """How long a model may merge overviews: many clients give up a call after a minute."""
@@ -62,7 +62,7 @@ class NotebookWiring:
     @locked_cached_property
     def tools(self) -> NotebookTools:
         """The notebook's tools."""
-        from commonplace.tools.notebook.tools import NotebookTools
+        from commonplace.verbs.notebook.tools import NotebookTools
 
         return NotebookTools(self.service)
 
@@ -73,7 +73,7 @@ class NotebookWiring:
     @locked_cached_property
     def _service(self) -> NotebookService:
         from commonplace.search import policy
-        from commonplace.services.notebook.service import NotebookService
+        from commonplace.verbs.notebook.service import NotebookService
 
         context, settings = self._context, self._context.settings
         asked = {
@@ -101,7 +101,7 @@ class NotebookWiring:
     @locked_cached_property
     def ends(self) -> NotebookEnds:
         """When its entries expire."""
-        from commonplace.services.notebook.ends import NotebookEnds
+        from commonplace.verbs.notebook.ends import NotebookEnds
 
         context = self._context
         return NotebookEnds(
@@ -130,13 +130,13 @@ class NotebookWiring:
 
     def amender(self) -> AmendsRefs:
         """What corrects its entries."""
-        from commonplace.services.notebook.amend import NotebookAmender
+        from commonplace.verbs.notebook.amend import NotebookAmender
 
         return NotebookAmender(self.service())
 
     def gives_back(self) -> GivesImportsBack:
         """What takes imported entries out of it."""
-        from commonplace.services.imports.giving_back import FromNotebook
+        from commonplace.verbs.imports.giving_back import FromNotebook
 
         return FromNotebook(self.service())
 

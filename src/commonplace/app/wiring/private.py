@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.journals.private.recovery import NotesRecovery
     from commonplace.journals.private.roots import Root, Roots
-    from commonplace.services.imports.taking_back import GivesImportsBack
-    from commonplace.services.private.service import PrivateService
-    from commonplace.tools.private.tools import PrivateTools
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.imports.taking_back import GivesImportsBack
+    from commonplace.verbs.private.service import PrivateService
+    from commonplace.verbs.private.tools import PrivateTools
+    from commonplace.verbs.toolset import Toolset
 
 _log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class PrivateWiring:
     @locked_cached_property
     def tools(self) -> PrivateTools:
         """The private journal's tools."""
-        from commonplace.tools.private.tools import PrivateTools
+        from commonplace.verbs.private.tools import PrivateTools
 
         return PrivateTools(service=self.service)
 
@@ -135,7 +135,7 @@ class PrivateWiring:
 
     @locked_cached_property
     def _service(self) -> PrivateService:
-        from commonplace.services.private.service import PrivateService
+        from commonplace.verbs.private.service import PrivateService
 
         self.journal.record_project_root()
         if not self._has_looked:
@@ -159,7 +159,7 @@ class PrivateWiring:
         with suppress(CommonplaceError):  # `doctor` names what is wrong
             recovery = self.journal.recovery
             if gone := recovery.copies.gone(recovery.roots, looks=False):
-                from commonplace.tools.private.recovery import gone_sentence
+                from commonplace.verbs.private.recovery import gone_sentence
 
                 return gone_sentence(gone, self._context.settings.timezone)
         return ""
@@ -179,7 +179,7 @@ class PrivateWiring:
                 recovery.gone() if is_first else recovery.copies.gone(recovery.roots, looks=False)
             )
             if gone is not None and gone != self._announced:
-                from commonplace.tools.private.recovery import gone_sentence
+                from commonplace.verbs.private.recovery import gone_sentence
 
                 self._announced = gone
                 return (gone_sentence(gone, context.settings.timezone),)
@@ -218,7 +218,7 @@ class PrivateWiring:
         return () if reach == "none" else list_newest(self.journal, root, headings)
 
     def _headings(self, reach: str, scope: str) -> frozenset[str] | None:
-        from commonplace.services.brief.reach import HEADINGS
+        from commonplace.verbs.brief.reach import HEADINGS
 
         return None if reach == "all" else frozenset({HEADINGS[scope.partition("@")[0]]})
 
@@ -257,13 +257,13 @@ class PrivateWiring:
 
     def amender(self) -> AmendsRefs:
         """What corrects its entries."""
-        from commonplace.services.private.amend import PrivateAmender
+        from commonplace.verbs.private.amend import PrivateAmender
 
         return PrivateAmender(self.service())
 
     def gives_back(self) -> GivesImportsBack:
         """What takes imported entries out of it."""
-        from commonplace.services.imports.giving_back import FromPrivate
+        from commonplace.verbs.imports.giving_back import FromPrivate
 
         return FromPrivate(self.service())
 
@@ -308,7 +308,7 @@ class PrivateWiring:
             yield self.journal.note
         yield from self._left_behind()
         if gone := self.gone():
-            from commonplace.tools.private.recovery import gone_sentence
+            from commonplace.verbs.private.recovery import gone_sentence
 
             said, _, hint = gone_sentence(gone, self._context.settings.timezone).partition("; ")
             yield Problem(what=f"{said}.", hint=hint)

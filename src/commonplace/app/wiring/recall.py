@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.wiring.memory.wiring import memories_of
 from commonplace.core.errors import CommonplaceError
-from commonplace.services.amend import AmendService
+from commonplace.verbs.amend import AmendService
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from commonplace.core.time_book import TimeBook
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.search.finder import Finder
-    from commonplace.services.backup.copies import MadeCopy
-    from commonplace.services.imports.tally import ImportTally
-    from commonplace.services.projects import ProjectService
-    from commonplace.services.recall.service import RecallService
-    from commonplace.services.recall.status import StatusService
-    from commonplace.services.transcripts.safety import Safety
-    from commonplace.tools.recall.tools import RecallTools
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.backup.copies import MadeCopy
+    from commonplace.verbs.imports.tally import ImportTally
+    from commonplace.verbs.projects import ProjectService
+    from commonplace.verbs.recall.service import RecallService
+    from commonplace.verbs.recall.status import StatusService
+    from commonplace.verbs.recall.tools import RecallTools
+    from commonplace.verbs.toolset import Toolset
+    from commonplace.verbs.transcripts.safety import Safety
 
 
 class AmendWiring:
@@ -82,8 +82,8 @@ class RecallWiring:
     @locked_cached_property
     def tools(self) -> RecallTools:
         """What asks all journals at once."""
-        from commonplace.tools.amend import AmendTools
-        from commonplace.tools.recall.tools import RecallTools
+        from commonplace.verbs.amend_tools import AmendTools
+        from commonplace.verbs.recall.tools import RecallTools
 
         return RecallTools(service=self.service, status=self.status, amend=AmendTools(self._amend))
 
@@ -98,7 +98,7 @@ class RecallWiring:
 
     @locked_cached_property
     def _service(self) -> RecallService:
-        from commonplace.services.recall.service import RecallService
+        from commonplace.verbs.recall.service import RecallService
 
         journals: dict[str, OpensRefs] = {}
         lost: dict[str, str] = {}
@@ -125,7 +125,7 @@ class RecallWiring:
 
     def status(self) -> StatusService:
         """What tells the state of all journals as they are now."""
-        from commonplace.services.recall.status import StatusService
+        from commonplace.verbs.recall.status import StatusService
 
         there: list[str] = []
         lost: dict[str, str] = {}

@@ -22,9 +22,9 @@ from commonplace.core.files import remove_file
 from commonplace.core.former_files import FormerFiles
 from commonplace.core.former_texts import render_former
 from commonplace.core.staging import FOLDER, Stages, find_stages, remove_stage
-from commonplace.services.brief import kept
-from commonplace.services.forgetting.byte_scan import ByteScan
-from commonplace.services.forgetting.copies import DRAFT, TextCopy, TextLeftover
+from commonplace.verbs.brief import kept
+from commonplace.verbs.forgetting.byte_scan import ByteScan
+from commonplace.verbs.forgetting.copies import DRAFT, TextCopy, TextLeftover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.private import PrivateWiring
     from commonplace.core.former_texts import FormerText
     from commonplace.journals.chronicle.journal import Event
-    from commonplace.services.backup.copies import Copies
-    from commonplace.services.forgetting.pieces import Piece
+    from commonplace.verbs.backup.copies import Copies
+    from commonplace.verbs.forgetting.pieces import Piece
 
 BY_ITS_JOURNAL = "deleting the entry"
 BY_FILING = "filing, once the entry is gone"
@@ -394,7 +394,7 @@ PLACES: tuple[TextPlace, ...] = (
         holds="lines of entries that the next session of each project is told, without secrets",
         paths=_of_briefs,
         erased="deleting, editing or superseding the entry",
-        writers=("services.brief.kept",),
+        writers=("verbs.brief.kept",),
     ),
     TextPlace(
         name="index",
@@ -451,13 +451,13 @@ PLACES: tuple[TextPlace, ...] = (
         erased="the end of the command; once a process was killed, the next start or backup",
         leftovers=_killed_copies,
         writers=(
-            "services.backup.making",
-            "services.backup.restoring",
-            "services.export.writing",
+            "verbs.backup.making",
+            "verbs.backup.restoring",
+            "verbs.export.writing",
             "core.drafts",
             "core.staging",
             "journals.notebook.repair",
-            "services.imports.sqlite_copy",
+            "verbs.imports.sqlite_copy",
         ),
     ),
     TextPlace(
@@ -474,7 +474,7 @@ PLACES: tuple[TextPlace, ...] = (
         holds="all journals, as they were then",
         paths=lambda _owner: (),
         erased="you: `forget` names the last 20",
-        writers=("services.backup.making", "services.export.writing", "doors.cli.chronicle"),
+        writers=("verbs.backup.making", "verbs.export.writing", "doors.cli.chronicle"),
     ),
 )
 

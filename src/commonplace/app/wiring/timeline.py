@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.journals.timeline.rewording import Rewording
     from commonplace.journals.timeline.rollups import Rollups
-    from commonplace.services.imports.taking_back import GivesImportsBack
-    from commonplace.services.timeline.service import TimelineService
-    from commonplace.tools.timeline.tools import TimelineTools
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.imports.taking_back import GivesImportsBack
+    from commonplace.verbs.timeline.service import TimelineService
+    from commonplace.verbs.timeline.tools import TimelineTools
+    from commonplace.verbs.toolset import Toolset
 
 FOLDER = "journal"
 
@@ -83,7 +83,7 @@ class TimelineWiring:
     @locked_cached_property
     def tools(self) -> TimelineTools:
         """The timeline's tools."""
-        from commonplace.tools.timeline.tools import TimelineTools
+        from commonplace.verbs.timeline.tools import TimelineTools
 
         return TimelineTools(service=self.service)
 
@@ -94,7 +94,7 @@ class TimelineWiring:
     @locked_cached_property
     def _service(self) -> TimelineService:
         from commonplace.journals.timeline.retention import parse_retention
-        from commonplace.services.timeline.service import TimelineService
+        from commonplace.verbs.timeline.service import TimelineService
 
         context = self._context
         return TimelineService(
@@ -117,7 +117,7 @@ class TimelineWiring:
         """
         from commonplace.journals.timeline.retention import parse_retention
         from commonplace.journals.timeline.source import TimelineSource
-        from commonplace.services.timeline.service import TimelineService
+        from commonplace.verbs.timeline.service import TimelineService
 
         context = self._context
         journal = self._journal_of(parse_owner(owner))
@@ -165,13 +165,13 @@ class TimelineWiring:
 
     def amender(self) -> AmendsRefs:
         """What corrects its entries."""
-        from commonplace.services.timeline.amend import TimelineAmender
+        from commonplace.verbs.timeline.amend import TimelineAmender
 
         return TimelineAmender(self.service())
 
     def gives_back(self) -> GivesImportsBack:
         """What takes imported entries out of it."""
-        from commonplace.services.imports.giving_back import FromTimeline
+        from commonplace.verbs.imports.giving_back import FromTimeline
 
         return FromTimeline(self.service())
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from commonplace.core.values import Finding
     from commonplace.journals.transcripts.client_memory import ClientMemory
     from commonplace.journals.transcripts.store import TranscriptStore
-    from commonplace.services.imports.taking_back import GivesImportsBack
-    from commonplace.services.transcripts.safety import Safety
-    from commonplace.services.transcripts.service import TranscriptService
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.imports.taking_back import GivesImportsBack
+    from commonplace.verbs.toolset import Toolset
+    from commonplace.verbs.transcripts.safety import Safety
+    from commonplace.verbs.transcripts.service import TranscriptService
 
 
 _log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class TranscriptWiring:
 
     @locked_cached_property
     def _service(self) -> TranscriptService:
-        from commonplace.services.transcripts.service import TranscriptService
+        from commonplace.verbs.transcripts.service import TranscriptService
 
         context = self._context
         return TranscriptService(
@@ -89,7 +89,7 @@ class TranscriptWiring:
 
         Raises: Unavailable where what is kept cannot be read.
         """
-        from commonplace.services.transcripts.safety import (
+        from commonplace.verbs.transcripts.safety import (
             NO_SESSIONS,
             clients_with_sessions,
             read_safety,
@@ -114,7 +114,7 @@ class TranscriptWiring:
         return {self.name: self._toolset}
 
     def _toolset(self) -> Toolset:
-        from commonplace.tools.transcripts.tools import TranscriptTools
+        from commonplace.verbs.transcripts.tools import TranscriptTools
 
         return TranscriptTools(self.service).toolset
 
@@ -157,13 +157,13 @@ class TranscriptWiring:
 
     def amender(self) -> AmendsRefs:
         """What deletes by refs."""
-        from commonplace.services.transcripts.amend import TranscriptAmender
+        from commonplace.verbs.transcripts.amend import TranscriptAmender
 
         return TranscriptAmender(self.service(), self.memory)
 
     def gives_back(self) -> GivesImportsBack:
         """What takes imported entries out of it."""
-        from commonplace.services.imports.giving_back import FromTranscripts
+        from commonplace.verbs.imports.giving_back import FromTranscripts
 
         return FromTranscripts(self.service())
 

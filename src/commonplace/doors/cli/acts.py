@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
     from commonplace.config.table import Settings
-    from commonplace.services.imports.records import ImportRecord
+    from commonplace.verbs.imports.records import ImportRecord
 
 _FOLDER = "acts"
 _NO_TERMINAL = "no-terminal"

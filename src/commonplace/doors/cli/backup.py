@@ -35,8 +35,8 @@ def backup(file: Path, with_tokens: bool, as_json: bool) -> None:
     from commonplace.app.backup import backup_places, left_out_of_backups
     from commonplace.core.clock import utc_now
     from commonplace.doors.installed import installed_version
-    from commonplace.services.backup.copies import BACKUP
-    from commonplace.services.backup.making import make_backup
+    from commonplace.verbs.backup.copies import BACKUP
+    from commonplace.verbs.backup.making import make_backup
 
     with opened() as app:
         made = make_backup(

@@ -1,6 +1,6 @@
 """`commonplace brief`: what a session of this project is given at its start.
 
-Never decides what a brief holds: `services/brief` does, for hooks and this command alike.
+Never decides what a brief holds: `verbs/brief` does, for hooks and this command alike.
 """
 
 from __future__ import annotations

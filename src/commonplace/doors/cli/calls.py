@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.time_book import TimesWithin
     from commonplace.core.values import Answer, EditableText
-    from commonplace.tools.toolset import Arg, Tool
+    from commonplace.verbs.toolset import Arg, Tool
 
 ENCODER_WAIT_S = 10.0
 """A command waits this long for the encoder, since it ends before a background could help."""
@@ -150,8 +150,8 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
         answer = write({"supersedes": ref})
         if former is None:
             return answer
-        from commonplace.tools.amend import first_line
-        from commonplace.tools.answers import add_notes
+        from commonplace.verbs.amend_tools import first_line
+        from commonplace.verbs.answers import add_notes
 
         line = first_line(former.ref, former.text)
         return add_notes(answer, [f"It takes the place of: {line}"])
@@ -161,7 +161,7 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
 
 def _versions(app: App, answer: Answer) -> dict[str, str] | None:
     """The version of each entry that a tool wrote; None of what is not the owner's own."""
-    from commonplace.tools.answers import written_refs
+    from commonplace.verbs.answers import written_refs
 
     if not {"ref", "refs", "entry"} & answer.facts.keys():
         return None  # it only read

@@ -45,13 +45,13 @@ from commonplace.doors.cli.options import (
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import FIRST_STEP, ShortRefCommand, find_entry
 from commonplace.doors.cli.undoing import taken_back
-from commonplace.tools.chronicle.tools import ChronicleTools
+from commonplace.verbs.chronicle.tools import ChronicleTools
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.app import App
-    from commonplace.tools.chronicle.for_people import ChronicleKeeping, Format
+    from commonplace.verbs.chronicle.for_people import ChronicleKeeping, Format
 
 call = partial(call_tool, "chronicle")
 
@@ -66,7 +66,7 @@ _FORMATS: dict[str, Format] = {
 
 def keeping(app: App) -> ChronicleKeeping:
     """The verbs that no model is offered."""
-    from commonplace.tools.chronicle.for_people import ChronicleKeeping
+    from commonplace.verbs.chronicle.for_people import ChronicleKeeping
 
     return ChronicleKeeping(service=app.chronicle.service)
 

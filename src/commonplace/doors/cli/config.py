@@ -25,7 +25,7 @@ from commonplace.core.values import Answer
 from commonplace.doors.cli.editor import text_from_editor
 from commonplace.doors.cli.frame import home_folder, settings, show, working_folder
 from commonplace.doors.cli.options import common_options, json_option
-from commonplace.tools.answers import add_notes
+from commonplace.verbs.answers import add_notes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,6 @@
 """`commonplace list`, `last`, `edit` and `delete`: entries of every journal, by time and by ref.
 
-Never knows a journal: the index lists them, and `services.amend` corrects them.
+Never knows a journal: the index lists them, and `verbs.amend` corrects them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from commonplace.doors.cli.short_refs import (
     newest_entries,
     whole_ref,
 )
-from commonplace.tools.recall.tools import RecallTools
+from commonplace.verbs.recall.tools import RecallTools
 
 if TYPE_CHECKING:
     from commonplace.app import App
@@ -133,8 +133,8 @@ def _newest(
 ) -> Answer:
     """What was written last, whole; as a model is given it, the tool cuts and words it."""
     from commonplace.core.values import Filter
-    from commonplace.services.times import read_as_of
-    from commonplace.tools.answers import as_of_facts, interval_facts, text_for_model, unknown_name
+    from commonplace.verbs.answers import as_of_facts, interval_facts, text_for_model, unknown_name
+    from commonplace.verbs.times import read_as_of
 
     known = [each.name for each in app.journals]
     for name in journals:
@@ -172,7 +172,7 @@ def _newest(
 
 
 def _facts(hit: Hit) -> dict[str, Any]:
-    from commonplace.tools.answers import chain_facts, replaced_since_facts, word_facts
+    from commonplace.verbs.answers import chain_facts, replaced_since_facts, word_facts
 
     doc = hit.doc
     return {
@@ -189,7 +189,7 @@ def _facts(hit: Hit) -> dict[str, Any]:
 
 
 def _answer(done: Amendment) -> Answer:
-    from commonplace.tools.amend import changed_lines
+    from commonplace.verbs.amend_tools import changed_lines
 
     lines = [f"{done.act.capitalize()} {done.ref}."]
     if done.act != "deleted":  # else it was shown before it went

@@ -1,6 +1,6 @@
 """`commonplace expire`: when an entry is to be forgotten, and what expires.
 
-Decides nothing: `services.forgetting.expiry` keeps the times and forgets what is due.
+Decides nothing: `verbs.forgetting.expiry` keeps the times and forgets what is due.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import confirm, show
 from commonplace.doors.cli.options import common_options, yes_option
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
-from commonplace.tools.answers import one_line
+from commonplace.verbs.answers import one_line
 
 if TYPE_CHECKING:
     from commonplace.app import App

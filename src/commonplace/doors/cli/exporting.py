@@ -42,7 +42,7 @@ def export(
     """
     from commonplace.app.backup import left_out_of_exports
     from commonplace.core.when.phrases import parse_since
-    from commonplace.services.backup.copies import EXPORT
+    from commonplace.verbs.backup.copies import EXPORT
 
     with _opened_of(owner) as app:
         left_out = left_out_of_exports(app)

@@ -1,6 +1,6 @@
 """`commonplace forget`: deletes entries and every copy of their text, and prints a proof.
 
-Decides nothing: `services.forgetting` plans, deletes and looks.
+Decides nothing: `verbs.forgetting` plans, deletes and looks.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import FAILURE, confirm, say, show
 from commonplace.doors.cli.options import NumberBetween, flag_of, json_option, yes_option
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, remember
-from commonplace.services.forgetting.copies import DRAFT
+from commonplace.verbs.forgetting.copies import DRAFT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.app import App
     from commonplace.core.values import Doc
-    from commonplace.services.forgetting.service import (
+    from commonplace.verbs.forgetting.service import (
         ForgettingPlan,
         ForgettingProof,
         ForgettingService,
@@ -171,9 +171,9 @@ def _check_filters(refs: tuple[str, ...], filters: dict[str, Any]) -> None:
 def _select(app: App, service: ForgettingService, filters: dict[str, Any]) -> list[Doc]:
     """The entries that fit the filters, oldest first. Raises: NotFound where none does."""
     from commonplace.core.when.phrases import parse_since
-    from commonplace.services.forgetting.selection import EntrySelection
-    from commonplace.services.times import naming
-    from commonplace.tools.answers import unknown_name
+    from commonplace.verbs.answers import unknown_name
+    from commonplace.verbs.forgetting.selection import EntrySelection
+    from commonplace.verbs.times import naming
 
     known = [each.name for each in app.journals]
     for name in filters["journals"]:

@@ -318,7 +318,7 @@ def _names_below(ctx: click.Context, exc: click.UsageError) -> str:
         return f"Did you mean `commonplace {name}`? Here there are: {', '.join(names)}."
     if near := getattr(exc, "possibilities", None):
         return f"Did you mean {near[0]}? Try '{ctx.command_path} --help'."
-    from commonplace.tools.answers import either
+    from commonplace.verbs.answers import either
 
     return f"Use {either(names)}."
 
@@ -369,7 +369,7 @@ def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -
 
 def show_model(answer: Answer) -> None:
     """Print what a model is given of an answer, fences and all."""
-    from commonplace.tools.answers import text_for_model
+    from commonplace.verbs.answers import text_for_model
 
     say(text_for_model(answer).removesuffix("\n"))
 

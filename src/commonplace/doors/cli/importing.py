@@ -19,16 +19,16 @@ from commonplace.doors.cli.frame import home_folder, say, show
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting, show_fetching
 from commonplace.journals.transcripts.clients import CLIENTS
-from commonplace.services.imports.programs import PROGRAMS
+from commonplace.verbs.imports.programs import PROGRAMS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
     from commonplace.app import App
-    from commonplace.services.imports.records import ImportRecord
-    from commonplace.services.imports.service import ProgramImport
-    from commonplace.services.transcripts.importing import Original, TranscriptImport
+    from commonplace.verbs.imports.records import ImportRecord
+    from commonplace.verbs.imports.service import ProgramImport
+    from commonplace.verbs.transcripts.importing import Original, TranscriptImport
 
 _INTO = ("private", "timeline")
 _DATES = ("day-first", "month-first")
@@ -79,7 +79,7 @@ def import_sessions(name: str | None, path: str | None, as_json: bool, **given: 
         raise click.UsageError("--dates goes with a program whose entries are imported.")
     with opened() as app:
         if name is None and not given["every"]:
-            from commonplace.tools.imports.answers import programs_answer
+            from commonplace.verbs.imports.answers import programs_answer
 
             found = app.foreign_import(os.environ).found_here()
             originals = Counter(each.client for each in _importing(app).find_all())
@@ -107,7 +107,7 @@ def _import_entries(
     as_json: bool,
     given: Mapping[str, Any],
 ) -> None:
-    from commonplace.tools.imports.answers import program_answer
+    from commonplace.verbs.imports.answers import program_answer
 
     importing, dry_run = app.foreign_import(os.environ), given["dry_run"]
     paths = importing.find(program, given["path"] or "")
@@ -145,7 +145,7 @@ def _import_sessions(
     as_json: bool,
     given: Mapping[str, Any],
 ) -> None:
-    from commonplace.tools.transcripts.importing import import_answer, plan_answer
+    from commonplace.verbs.transcripts.import_answers import import_answer, plan_answer
 
     importing = _importing(app)
     originals = _found(importing, client, given["path"] or "", since)
@@ -184,7 +184,7 @@ def _start_of(app: App, since: str | None) -> datetime | None:
 
 def _importing(app: App) -> TranscriptImport:
     from commonplace.journals.transcripts.copying import Kept
-    from commonplace.services.transcripts.importing import TranscriptImport
+    from commonplace.verbs.transcripts.importing import TranscriptImport
 
     transcripts = app.settings.transcripts
     return TranscriptImport(

@@ -18,7 +18,7 @@ from commonplace.core.when.phrases import parse_since, parse_when
 from commonplace.doors.cli.chronicle import call, message_of, newest_events, writing_options
 from commonplace.doors.cli.frame import settings, show, show_list
 from commonplace.doors.cli.options import expires_at, list_form, list_options
-from commonplace.tools.answers import add_notes, one_line, when_of
+from commonplace.verbs.answers import add_notes, one_line, when_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

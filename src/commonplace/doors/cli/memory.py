@@ -41,7 +41,7 @@ from commonplace.doors.cli.options import (
 )
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, is_number, whole_ref
 from commonplace.journals.memory.records import KINDS
-from commonplace.tools.memory.tools import MemoryTools
+from commonplace.verbs.memory.tools import MemoryTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

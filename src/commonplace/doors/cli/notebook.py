@@ -44,8 +44,7 @@ from commonplace.doors.cli.options import (
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.journals.notebook.format import ENTRY
-from commonplace.services.replaced_since import replaced_since_lines
-from commonplace.tools.notebook.for_people import (
+from commonplace.verbs.notebook.for_people import (
     clashes_answer,
     imported_answer,
     moved_answer,
@@ -53,11 +52,12 @@ from commonplace.tools.notebook.for_people import (
     settled_answer,
     synced_answer,
 )
-from commonplace.tools.notebook.tools import NotebookTools
+from commonplace.verbs.notebook.tools import NotebookTools
+from commonplace.verbs.replaced_since import replaced_since_lines
 
 if TYPE_CHECKING:
     from commonplace.app import App
-    from commonplace.services.notebook.keeping import NotebookKeeping
+    from commonplace.verbs.notebook.keeping import NotebookKeeping
 
 call = partial(call_tool, "notebook")
 
@@ -70,7 +70,7 @@ LEGEND = "<!-- A was written here, B is there now: settle it, take the marks out
 
 def keeping(app: App) -> NotebookKeeping:
     """The verbs that no model is offered."""
-    from commonplace.services.notebook.keeping import NotebookKeeping
+    from commonplace.verbs.notebook.keeping import NotebookKeeping
 
     return NotebookKeeping(app.notebook.service)
 

@@ -21,7 +21,7 @@ from commonplace.core.text import asked_spans, counted_entries
 from commonplace.core.values import Interval
 from commonplace.doors.cli.terminal_width import cells, cut, terminal_size
 from commonplace.journals.table import JOURNALS
-from commonplace.tools.answers import place_lines, when_of, word_lines
+from commonplace.verbs.answers import place_lines, when_of, word_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -41,8 +41,8 @@ from commonplace.doors.cli.options import (
     yes_option,
 )
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
-from commonplace.tools.private.for_people import delete_entry, edit_entry
-from commonplace.tools.private.tools import PrivateTools
+from commonplace.verbs.private.for_people import delete_entry, edit_entry
+from commonplace.verbs.private.tools import PrivateTools
 
 _NO_THOUGHT = {"at", "idempotency_key", "supersedes"}
 CATEGORIES: dict[str, str] = {

@@ -22,7 +22,7 @@ def project(join: str | None, leave: bool, as_json: bool) -> None:
     Subfolders and work trees of a git repository are one project: notes of it lie in the main work
     tree. Clones are one only once you join them.
     """
-    from commonplace.tools.projects import join_answer, leave_answer, project_answer
+    from commonplace.verbs.project_answers import join_answer, leave_answer, project_answer
 
     if join and leave:
         raise Invalid("--join and --leave go one at a time.", hint="Leave one of them out.")

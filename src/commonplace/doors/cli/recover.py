@@ -21,7 +21,7 @@ def recover(forget: bool, as_json: bool) -> None:
     `git clean -fdx` deletes a project's private journal, so the home has a copy of each note. What
     is gone is written where it was, and nothing is written over.
     """
-    from commonplace.tools.private.recovery import forget_answer, recover_answer
+    from commonplace.verbs.private.recovery import forget_answer, recover_answer
 
     with opened(names_gone=False) as app:
         service = app.private.service()

@@ -12,14 +12,14 @@ from commonplace.doors.cli.calls import file_everything, opened
 from commonplace.doors.cli.frame import show
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting
-from commonplace.tools.answers import add_notes
-from commonplace.tools.timeline.for_people import (
+from commonplace.verbs.answers import add_notes
+from commonplace.verbs.timeline.for_people import (
     dry_run_answer,
     rebuilt_answer,
     rolled_up_answer,
     status_answer,
 )
-from commonplace.tools.transcripts.for_people import retained_notes
+from commonplace.verbs.transcripts.for_people import retained_notes
 
 
 @click.command(short_help="Roll the timeline up: what is due, or a period again.")

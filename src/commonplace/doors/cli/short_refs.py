@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.config.table import Settings
     from commonplace.core.values import EditableText, Filter
-    from commonplace.services.recall.service import EntriesOfTime
+    from commonplace.verbs.recall.service import EntriesOfTime
 
 _Found = TypeVar("_Found")
 

@@ -51,19 +51,19 @@ from commonplace.doors.cli.short_refs import (
     whole_ref,
 )
 from commonplace.journals.timeline.entry import PROFILE, RAW, json_kind
-from commonplace.tools.timeline.for_people import (
+from commonplace.verbs.timeline.for_people import (
     deleted_answer,
     imported_answer,
     shown_answer,
     trends_answer,
 )
-from commonplace.tools.timeline.tools import TimelineTools
+from commonplace.verbs.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace.app import App
-    from commonplace.services.timeline.keeping import ShownPeriod
+    from commonplace.verbs.timeline.keeping import ShownPeriod
 
 call = partial(call_tool, "timeline")
 

@@ -22,12 +22,12 @@ from commonplace.doors.cli.options import (
 )
 from commonplace.doors.cli.recall import file_quickly
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
-from commonplace.tools.transcripts.for_people import (
+from commonplace.verbs.transcripts.for_people import (
     deleted_session_answer,
     old_answer,
     retained_answer,
 )
-from commonplace.tools.transcripts.tools import TranscriptTools
+from commonplace.verbs.transcripts.tools import TranscriptTools
 
 call = partial(call_tool, "transcripts")
 

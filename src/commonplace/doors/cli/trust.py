@@ -33,7 +33,7 @@ def trust(
     With --notes, the private notes that came along with the repository are shown, and taken for
     your own as they read now: until then they are in no brief, and are marked wherever they appear.
     """
-    from commonplace.tools.chronicle.trust import (
+    from commonplace.verbs.chronicle.trust import (
         allow_log,
         list_allowed,
         revoke_log,
@@ -57,7 +57,7 @@ def _trust_notes(
     named: Path | None, *, as_list: bool, revoke: bool, yes: bool, as_json: bool
 ) -> None:
     """Show the notes of a repository, ask, and take them for the user's; or what undoes that."""
-    from commonplace.tools.private.trust import (
+    from commonplace.verbs.private.trust import (
         find_untrusted,
         list_trusted,
         revoke_notes,

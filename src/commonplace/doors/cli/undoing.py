@@ -29,8 +29,8 @@ from commonplace.doors.cli.frame import confirm, say, show
 from commonplace.doors.cli.options import common_options, yes_option
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
-from commonplace.tools.amend import changed_lines, first_line
-from commonplace.tools.answers import add_notes
+from commonplace.verbs.amend_tools import changed_lines, first_line
+from commonplace.verbs.answers import add_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.core.values import Amendment, EditableText
     from commonplace.doors.cli.acts import Act
-    from commonplace.services.undo import Undo
+    from commonplace.verbs.undo import Undo
 
 _NEXT = "The next undo takes back what was before it."
 
@@ -215,7 +215,7 @@ def _named_once(app: App, act: Act, *errors: type[CommonplaceError]) -> Iterator
 
 def _import_undone(app: App, act: ImportMade, *, yes: bool) -> Answer | None:
     """Take back an import; None where nothing of it is there."""
-    from commonplace.tools.imports.answers import (
+    from commonplace.verbs.imports.answers import (
         counted_shares,
         edited_notes,
         source_title,

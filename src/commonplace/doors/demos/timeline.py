@@ -17,16 +17,16 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import from_local
 from commonplace.journals.timeline.entry import TimelineDraft
-from commonplace.services.timeline.keeping import ShownPeriod, TimelineKeeping
-from commonplace.tools.timeline.for_people import deleted_answer, shown_answer, trends_answer
-from commonplace.tools.timeline.tools import TimelineTools
+from commonplace.verbs.timeline.for_people import deleted_answer, shown_answer, trends_answer
+from commonplace.verbs.timeline.keeping import ShownPeriod, TimelineKeeping
+from commonplace.verbs.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import tzinfo
 
     from commonplace.core.values import Answer
-    from commonplace.services.timeline.service import TimelineService
+    from commonplace.verbs.timeline.service import TimelineService
 
 Say: TypeAlias = "Callable[[str, str], None]"
 

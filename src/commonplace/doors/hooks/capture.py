@@ -73,8 +73,8 @@ def _copy(call: HookCall, settings: QuickSettings, folder: str) -> None:
 def _keep_brief(call: HookCall, settings: QuickSettings, store: TranscriptStore) -> None:
     """Have what was copied in the brief after this session's context is cut."""
     from commonplace.journals.transcripts.newest import JOURNAL, list_newest
-    from commonplace.services.brief.kept import BriefFiles
-    from commonplace.services.brief.project import find_folders_of
+    from commonplace.verbs.brief.kept import BriefFiles
+    from commonplace.verbs.brief.project import find_folders_of
 
     project = find_folders_of(settings, call.cwd)
     if project is None or not settings["brief.tokens"]:

@@ -116,7 +116,7 @@ def _context(call: HookCall, settings: QuickSettings, environ: Mapping[str, str]
             return _brief(call, settings)
         case "cwd-changed":
             from commonplace.doors.hooks.moved import note_move
-            from commonplace.services.brief.project import find_root
+            from commonplace.verbs.brief.project import find_root
 
             roots = [find_root(settings, x) if x else "" for x in (call.old_cwd, call.cwd)]
             note_move(_moves(environ), call.session, *roots)
@@ -134,8 +134,8 @@ def _context(call: HookCall, settings: QuickSettings, environ: Mapping[str, str]
 
 def _brief(call: HookCall, settings: QuickSettings) -> str:
     """The brief of the folder that is worked in."""
-    from commonplace.services.brief.project import find_root
-    from commonplace.services.brief.service import BriefQuestion, make_brief
+    from commonplace.verbs.brief.project import find_root
+    from commonplace.verbs.brief.service import BriefQuestion, make_brief
 
     question = BriefQuestion(
         find_root(settings, call.cwd),

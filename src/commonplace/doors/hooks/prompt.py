@@ -49,7 +49,7 @@ def recall_for(call: HookCall, settings: QuickSettings) -> str:
     folder = os.path.join(settings.owner_folder, FOLDER)
     if not hasattr(socket, "AF_UNIX") or not call.prompt.strip() or not is_ours(folder):
         return ""
-    from commonplace.services.brief.project import find_root
+    from commonplace.verbs.brief.project import find_root
 
     prefix = prefix_of(find_root(settings, call.cwd))
     shown = _read_refs(folder, call)

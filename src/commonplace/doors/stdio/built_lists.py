@@ -10,14 +10,14 @@ import json
 import os
 
 from commonplace.config.quick import read_quick
-from commonplace.tools.merging import merge_guides, merge_tools
+from commonplace.verbs.merging import merge_guides, merge_tools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.toolset import Toolset
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lists.json")
 _FLAGS = {"--read-only": "read_only", "--structured": "structured"}

@@ -26,14 +26,14 @@ from commonplace.doors.prompt_socket import (
     prefix_of,
     receive_line,
 )
-from commonplace.services.brief.render import render_recalled
+from commonplace.verbs.brief.render import render_recalled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import tzinfo
 
     from commonplace.app import App
-    from commonplace.services.recall.prompt import PromptService
+    from commonplace.verbs.recall.prompt import PromptService
 
 _log = logging.getLogger(__name__)
 

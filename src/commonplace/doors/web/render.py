@@ -19,7 +19,7 @@ from commonplace.core.text import asked_spans, shown_now
 from commonplace.doors.web.charts import shares
 from commonplace.doors.web.markdown import to_html, to_words
 from commonplace.doors.web.visit import Address
-from commonplace.services.replaced_since import MOST_NAMED
+from commonplace.verbs.replaced_since import MOST_NAMED
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo

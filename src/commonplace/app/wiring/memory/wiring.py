@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from commonplace.core.values import Finding
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.search.filing.port import FilingPort
-    from commonplace.services.imports.taking_back import GivesImportsBack
-    from commonplace.services.memory.service import MemoryService
-    from commonplace.tools.memory.tools import MemoryTools
-    from commonplace.tools.toolset import Toolset
+    from commonplace.verbs.imports.taking_back import GivesImportsBack
+    from commonplace.verbs.memory.service import MemoryService
+    from commonplace.verbs.memory.tools import MemoryTools
+    from commonplace.verbs.toolset import Toolset
 
 
 class Memories(Protocol):
@@ -187,7 +187,7 @@ class MemoryWiring:
     @locked_cached_property
     def tools(self) -> MemoryTools:
         """Memory's tools."""
-        from commonplace.tools.memory.tools import MemoryTools
+        from commonplace.verbs.memory.tools import MemoryTools
 
         return MemoryTools(service=self.service)
 
@@ -256,13 +256,13 @@ class MemoryWiring:
 
     def amender(self) -> AmendsRefs:
         """What corrects its records."""
-        from commonplace.services.memory.amend import MemoryAmender
+        from commonplace.verbs.memory.amend import MemoryAmender
 
         return MemoryAmender(self.service())
 
     def gives_back(self) -> GivesImportsBack:
         """What takes imported entries out of it."""
-        from commonplace.services.imports.giving_back import FromMemory
+        from commonplace.verbs.imports.giving_back import FromMemory
 
         return FromMemory(self.service())
 
@@ -334,8 +334,8 @@ class MemoryWiring:
         followed: Callable[[], SearchStack[FilingPort]],
     ) -> MemoryService:
         from commonplace.search import policy
-        from commonplace.services.memory.finding import MemoryNumbers
-        from commonplace.services.memory.service import MemoryService
+        from commonplace.verbs.memory.finding import MemoryNumbers
+        from commonplace.verbs.memory.service import MemoryService
 
         context, settings = self._context, self._context.settings
         filing = context.observed(self._filing_of(followed), store.owner)

@@ -10,18 +10,18 @@ from commonplace.core.clock import period_key, render_interval
 from commonplace.core.text import opening
 from commonplace.doors.web.charts import Bar, Dot, bars, line
 from commonplace.doors.web.visit import WebPage
-from commonplace.services.chronicle.figures import figure_over_time
-from commonplace.services.times import read_span
-from commonplace.tools.answers import ago
-from commonplace.tools.chronicle.story import count_line, same_notes
+from commonplace.verbs.answers import ago
+from commonplace.verbs.chronicle.figures import figure_over_time
+from commonplace.verbs.chronicle.story import count_line, same_notes
+from commonplace.verbs.times import read_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from commonplace.doors.web.visit import Visit
     from commonplace.journals.chronicle.event import Event
-    from commonplace.services.chronicle.figures import FigureOverTime
-    from commonplace.services.chronicle.service import ChronicleService, WhenFound
+    from commonplace.verbs.chronicle.figures import FigureOverTime
+    from commonplace.verbs.chronicle.service import ChronicleService, WhenFound
 
 LISTED = 50
 """Entries on one page."""

@@ -15,7 +15,7 @@ from commonplace.doors.web.visit import WebPage
 
 if TYPE_CHECKING:
     from commonplace.doors.web.visit import Visit
-    from commonplace.services.forgetting.service import ForgettingPlan
+    from commonplace.verbs.forgetting.service import ForgettingPlan
 
 _SHOWN = 200
 

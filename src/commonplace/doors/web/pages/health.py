@@ -75,8 +75,8 @@ def back_up(visit: Visit) -> Download:
     """A backup of everything that cannot be made again, as a download."""
     _check_own(visit)
     from commonplace.app.backup import backup_places, left_out_of_backups
-    from commonplace.services.backup.copies import BACKUP
-    from commonplace.services.backup.making import make_backup
+    from commonplace.verbs.backup.copies import BACKUP
+    from commonplace.verbs.backup.making import make_backup
 
     def make(target: Path) -> None:
         make_backup(
@@ -97,7 +97,7 @@ def back_up(visit: Visit) -> Download:
 def export(visit: Visit) -> Download:
     """An export of this owner's journals, as a download."""
     from commonplace.app.backup import left_out_of_exports
-    from commonplace.services.backup.copies import EXPORT
+    from commonplace.verbs.backup.copies import EXPORT
 
     def make(target: Path) -> None:
         # Who is served reaches no project, and hears of no other owner.

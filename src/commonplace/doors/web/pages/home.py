@@ -13,7 +13,7 @@ from commonplace.doors.briefs import brief_now
 from commonplace.doors.last_examination import find_examination
 from commonplace.doors.web.charts import DayCell, heat_of, heatmap
 from commonplace.doors.web.visit import WebPage
-from commonplace.services.brief.render import TITLES
+from commonplace.verbs.brief.render import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ def _clashes(visit: Visit) -> Sequence[OverviewClash]:
     """The overviews of the notebook in conflict; none where the notebook cannot be read."""
     if not visit.app.notebook.is_there():
         return ()
-    from commonplace.services.notebook.keeping import NotebookKeeping
+    from commonplace.verbs.notebook.keeping import NotebookKeeping
 
     try:
         return NotebookKeeping(visit.app.notebook.service).conflicts()

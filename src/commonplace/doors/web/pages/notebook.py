@@ -12,7 +12,7 @@ from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFoun
 from commonplace.doors.web.visit import Redirect, WebPage
 from commonplace.journals.notebook.format import parse_file
 from commonplace.journals.notebook.names import file_of
-from commonplace.services.notebook.keeping import NotebookKeeping
+from commonplace.verbs.notebook.keeping import NotebookKeeping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

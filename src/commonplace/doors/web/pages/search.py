@@ -19,7 +19,7 @@ from commonplace.core.text import EXCERPT_STEP, excerpt, excerpt_start, opening
 from commonplace.core.values import Filter
 from commonplace.doors.web.pages.entry import split_head
 from commonplace.doors.web.visit import WebPage
-from commonplace.services.times import read_as_of
+from commonplace.verbs.times import read_as_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Hit, Interval
     from commonplace.doors.web.visit import Visit
-    from commonplace.services.recall.service import EntriesRecalled, RecallService
+    from commonplace.verbs.recall.service import EntriesRecalled, RecallService
 
 EXCERPT = 420
 """Characters of an entry that a hit shows."""

@@ -1,1 +1,0 @@
-"""Chronicle's verbs."""

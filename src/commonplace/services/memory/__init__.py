@@ -1,1 +1,0 @@
-"""Memory's verbs, and the worker that files for many users."""

@@ -1,1 +1,0 @@
-"""The private journal's verbs."""

@@ -1,1 +1,0 @@
-"""The verbs over all journals at once."""

@@ -1,1 +1,0 @@
-"""The verbs of transcripts: what was said in sessions, listed, read and deleted."""

@@ -1,1 +1,0 @@
-"""Chronicle's tools, in words for a model."""

@@ -1,1 +1,0 @@
-"""An import from another program, in words."""

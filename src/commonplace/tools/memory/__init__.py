@@ -1,1 +1,0 @@
-"""Memory's tools, in words for a model."""

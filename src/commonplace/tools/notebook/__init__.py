@@ -1,1 +1,0 @@
-"""The notebook's tools, in words for a model."""

@@ -1,1 +1,0 @@
-"""The private journal's tools, in words for a model."""

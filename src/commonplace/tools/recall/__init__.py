@@ -1,1 +1,0 @@
-"""The tools over all journals, in words for a model."""

@@ -1,1 +1,0 @@
-"""The timeline's tools, in words for a model."""

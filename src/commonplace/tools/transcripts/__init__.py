@@ -1,1 +1,0 @@
-"""Transcripts in words: sessions and what was said in them."""

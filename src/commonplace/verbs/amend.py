@@ -1,0 +1,344 @@
+"""The verbs that correct an entry of any journal by its ref: edit, delete, supersede.
+
+Never knows a journal but by its port, and opens only the one that a ref names.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from commonplace.core.clock import render_instant
+from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
+from commonplace.core.former_texts import correct_latest, editing
+from commonplace.core.inherited import HandsOnValues, Inheritance
+from commonplace.core.ports import KeepsExpired
+from commonplace.core.refs import look_up
+from commonplace.core.text import nearest, opening
+from commonplace.journals.table import JOURNAL_NAMES
+from commonplace.verbs.undo import Undo, Undoing, take_back
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import tzinfo
+
+    from commonplace.core.former_texts import FormerTexts
+    from commonplace.core.inherited import InheritedValues
+    from commonplace.core.ports import AmendsRefs
+    from commonplace.core.time_book import TimeBook
+    from commonplace.core.values import Amendment, EditableText
+    from commonplace.search.filing.filing import Filed, Pending
+
+_Written = TypeVar("_Written")
+_Given = TypeVar("_Given")
+
+SHORT_VERSION = 12
+"""So many characters of a version are shown to a model, and taken back from it."""
+
+
+@runtime_checkable
+class KeepsGone(KeepsExpired, Protocol):
+    """A journal with copies of entries that were lost, by which they can come back."""
+
+    def delete_kept(self, ref: str, *, expected: str = "") -> Amendment:
+        """Erase all of a lost entry; as `AmendsRefs.delete`."""
+        ...
+
+
+class AmendService(Struct, frozen=True, kw_only=True):
+    """Corrects the entries of one owner's journals.
+
+    Attributes:
+        amenders: Opens what corrects a journal, by the journal's name; it gives None for one whose
+            entries are never corrected, and raises what opening the journal raises.
+        ref_of_path: The ref of the entry under an absolute path; raises what opening it raises.
+        book: When entries expire.
+        zone: The owner's, in which an answer says when.
+        former: The texts that edits replaced.
+    """
+
+    amenders: Mapping[str, Callable[[], AmendsRefs | None]]
+    ref_of_path: Callable[[str], str]
+    book: TimeBook
+    zone: tzinfo
+    former: FormerTexts
+
+    def read_text(self, ref: str) -> EditableText:
+        """The text under a ref as `edit` takes it. Raises: as `AmendsRefs.read_text`."""
+        return self._found(ref, lambda amender, each: amender.read_text(each))
+
+    def read_kept_text(self, ref: str) -> EditableText:
+        """The same, also of an entry that has expired or is gone, if its journal still holds it."""
+
+        def read(amender: AmendsRefs, each: str) -> EditableText:
+            if isinstance(amender, KeepsExpired):
+                return amender.read_kept_text(each)
+            return amender.read_text(each)
+
+        return self._found(ref, read)
+
+    def read_inheritance(self, ref: str) -> Inheritance:
+        """What an entry hands on to the one that takes its place. Raises: as `read_text`."""
+
+        def read(amender: AmendsRefs, each: str) -> Inheritance:
+            if isinstance(amender, HandsOnValues):
+                return amender.read_inheritance(each)
+            return Inheritance(ref=each, successor="", values={})
+
+        return self._found(ref, read)
+
+    def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
+        """Take values out of an entry for good; see `core.inherited.HandsOnValues`."""
+
+        def drop(amender: AmendsRefs, each: str) -> Amendment:
+            if isinstance(amender, HandsOnValues):
+                with editing(keeps=False):
+                    return amender.drop_inherited(each, values)
+            raise Denied(f"{each} has no values of another entry.", hint="Edit its text.")
+
+        return self._found(ref, drop)
+
+    def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Put a new text in place of an entry's; see `AmendsRefs.edit`.
+
+        Args:
+            ref: Of an entry of any journal, or the path of its file.
+            text: The whole new text.
+            expected: The version that was read, or its first 12 characters; empty to replace any.
+
+        Raises:
+            As `AmendsRefs.edit`; NotFound where no journal has such refs.
+        """
+
+        def edited() -> Amendment:
+            return self._found(
+                ref, lambda amender, each: edit_entry(amender, each, text, expected=expected)
+            )
+
+        return ending_alike(self.book, self.zone, ref, edited)
+
+    def delete(self, ref: str, *, expected: str = "") -> Amendment:
+        """Delete an entry for good; see `AmendsRefs.delete`.
+
+        Args:
+            ref: As for `edit`.
+            expected: As for `edit`.
+
+        Raises:
+            As `edit`.
+        """
+        return self._found(
+            ref, lambda amender, each: delete_entry(amender, each, expected=expected)
+        )
+
+    def delete_kept(self, ref: str, *, expected: str = "") -> Amendment:
+        """Delete an entry for good, also one that is gone and of which a copy alone is kept.
+
+        Raises:
+            As `edit`.
+        """
+
+        def delete(amender: AmendsRefs, each: str) -> Amendment:
+            try:
+                return delete_entry(amender, each, expected=expected)
+            except NotFound:
+                if isinstance(amender, KeepsGone):
+                    return amender.delete_kept(each, expected=expected)
+                raise
+
+        return self._found(ref, delete)
+
+    def supersede(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Write an entry that takes the place of another; see `AmendsRefs.supersede`.
+
+        Args:
+            ref: As for `edit`.
+            text: Of the new entry.
+            expected: As for `edit`, of the entry that no longer holds.
+
+        Raises:
+            As `AmendsRefs.supersede`; NotFound where no journal has such refs.
+        """
+
+        def superseded() -> Amendment:
+            return self._found(
+                ref, lambda amender, each: supersede_entry(amender, each, text, expected=expected)
+            )
+
+        return ending_alike(self.book, self.zone, ref, superseded)
+
+    def find_undo(self, ref: str) -> Undo:
+        """What `undo` would take back of an entry.
+
+        Args:
+            ref: As for `edit`.
+
+        Raises:
+            NotFound: The entry, or nothing of it can be taken back.
+            Conflict: It has changed since, in another way than by an edit whose text was kept.
+            As `AmendsRefs.read_text`.
+        """
+        return self._found(ref, self._undoing.find)
+
+    def undo(self, ref: str, *, expected: str = "") -> Amendment:
+        """Take back the last edit of an entry; of one that superseded another, delete it.
+
+        Args:
+            ref: As for `edit`.
+            expected: As for `edit`.
+
+        Raises:
+            As `find_undo` and `edit`.
+        """
+
+        def undone(amender: AmendsRefs, each: str) -> Amendment:
+            version = _version_of(amender.read_text(each), expected) if expected else ""
+            return self._undoing.undo(amender, each, expected=version)
+
+        return self._found(ref, undone)
+
+    def take_back(self, ref: str, *, expected: str) -> Amendment:
+        """Delete an entry that was just written; where its journal keeps all, show it no more.
+
+        Args:
+            ref: As for `edit`.
+            expected: Its version when it was written.
+
+        Raises:
+            Conflict: It was edited or superseded since, or what else its write changed was.
+            As `edit`.
+        """
+        return self._found(
+            ref,
+            lambda amender, each: take_back(amender, amender.read_text(each), expected=expected),
+        )
+
+    @property
+    def _undoing(self) -> Undoing:
+        return Undoing(former=self.former, zone=self.zone)
+
+    def _found(self, ref: str, use: Callable[[AmendsRefs, str], _Given]) -> _Given:
+        """What `use` gives for the journal that a ref or a path leads to, and the entry's ref."""
+
+        def used(each: str) -> _Given:
+            if PurePath(each).is_absolute():
+                each = self.ref_of_path(each)
+            return use(self._amender_of(each), each)
+
+        return look_up(ref, used)
+
+    def _amender_of(self, ref: str) -> AmendsRefs:
+        name, colon, _ = ref.partition(":")
+        if not colon or name not in self.amenders:
+            near = nearest(name, [*self.amenders]) if colon else ""
+            guess = f"Did you mean {near}? " if near else ""
+            forms = ", ".join(f"{each}:" for each in self.amenders)
+            raise NotFound(
+                f"No entry {opening(ref, 100)!r}.",
+                hint=f"{guess}A ref begins with one of {forms} as a search or a list shows it.",
+            )
+        amender = self.amenders[name]()
+        if amender is None:
+            raise Denied(f"Entries of {name} are never altered.", hint="Write a new one.")
+        return amender
+
+
+def edit_entry(amender: AmendsRefs, ref: str, text: str, *, expected: str = "") -> Amendment:
+    """Edit an entry; the answer has the text that was replaced. See `AmendService.edit`."""
+
+    def edited() -> Amendment:
+        read = amender.read_text(ref)
+        # Of one version, so that what the answer shows stood there until then.
+        done = amender.edit(ref, text, expected=_version_of(read, expected))
+        return replace(done, before=done.before or read.text)
+
+    return correct_latest(expected, edited)
+
+
+def delete_entry(amender: AmendsRefs, ref: str, *, expected: str = "") -> Amendment:
+    """Delete an entry; the answer has the text that is gone. See `AmendService.delete`."""
+    try:
+        read = amender.read_text(ref)
+    except CommonplaceError:  # what has expired or cannot be read may still be deleted
+        return amender.delete(ref, expected=expected)
+    done = amender.delete(ref, expected=_version_of(read, expected) if expected else "")
+    return replace(done, before=read.text)
+
+
+def supersede_entry(amender: AmendsRefs, ref: str, text: str, *, expected: str = "") -> Amendment:
+    """Supersede an entry; the answer has what it says. See `AmendService.supersede`."""
+    read = amender.read_text(ref)
+    if expected and _version_of(read, expected) != read.version:
+        raise Conflict(f"{read.ref} has changed since it was read.", hint="Read it, then write.")
+    return replace(amender.supersede(ref, text), before=read.text)
+
+
+def _version_of(read: EditableText, expected: str) -> str:
+    """The version to expect: the one that was read just now, where it may be any or is named."""
+    is_short = len(expected) >= SHORT_VERSION and read.version.startswith(expected)
+    return read.version if is_short or not expected else expected
+
+
+def ending_alike(
+    book: TimeBook, zone: tzinfo, ref: str, correct: Callable[[], Amendment]
+) -> Amendment:
+    """Correct an entry; one that takes its place expires when it does, and the notes say so.
+
+    An end that the new entry has by itself stays. If the process is killed in between, the new
+    entry has none.
+
+    Args:
+        book: When entries expire.
+        zone: The owner's.
+        ref: Of the entry.
+        correct: Edits, or writes an entry that takes the place of another.
+
+    Raises: as `correct`; Unavailable where the book cannot be read, and nothing is corrected.
+    """
+    book.find([ref])
+    done = correct()
+    ends = book.find([done.ref, done.former]) if done.former else {}
+    end = ends.get(done.ref, ends.get(done.former))
+    if end is None:
+        return done
+    if done.ref not in ends:
+        book.keep(done.ref, end)
+    at = render_instant(datetime.fromtimestamp(end, UTC), zone)
+    return replace(done, notes=(*done.notes, f"It expires {at}."))
+
+
+def look_up_former(
+    ref: str, journal: str, write: Callable[[str], _Written], *, by_name: bool = False
+) -> _Written:
+    """What `write` gives for the ref of the entry that a write supersedes, as it was copied.
+
+    Args:
+        ref: What was given as `supersedes`.
+        journal: The one that is written in.
+        write: Takes a ref of that journal; writes nothing where it raises.
+        by_name: Whether a path or an id alone names an entry of this journal too.
+
+    Raises:
+        Invalid: It is no ref of this journal. What `write` raises.
+    """
+
+    def checked(each: str) -> _Written:
+        name, colon, _ = each.partition(":")
+        is_name = by_name and not (colon and name in JOURNAL_NAMES)
+        if not each.startswith(f"{journal}:") and not is_name:
+            raise Invalid(
+                f"Invalid supersedes: {opening(each, 100)!r} is not a ref of {journal}.",
+                hint=f"An entry is superseded in its own journal: by a ref such as {journal}:….",
+            )
+        return write(each)
+
+    return look_up(ref, checked)
+
+
+def left_notes(filed: Filed | Pending | None) -> tuple[str, ...]:
+    """What the caller must know where the text of a deleted entry is still in the index."""
+    return (f"Still in the index: {filed.why}",) if filed and filed.why else ()

@@ -1,0 +1,1 @@
+"""Chronicle's verbs and tools."""

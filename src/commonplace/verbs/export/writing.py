@@ -1,0 +1,226 @@
+"""Writes an export into a temporary folder, then publishes it whole, as a folder or a zip.
+
+Never overwrites anything; the same journals give the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import zipfile
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from commonplace.core.errors import Conflict
+from commonplace.core.files import make_folder, publish_new, sync_folder, translated
+from commonplace.core.ports import ExportsSummaries
+from commonplace.verbs.backup.archive import EXPORT_FORMAT, MANIFEST
+from commonplace.verbs.export.lines import render_line, screened_item
+from commonplace.verbs.export.manifest import (
+    ENTRIES,
+    SUMMARIES,
+    VERSION,
+    ExportFile,
+    ExportManifest,
+    encode_export_manifest,
+)
+from commonplace.verbs.export.pages import page_of, render_head, render_item
+from commonplace.verbs.export.reading import open_export
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime, tzinfo
+    from pathlib import Path
+
+    from commonplace.core.portable import PortableItem
+    from commonplace.core.ports import Portable
+    from commonplace.core.redact import Screen
+    from commonplace.core.staging import Stages
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_UNIX = 3
+_MODE = 0o600
+_CHUNK = 1 << 20
+_REPORTED = 1000
+
+
+class ExportWriter:
+    """An export that is being written.
+
+    Args:
+        stage: An empty folder.
+        zone: The time zone of the pages.
+        screen: Hides secrets.
+        expiring: When entries expire, by their refs.
+        progress: Called with (entries written, 0).
+    """
+
+    def __init__(
+        self,
+        stage: Path,
+        *,
+        zone: tzinfo,
+        screen: Screen,
+        expiring: Mapping[str, datetime],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self._stage = stage
+        self._zone = zone
+        self._screen = screen
+        self._expiring = expiring
+        self._progress = progress or (lambda _done, _left: None)
+        self._written = 0
+        self._lines: dict[str, tuple[str, int]] = {}
+        self._counts: dict[str, int] = {}
+
+    def add(self, portable: Portable, since: datetime | None) -> None:
+        """Write a journal. Raises: as `Portable.export_items`; Denied, Unavailable."""
+        name = portable.journal
+        make_folder(self._stage / name)
+        successors = {x.supersedes: x.ref for x in portable.export_items(since) if x.supersedes}
+        items = (self._completed(x, successors) for x in portable.export_items(since))
+        self._counts[name] = self._put(name, ENTRIES, items, "")
+        if isinstance(portable, ExportsSummaries):
+            summaries = portable.export_summaries(since)
+            first = next(summaries, None)
+            if first is not None:
+                self._put(name, SUMMARIES, chain([first], summaries), "summaries-")
+
+    def finish(self, owner: str, zone: str, since: datetime | None) -> ExportManifest:
+        """Write the manifest, last, since it has the hashes."""
+        folders = [self._stage / name for name in self._counts]
+        names = sorted(f"{x.name}/{each}" for x in folders for each in os.listdir(x))
+        made = ExportManifest(
+            format=EXPORT_FORMAT,
+            version=VERSION,
+            owner=owner,
+            zone=zone,
+            since=since,
+            journals=self._counts,
+            files=tuple(self._file(name) for name in names),
+        )
+        with self._new(MANIFEST) as write:
+            write(encode_export_manifest(made))
+        for folder in (*folders, self._stage):
+            sync_folder(folder)
+        return made
+
+    def _completed(self, item: PortableItem, successors: Mapping[str, str]) -> PortableItem:
+        """An item with the entry that took its place, and when it expires."""
+        successor = successors.get(item.ref, "")
+        expires = self._expiring.get(item.ref, item.expires)
+        if successor or expires:
+            return replace(item, superseded_by=successor or item.superseded_by, expires=expires)
+        return item
+
+    def _put(self, journal: str, file: str, items: Iterator[PortableItem], prefix: str) -> int:
+        count, page = 0, ""
+        with contextlib.ExitStack() as pages, self._new(f"{journal}/{file}") as write:
+            write_page: Callable[[bytes], object] = write
+            for each in items:
+                item = screened_item(each, self._screen)
+                write(render_line(item))
+                if (wanted := page_of(item, self._zone)) != page:
+                    page = wanted
+                    pages.close()
+                    name = f"{journal}/{prefix}{page}"
+                    is_begun = os.path.exists(self._stage / name)
+                    write_page = pages.enter_context(self._new(name, begun=is_begun))
+                    if not is_begun:
+                        write_page(render_head(journal, page).encode())
+                write_page(render_item(item, self._zone).encode("utf-8", "replace"))
+                count += 1
+                self._written += 1
+                if not self._written % _REPORTED:
+                    self._progress(self._written, 0)
+        role = "entries" if file == ENTRIES else "summaries"
+        self._lines[f"{journal}/{file}"] = role, count
+        return count
+
+    @contextlib.contextmanager
+    def _new(self, name: str, *, begun: bool = False) -> Iterator[Callable[[bytes], object]]:
+        """A function that writes into a new or begun file, which is synced to disk at the end."""
+        flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        flags |= 0 if begun else os.O_CREAT | os.O_EXCL
+        with os.fdopen(os.open(self._stage / name, flags, _MODE), "ab") as file:
+            yield file.write
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _file(self, name: str) -> ExportFile:
+        role, items = self._lines.get(name, ("page", 0))
+        with open(self._stage / name, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            size = os.fstat(file.fileno()).st_size
+        return ExportFile(name=name, role=role, items=items, size=size, sha256=digest)  # type: ignore[arg-type]  # the three there are
+
+
+def write_export(
+    target: Path, stages: Stages, fill: Callable[[Path], ExportManifest]
+) -> ExportManifest:
+    """Make an export in a stage beside its place, read it back, and give it its name.
+
+    Args:
+        target: A zip where its name ends so, else a folder; nothing may be there.
+        stages: Notes where it is made.
+        fill: Writes the export into an empty folder.
+
+    Raises:
+        Conflict: The target exists.
+        Invalid, Denied, Unavailable.
+    """
+    target = target.absolute()
+    if os.path.lexists(target):
+        raise _taken(target)
+    make_folder(target.parent)
+    with translated(target), stages.beside(target.parent) as stage:
+        content = stage / "export"
+        make_folder(content)
+        made = fill(content)
+        if target.suffix.casefold() == ".zip":
+            _publish_zip(content, stage / "export.zip", target, made)
+        else:
+            with open_export(content) as written:
+                written.check()
+            try:
+                os.rename(content, target)
+            except OSError as exc:
+                if os.path.lexists(target):
+                    raise _taken(target) from exc
+                raise
+            sync_folder(target.parent)
+        return made
+
+
+def _publish_zip(content: Path, temp: Path, target: Path, made: ExportManifest) -> None:
+    with os.fdopen(os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, _MODE), "w+b") as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
+            for name in (MANIFEST, *(each.name for each in made.files)):
+                _pack(packed, content / name, name)
+        file.flush()
+        os.fsync(file.fileno())
+    with open_export(temp) as written:
+        written.check()
+    try:
+        publish_new(temp, target)
+    except FileExistsError as exc:
+        raise _taken(target) from exc
+
+
+def _pack(packed: zipfile.ZipFile, path: Path, name: str) -> None:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    # Uncompressed: compression depends on the machine, and an import refuses what is compressed.
+    info.create_system, info.external_attr = _UNIX, _MODE << 16
+    info.file_size = os.path.getsize(path)
+    with open(path, "rb") as file, packed.open(info, "w") as entry:
+        while chunk := file.read(_CHUNK):
+            entry.write(chunk)
+
+
+def _taken(target: Path) -> Conflict:
+    return Conflict(
+        "There is already something at {place}.", hint="Choose another name.", place=target
+    )

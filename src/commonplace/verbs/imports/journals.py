@@ -1,0 +1,288 @@
+"""Where what is brought in is written: the journals, each entry once by the id it had before.
+
+Never writes an entry twice, and never over what was changed or deleted here since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from commonplace.core.errors import Invalid
+from commonplace.core.ids import import_key, key_id
+from commonplace.journals.private.copied import Copy, check_copy, digest_of_copy
+from commonplace.journals.timeline.entry import (
+    KEYS,
+    SUPERSEDES,
+    TimelineDraft,
+    check_time,
+    names_of,
+    pack_id,
+    parse_content,
+    render_metadata,
+    version_of,
+)
+from commonplace.verbs.imports.entry import digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.redact import Screen
+    from commonplace.journals.private.journal import PrivateEntry, PrivateJournal
+    from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.journal import TimelineJournal
+    from commonplace.verbs.imports.entry import ForeignEntry
+
+Outcome: TypeAlias = Literal["new", "there", "updated", "changed here", "deleted here"]
+
+IMPORTED_FROM = "imported_from"
+IMPORTED_ID = "imported_id"
+IMPORTED_HASH = "imported_hash"
+"""Names in an entry's metadata, or its frontmatter: the program, its id there, what it said."""
+
+DEEPEST = 100
+"""The deepest metadata of an entry, in levels; without a limit, the Python's would count."""
+
+_TYPE = "memory_type"
+
+
+class Refused(Struct, frozen=True, kw_only=True):
+    """Why an entry cannot be written, in words that are the same for all of its kind."""
+
+    why: str
+
+
+class Imported(Struct, frozen=True, kw_only=True):
+    """What became of an entry, and the version of one that is new; else empty."""
+
+    fate: Outcome | Refused
+    version: str = ""
+
+
+class TakesImports(Protocol):
+    """A journal that takes entries of other programs."""
+
+    def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
+        """What would become of an entry; writes nothing. Raises: Denied, Unavailable."""
+
+    def absent(self, keys: Sequence[str]) -> list[str]:
+        """Those of the import keys whose entry is not there. Raises: Denied, Unavailable."""
+
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
+        """Write what is new, alter what was changed there alone; what became of each.
+
+        Raises:
+            Denied, Unavailable; what was written before stays.
+        """
+
+
+def screened(entry: ForeignEntry, screen: Screen) -> ForeignEntry | Refused:
+    """An entry as it may be written."""
+    if _is_deeper(entry.metadata, DEEPEST):
+        return Refused(why="its metadata is nested too deeply")
+    try:
+        return replace(
+            entry,
+            id=screen(entry.id),
+            text=screen(entry.text),
+            tags=tuple(screen.values(list(entry.tags))),
+            kind=screen(entry.kind),
+            metadata=screen.values(dict(entry.metadata)),
+        )
+    except Invalid:
+        return Refused(why="a secret is in it, and secrets.at_write is refuse")
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whether data has more levels than that; found level by level, without recursion."""
+    level = [value]
+    for _ in range(levels):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, (Mapping, list, tuple))
+            for inner in (each.values() if isinstance(each, Mapping) else each)
+        ]
+        if not level:
+            return False
+    return any(isinstance(each, (Mapping, list, tuple)) for each in level)
+
+
+class IntoTimeline:
+    """Writes into a timeline, many in one transaction; the key of an entry makes its id.
+
+    Args:
+        journal: The timeline.
+        clock: The present, for an entry without a time.
+    """
+
+    def __init__(self, journal: TimelineJournal, clock: Clock) -> None:
+        self._journal = journal
+        self._clock = clock
+
+    def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
+        """See `TakesImports.look`."""
+        draft = self._draft(program, entry)
+        if isinstance(draft, Refused):
+            return draft
+        made = key_id(KEYS, self._journal.owner, draft.key)
+        there = self._journal.find(made)
+        if there is not None:
+            return _fate(there, draft)
+        if self._journal.database.ask("find_tombstone", id=pack_id(made)):
+            return "deleted here"
+        return "new"
+
+    def absent(self, keys: Sequence[str]) -> list[str]:
+        """See `TakesImports.absent`."""
+        return self._journal.absent(keys)
+
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
+        """See `TakesImports.put`."""
+        drafts = [self._draft(program, entry) for entry in entries]
+        fits = [draft for draft in drafts if isinstance(draft, TimelineDraft)]
+        added = iter(self._journal.add_many(fits) if fits else ())
+        done: list[Imported] = []
+        for draft in drafts:
+            if isinstance(draft, Refused):
+                done.append(Imported(fate=draft))
+                continue
+            one = next(added)
+            if one.is_new:
+                done.append(Imported(fate="new", version=version_of(one.entry)))
+                continue
+            fate = _fate(one.entry, draft)
+            if fate == "updated":
+                self._journal.update(
+                    one.entry.id,
+                    content=draft.content,
+                    metadata=draft.metadata,
+                    expected=version_of(one.entry),
+                )
+            done.append(Imported(fate=fate))
+        return done
+
+    def _draft(self, program: str, given: ForeignEntry) -> TimelineDraft | Refused:
+        entry = screened(given, self._journal.screen)
+        if isinstance(entry, Refused):
+            return entry
+        metadata = {
+            # What another program calls so is no link between entries here.
+            **{name: value for name, value in entry.metadata.items() if name != SUPERSEDES},
+            **({_TYPE: entry.kind} if entry.kind else {}),
+            **({"tags": list(entry.tags)} if entry.tags else {}),
+            IMPORTED_FROM: program,
+            IMPORTED_ID: entry.id,
+        }
+        # By what is going to be read back, so that it can be compared with it.
+        metadata[IMPORTED_HASH] = _digest_in(entry.text, metadata)
+        try:
+            content = parse_content(entry.text)
+        except Invalid:
+            blank = not entry.text.strip()
+            return Refused(why="there is no text in it" if blank else "it is longer than 1 MB")
+        try:
+            render_metadata(metadata)
+        except Invalid:
+            return Refused(why="what belongs to it is longer than 64 KB, or no JSON")
+        try:
+            at = check_time(entry.at or self._clock())
+        except Invalid:
+            return Refused(why="its time lies at an end of the calendar")
+        return TimelineDraft(
+            content=content, at=at, metadata=metadata, key=import_key(program, given.id)
+        )
+
+
+def _digest_in(text: str, metadata: Mapping[str, object]) -> str:
+    kind = metadata.get(_TYPE)
+    kind = kind if isinstance(kind, str) else ""
+    return digest_of(text, kind=kind, tags=names_of(metadata, "tags"))
+
+
+def _fate(there: TimelineEntry, draft: TimelineDraft) -> Outcome:
+    """What becomes of an original whose entry is there."""
+    if there.status == "deleted":
+        return "deleted here"
+    was = there.metadata.get(IMPORTED_HASH)
+    if was == draft.metadata[IMPORTED_HASH]:
+        return "there"
+    return "updated" if was == _digest_in(there.content, there.metadata) else "changed here"
+
+
+class IntoPrivate:
+    """Writes into the user's private journal, one file for each entry, with its origin.
+
+    Args:
+        journal: The private journal.
+        screen: What every text goes through that is written.
+        clock: The present, for an entry without a time.
+    """
+
+    def __init__(self, journal: PrivateJournal, screen: Screen, clock: Clock) -> None:
+        self._journal = journal
+        self._screen = screen
+        self._clock = clock
+
+    def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
+        """See `TakesImports.look`."""
+        copy = self._copy(program, entry)
+        if isinstance(copy, Refused):
+            return copy
+        return _fate_of_copy(self._journal.find_copy(import_key(program, entry.id)), copy)
+
+    def absent(self, keys: Sequence[str]) -> list[str]:
+        """See `TakesImports.absent`."""
+        return [key for key in keys if self._journal.find_written_copy(key) is None]
+
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
+        """See `TakesImports.put`."""
+        return [self._put(program, entry) for entry in entries]
+
+    def _put(self, program: str, entry: ForeignEntry) -> Imported:
+        copy = self._copy(program, entry)
+        if isinstance(copy, Refused):
+            return Imported(fate=copy)
+        key = import_key(program, entry.id)
+        there = self._journal.find_copy(key)
+        fate = _fate_of_copy(there, copy)
+        if fate == "new":
+            written = self._journal.write_copy(copy, key)
+            if written.repeated:  # another import has written it since
+                return Imported(fate="there")
+            version = self._journal.open_written(written.refs[0]).version
+            return Imported(fate=fate, version=version)
+        if fate == "updated" and not isinstance(there, str):
+            self._journal.update_copy(there, copy)
+        return Imported(fate=fate)
+
+    def _copy(self, program: str, given: ForeignEntry) -> Copy | Refused:
+        entry = screened(given, self._screen)
+        if isinstance(entry, Refused):
+            return entry
+        copy = Copy(
+            text=entry.text,
+            at=entry.at or self._clock(),
+            program=program,
+            id=entry.id,
+            kind=entry.kind,
+            tags=entry.tags,
+        )
+        why = check_copy(copy)
+        return Refused(why=why) if why else copy
+
+
+def _fate_of_copy(there: PrivateEntry | Literal["never", "deleted here"], copy: Copy) -> Outcome:
+    """What becomes of an original, by what its key has written before."""
+    if there == "never":
+        return "new"
+    if there == "deleted here":
+        return there
+    was, now = digest_of_copy(there)
+    if was == copy.digest:
+        return "there"
+    return "updated" if was == now else "changed here"

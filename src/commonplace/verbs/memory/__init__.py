@@ -1,0 +1,1 @@
+"""Memory's verbs and tools, and the worker that files for many users."""

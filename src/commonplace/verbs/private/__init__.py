@@ -1,0 +1,1 @@
+"""The private journal's verbs and tools."""

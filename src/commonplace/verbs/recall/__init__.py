@@ -1,0 +1,1 @@
+"""The verbs and tools over all journals at once."""

@@ -1,0 +1,398 @@
+"""Recall's verbs over all journals, values in and values out: one question, a time, any ref.
+
+Never makes a text for a model, and never knows a journal but by its port.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from commonplace.core.clock import bounds_us
+from commonplace.core.errors import Denied, NotFound, Unavailable
+from commonplace.core.ports import OpensPaths, SumsUpEntries
+from commonplace.core.refs import look_up
+from commonplace.core.text import opening
+from commonplace.core.values import Filter, Interval
+from commonplace.core.when.phrases import parse_when
+from commonplace.search import policy
+from commonplace.verbs.times import naming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import tzinfo
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.ports import OpensRefs, Searched
+    from commonplace.core.values import EncoderState, Found, Hit, Page, Replacement
+    from commonplace.search.filing.filing import Filing
+    from commonplace.search.finder import Finder
+
+
+class RecallQuestion(Struct, frozen=True, kw_only=True):
+    """A question as understood: what is searched, what is left of it without its time, the time.
+
+    Attributes:
+        about: What is searched.
+        rest: The question without its time.
+        phrase: The words that its time was read from.
+        interval: Its time; None where it names none.
+        cuts: Whether only entries of that time are wanted. A time that stands in a question only
+            leans: people write about other days than the one they write on. So does a vague one.
+    """
+
+    about: str
+    rest: str
+    phrase: str = ""
+    interval: Interval | None = None
+    cuts: bool = False
+
+    @property
+    def is_all(self) -> bool:
+        """Whether it asks for whatever there is, of its time or of any: the newest of that."""
+        from commonplace.search.cues import asks_for_all, asks_for_news
+
+        return asks_for_news(self.rest) if self.interval is None else asks_for_all(self.rest)
+
+    def in_time(self, within: Filter) -> Filter:
+        """A filter kept to the time of the question, if it names one."""
+        return replace(within, interval=self.interval or Interval())
+
+
+class EntriesRecalled(Struct, frozen=True, kw_only=True):
+    """What answers a question to all journals.
+
+    Attributes:
+        question: As it was understood.
+        found: The hits, best first, or newest first where whatever there is was asked for.
+        has_todos: Whether the open to-dos that were asked for stand first.
+        outside_time: Whether nothing lies in the time of the question, so that hits are of others.
+        is_weak: Whether the hits may not be about what was asked.
+        missing: The journals of which not everything was searched.
+    """
+
+    question: RecallQuestion
+    found: Found
+    has_todos: bool
+    outside_time: bool
+    is_weak: bool
+    missing: Sequence[str]
+
+
+class EntriesOfTime(Struct, frozen=True, kw_only=True):
+    """What was written in a time, newest first; interval: None for any time.
+
+    Attributes:
+        has_more: Whether there are older ones.
+        notes: What a reader must know of the search.
+    """
+
+    interval: Interval | None
+    hits: Sequence[Hit]
+    has_more: bool
+    notes: Sequence[str]
+
+
+class RecallService(Struct, frozen=True, kw_only=True):
+    """All journals of one owner, with the index over them.
+
+    Attributes:
+        journals: What opens the refs of each journal, by its name.
+        lost: The journals that cannot even be opened, and why.
+        shows_paths: Whether the caller can use a path of this machine.
+    """
+
+    finder: Finder
+    filing: Filing
+    index: Searched
+    journals: Mapping[str, OpensRefs]
+    lost: Mapping[str, str]
+    encoder: Callable[[], EncoderState]
+    clock: Clock
+    zone: tzinfo
+    shows_paths: bool = True
+
+    def recall(self, query: str, *, when: str, within: Filter, limit: int) -> EntriesRecalled:
+        """Search all journals for what a question is about, with the time that it names.
+
+        Open to-dos stand first where they are asked for. A day or a month of the question in which
+        nothing was written is searched for as words, where a text has it. Where else nothing lies
+        in a time that is kept to, other times are searched.
+
+        Args:
+            query: The question, in words.
+            when: A phrase for the only time that is wanted; blank to read one from the question.
+            within: The entries that may be found, of any time.
+            limit: How many hits at the most.
+
+        Raises:
+            Invalid: A blank or too long query, or an unknown phrase; it names the argument.
+            Unavailable: The index cannot be read.
+        """
+        # Its patterns are compiled at the first question: `status` asks none and must be quick.
+        from commonplace.search.cues import read_todos
+
+        question = self._understand(query, when)
+        wanted = read_todos(question.rest)
+        todos = self._open_todos(question, within, limit) if wanted == "" else ()
+        outside = False
+        may_be_words = wanted is None and not when.strip()
+        named = self._naming(question, within, limit) if may_be_words else None
+        if named:
+            found, question = named, replace(question, phrase="", interval=None, cuts=False)
+        elif question.is_all and wanted is None:
+            found, outside = self._newest(question, within, limit)
+        elif question.cuts:
+            found = self._search(question.about, question.in_time(within), limit)
+            if not found.hits and not todos:
+                found = self._search(question.about, within, limit)
+                outside = bool(found.hits)
+        else:
+            # The words of a time stand in entries too: "the meeting of 3 May".
+            found = self._search(query, within, limit, leaning=question.interval)
+        if wanted is not None:
+            from commonplace.journals.memory.entry import open_first
+
+            known = {hit.doc.ref for hit in todos}
+            rest = [hit for hit in found.hits if hit.doc.ref not in known]
+            found = replace(found, hits=(*todos, *open_first(rest))[:limit])
+        found = replace(found, hits=self._with_replaced(found.hits, within))
+        behind = (each.journal for each in self.filing.behind())
+        return EntriesRecalled(
+            question=question,
+            found=found,
+            has_todos=bool(todos),
+            outside_time=outside,
+            is_weak=not todos and found.chance is not None and found.chance < policy.WEAK_CHANCE,
+            missing=tuple(dict.fromkeys([*self.lost, *behind])),
+        )
+
+    def find_strong(self, query: str, *, within: Filter, limit: int) -> Found:
+        """What fits a text that is not a question to us; no hits where the match is weak.
+
+        Unlike `recall` it never lists the newest entries or open to-dos, for which no one asked.
+
+        Args:
+            query: The text.
+            within: The entries that may be found, of any time.
+            limit: How many hits at the most.
+
+        Raises:
+            Invalid: A blank or too long text.
+            Unavailable: The index cannot be read.
+        """
+        question = self._understand(query, "")
+        found = self._search(query, within, limit, leaning=question.interval)
+        is_strong = found.chance is not None and found.chance >= policy.WEAK_CHANCE
+        return replace(found, hits=self._with_replaced(found.hits, within) if is_strong else ())
+
+    def list_by_time(
+        self, when: str, *, within: Filter, limit: int, start: int = 0
+    ) -> EntriesOfTime:
+        """List what was written in a time in all journals, newest first.
+
+        Args:
+            when: A phrase; blank for any time.
+            within: The entries that may be listed, of any time.
+            limit: How many at the most.
+            start: How many of the newest are left out.
+
+        Raises:
+            Invalid: An unknown phrase.
+            Unavailable: The index cannot be read.
+        """
+        interval = None
+        if when.strip():
+            with naming("when"):
+                interval = parse_when(when, now=self.clock(), zone=self.zone)
+        return self.list_in(interval, within=within, limit=limit, start=start)
+
+    def list_in(
+        self, interval: Interval | None, *, within: Filter, limit: int, start: int = 0
+    ) -> EntriesOfTime:
+        """As `list_by_time`, in a time that is read already; None for any. Raises: Unavailable."""
+        # One more than is shown says whether there are more.
+        found = self.finder.newest(
+            replace(within, interval=interval or Interval()), start + limit + 1
+        )
+        return EntriesOfTime(
+            interval=interval,
+            hits=self._with_replaced(found.hits[start : start + limit], within),
+            has_more=len(found.hits) > start + limit,
+            notes=found.notes,
+        )
+
+    def written(self, within: Filter) -> Filter:
+        """A filter that keeps to what was written here: no summary of it, and no client's own note.
+
+        A summary bears the end of its period, so it would stand before all that it repeats.
+        """
+        from commonplace.journals.timeline.entry import ROLLUP_TYPES
+        from commonplace.journals.transcripts.message import NOTE
+
+        others = {*ROLLUP_TYPES.values(), NOTE}
+        kinds = within.kinds or [x for each in self.journals.values() for x in each.kinds]
+        return replace(within, kinds=tuple(x for x in kinds if x not in others))
+
+    def count_in(self, periods: Sequence[Interval], *, within: Filter) -> list[int]:
+        """How many entries lie in each of some periods. Raises: Unavailable.
+
+        Args:
+            periods: One behind the other, each with both ends.
+            within: The entries that count, of any time.
+        """
+        if not periods:
+            return []
+        span = Interval(start=periods[0].start, end=periods[-1].end)
+        times = self.finder.times(replace(within, interval=span))
+        bounds = [bounds_us(each) for each in periods]
+        firsts = times.searchsorted([start for start, _ in bounds])
+        lasts = times.searchsorted([end for _, end in bounds])
+        return [int(count) for count in lasts - firsts]
+
+    def open_ref(self, ref: str) -> Page:
+        """The entry under a ref of any journal, or under a path, with what stands beside it.
+
+        Raises: Invalid, Denied, NotFound, Unavailable.
+        """
+        try:
+            page = look_up(ref, self._open)
+            gone = {} if page.superseded_by else self.finder.gone_links([page.ref])
+            return replace(page, replaced=gone[page.ref].at) if gone else page
+        except NotFound as exc:
+            forms = [each.ref_form for each in self.journals.values()]
+            raise exc.extended("", hint=f"Refs look like {' or '.join(forms)}.") from exc
+
+    def ref_of_path(self, path: str) -> str:
+        """The ref of the entry under an absolute path. Raises: as `open_ref`."""
+        return self._read_path(path).ref
+
+    def _open(self, ref: str) -> Page:
+        if PurePath(ref).is_absolute():
+            return self._read_path(ref)
+        name = ref.partition(":")[0]
+        if name in self.lost:
+            raise Unavailable(f"{name} cannot be used: {self.lost[name]}")
+        if name not in self.journals:
+            raise NotFound(f"No entry {opening(ref, 100)!r}.")
+        return self.journals[name].read_ref(ref)
+
+    def _read_path(self, path: str) -> Page:
+        if not self.shows_paths:
+            # Whatever it leads to: else the answer would reveal whether it was guessed.
+            raise Denied(
+                "Here entries go by their refs, and by no path of the machine that keeps them.",
+                hint="Use a ref that a search or a list has shown.",
+            )
+        failed: Denied | NotFound | None = None
+        for journal in self.journals.values():
+            if isinstance(journal, OpensPaths):
+                try:
+                    return journal.read_path(path)
+                except Denied as exc:  # it lies elsewhere, perhaps in the next journal
+                    failed = failed or exc
+                except NotFound as exc:
+                    failed = exc
+        raise failed or NotFound(f"No entry {opening(path, 100)!r}.")
+
+    def _understand(self, query: str, when: str) -> RecallQuestion:
+        from commonplace.core.when.inside import find_when
+        from commonplace.search.cues import asks_for_all, read_todos
+
+        now = self.clock()
+        if when.strip():
+            with naming("when"):
+                interval = parse_when(when, now=now, zone=self.zone)
+            return RecallQuestion(
+                about=query, rest=query, phrase=when.strip(), interval=interval, cuts=True
+            )
+        found = find_when(query, now=now, zone=self.zone)
+        return RecallQuestion(
+            about=f"{found.text} {found.feast}".strip() or query,
+            rest=found.text,
+            phrase=found.phrase,
+            interval=found.interval,
+            # By when a thing is to be done is not known: a time hides no to-do.
+            cuts=found.interval is not None
+            and not found.vague
+            and asks_for_all(found.text)
+            and read_todos(found.text) is None,
+        )
+
+    def _search(
+        self, about: str, within: Filter, limit: int, *, leaning: Interval | None = None
+    ) -> Found:
+        from commonplace.search.finder import SearchQuestion
+
+        question = SearchQuestion(
+            text=about,
+            where=within,
+            limit=limit,
+            floor=policy.RECALL_FLOOR,
+            policy=policy.RECALL,
+            leaning=leaning,
+        )
+        with naming("query"):
+            return self.finder.find(question)
+
+    def _with_replaced(self, hits: Sequence[Hit], within: Filter) -> tuple[Hit, ...]:
+        """The hits; those that sum up entries, with those of these replaced since."""
+        summing = {x.journal: x for x in self.journals.values() if isinstance(x, SumsUpEntries)}
+        shown: list[Hit] = []
+        for hit in hits:
+            found: Sequence[Replacement] = ()
+            if hit.doc.journal in summing:
+                journal = summing[hit.doc.journal]
+                found = journal.replaced_since(hit.doc.ref, before=within.written_before)
+            shown.append(replace(hit, replaced_since=tuple(found)) if found else hit)
+        return tuple(shown)
+
+    def _newest(self, question: RecallQuestion, within: Filter, limit: int) -> tuple[Found, bool]:
+        """The newest of the time that is asked for; after them the newest of any, if it is vague.
+
+        Where nothing lies in it the newest of any, and True.
+        """
+        found = self.finder.newest(question.in_time(within), limit)
+        if found.hits and (question.cuts or question.interval is None):
+            return found, False
+        others = self.finder.newest(within, limit)
+        hits = {hit.doc.ref: hit for hit in (*found.hits, *others.hits)}
+        is_outside = bool(others.hits) and not found.hits
+        return replace(found, hits=tuple(hits.values())[:limit]), is_outside
+
+    def _naming(self, question: RecallQuestion, within: Filter, limit: int) -> Found | None:
+        """What a search for a day or a month as words finds, where only texts have it.
+
+        None where something was written in it, or no text names it.
+        """
+        from commonplace.core.when.written import find_written
+        from commonplace.search.cues import asks_for_all
+
+        written = find_written(question.interval, self.zone) if question.interval else None
+        if written is None or self.finder.newest(question.in_time(within), 1).hits:
+            return None
+        about = f"{question.rest} {written.words}"
+        found = self._search(about, within, max(limit, policy.DATES_READ))
+        naming = [hit for hit in found.hits if written.form.search(hit.doc.text)]
+        if not naming:
+            return None
+        first = naming if asks_for_all(question.rest) else []
+        hits = {hit.doc.ref: hit for hit in (*first, *found.hits)}
+        note = f"Nothing was written in the time of {question.phrase!r}: searched for as words."
+        return replace(found, hits=tuple(hits.values())[:limit], notes=(*found.notes, note))
+
+    def _open_todos(self, question: RecallQuestion, within: Filter, limit: int) -> Sequence[Hit]:
+        """The open to-dos of the memory, newest first."""
+        from commonplace.journals.memory.entry import open_todos
+        from commonplace.journals.memory.records import JOURNAL
+
+        is_out = (within.journals and JOURNAL not in within.journals) or (
+            within.kinds and "todo" not in within.kinds
+        )
+        if JOURNAL not in self.journals or is_out:
+            return ()
+        where = question.in_time(within) if question.cuts else within
+        return self.finder.newest(open_todos(where), limit).hits

@@ -1,0 +1,252 @@
+"""Recall in words for a model: one question to all journals, and any ref opened whole.
+
+Decides nothing: it checks names, asks the service, and words what that found.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec.structs import replace
+
+from commonplace.core.clock import render_interval
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
+from commonplace.core.values import Answer, Filter
+from commonplace.journals.table import JOURNAL_NAMES, JOURNALS
+from commonplace.verbs.answers import (
+    as_of_facts,
+    as_of_lines,
+    either,
+    interval_facts,
+    rounded,
+    time_lines,
+    unknown_name,
+)
+from commonplace.verbs.recall.views import PERIOD, SEARCH, view_resources
+from commonplace.verbs.renderer import AnswerFrame, Renderer
+from commonplace.verbs.times import read_as_of
+from commonplace.verbs.toolset import Arg, Resource, Tool, Toolset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import tzinfo
+
+    from commonplace.verbs.amend_tools import AmendTools
+    from commonplace.verbs.recall.service import EntriesRecalled, RecallService
+    from commonplace.verbs.recall.status import StatusService
+
+NOTHING = "No entries found."
+
+_GUIDE = """\
+Everything ever written is one memory: ask it with recall before you answer from what you do not \
+know, whenever an earlier decision, event or preference may matter. Open what it finds with \
+open_ref, and list what a time held with list_by_time."""
+
+_ABOUT = ", ".join(row.title or row.name for row in JOURNALS).capitalize()
+
+_SHOWN_QUERY = 120
+_LIST_TOKENS = 2000
+_CHANCE = "Chance that these are about the question: {:.3f}."
+_TODOS = "First the open to-dos, newest first; then what else may fit."
+
+
+class RecallTools:
+    """One search over all journals, and what opens its refs; `toolset` is what doors offer.
+
+    Args:
+        service: Made at the first call of a tool, so that listing the tools opens nothing.
+        status: What the page on the state of all journals is made from.
+        amend: What corrects an entry by its ref.
+    """
+
+    def __init__(
+        self,
+        service: Callable[[], RecallService],
+        status: Callable[[], StatusService],
+        amend: AmendTools,
+    ) -> None:
+        self._service = service
+        self._status = status
+        self._amend = amend
+
+    @property
+    def toolset(self) -> Toolset:
+        """Its tools, and a page on what there is."""
+        return Toolset(
+            name="recall",
+            guide=_GUIDE,
+            tools=(
+                Tool(run=self.recall, title="Recall from memory", about=_ABOUT, view=SEARCH),
+                Tool(run=self.list_by_time, title="Remember a time", view=PERIOD),
+                Tool(run=self.open_ref, title="Open a memory"),
+                self._amend.tool,
+            ),
+            resources=(
+                Resource(
+                    uri="commonplace://status",
+                    title="Status",
+                    description="Each journal's entries, what is pending, the index, the encoder.",
+                    media_type="application/json",
+                    read=self._status_page,
+                ),
+                *view_resources(),
+            ),
+        )
+
+    def recall(
+        self,
+        *,
+        query: Annotated[str, Arg("A question; entries of its time come first.")],
+        when: Annotated[str, Arg("Only this time: 'March 2024'.")] = "",
+        as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
+        journals: Annotated[list[str], Arg("Only these: 'private', 'chronicle'.")] = [],
+        kinds: Annotated[list[str], Arg("Only these: 'entry', 'event'.")] = [],
+        limit: Annotated[int, Arg("At most.", 1, 100)] = 10,
+        budget_tokens: Annotated[int, Arg("Most tokens.", 200, 100_000)] = 1500,
+        explain: Annotated[bool, Arg("Explain each score.")] = False,
+    ) -> Answer:
+        """Search your memory, in any project.
+
+        Use it at the start of a session or a task, and before you answer from what you do not know:
+        what was decided, done, learned or felt, and why. Returns refs with excerpts, best first.
+        """
+        service = self._service()
+        before = read_as_of(service, as_of)
+        within = replace(_filter(service, journals, kinds), written_before=before)
+        done = service.recall(query, when=when, within=within, limit=limit)
+        found, chance = done.found, done.found.chance
+        interval = interval_facts(done.question.interval)
+        shows_chance = explain and not done.is_weak and found.hits and chance is not None
+        frame = AnswerFrame(
+            head=(
+                *as_of_lines(before, service.zone),
+                *_head(done, service.zone),
+                *([_TODOS] if done.has_todos else []),
+                *([_CHANCE.format(chance)] if shows_chance else []),
+            ),
+            facts={
+                "query": opening(query, _SHOWN_QUERY),
+                "interval": interval
+                and {**interval, "read_from": opening(done.question.phrase, _SHOWN_QUERY)},
+                "outside_time": done.outside_time,
+                "weak": done.is_weak,
+                "chance": rounded(chance) if done.is_weak or explain else None,
+                "missing": list(done.missing),
+                **as_of_facts(before),
+            },
+            notes=_notes(service, found.notes),
+            explains=explain,
+        )
+        return _renderer(service).hits(
+            frame, found.hits, about=done.question.about, budget_tokens=budget_tokens
+        )
+
+    def list_by_time(
+        self,
+        *,
+        when: Annotated[str, Arg("'yesterday', 'last week'; else any.")] = "",
+        as_of: Annotated[str, Arg("As in recall.")] = "",
+        journals: Annotated[list[str], Arg("As in recall.")] = [],
+        limit: Annotated[int, Arg("At most.", 1, 100)] = 20,
+        start: Annotated[int, Arg("Newest to skip.", 0, 10_000)] = 0,
+    ) -> Answer:
+        """All journals: list what was written in a time, newest first.
+
+        Use it for 'what did I do yesterday' and 'where did I leave off'; for a subject, use recall.
+        """
+        service = self._service()
+        before = read_as_of(service, as_of)
+        within = replace(_filter(service, journals, ()), written_before=before)
+        listed = service.list_by_time(when, within=within, limit=limit, start=start)
+        beyond = f"No more entries after the newest {start:,}." if start else NOTHING
+        frame = AnswerFrame(
+            head=(
+                *as_of_lines(before, service.zone),
+                *time_lines(listed.interval, service.zone, when.strip()),
+                *([] if listed.hits else [beyond]),
+            ),
+            facts={
+                "interval": interval_facts(listed.interval),
+                "start": start,
+                **as_of_facts(before),
+            },
+            notes=_notes(service, listed.notes),
+            is_list=True,
+            start=start,
+            has_more=listed.has_more,
+        )
+        return _renderer(service).hits(frame, listed.hits, about="", budget_tokens=_LIST_TOKENS)
+
+    def open_ref(
+        self,
+        *,
+        ref: Annotated[str, Arg("Such as 'chronicle:<id>'.")],
+    ) -> Answer:
+        """Any journal: open one entry whole, with its neighbours.
+
+        Use it on a ref or a path shown.
+        """
+        service = self._service()
+        version = self._amend.version_of(ref)  # before the text: never of a newer one
+        return _renderer(service).page(service.open_ref(ref), version)
+
+    def _status_page(self) -> str:
+        from commonplace.verbs.recall.status_answer import status_page
+
+        return status_page(self._status())
+
+
+def _filter(service: RecallService, journals: Sequence[str], kinds: Sequence[str]) -> Filter:
+    of_kind = list(dict.fromkeys(x for each in service.journals.values() for x in each.kinds))
+    known = [*service.journals, *service.lost]
+    for name in (each.strip().lower() for each in journals):
+        if name in JOURNAL_NAMES and name not in known:
+            raise Invalid(f"Nothing is kept in {name} yet.", hint=f"Use {either(known)}.")
+    return Filter(
+        journals=_checked("journals", journals, known),
+        kinds=_checked("kinds", kinds, of_kind),
+    )
+
+
+def _head(done: EntriesRecalled, zone: tzinfo) -> Iterator[str]:
+    question, found = done.question, done.found
+    if question.interval is not None:
+        span = render_interval(question.interval, zone)
+        does = (
+            "only entries of that time" if question.cuts else "entries of that time count for more"
+        )
+        if question.is_all:
+            does = f"{does}, newest first" if question.cuts else f"the newest {does}"
+        yield f"Time: {span}, read from {opening(question.phrase, 60)!r}: {does}."
+    if done.outside_time:
+        best = "newest" if question.is_all else "best"
+        yield f"Nothing lies in that time. The {best} of other times:"
+    if done.is_weak:
+        yield f"Weak match, chance {found.chance:.3f}: this may not be about what was asked."
+    if not found.hits:
+        yield NOTHING
+
+
+def _notes(service: RecallService, notes: Sequence[str]) -> tuple[str, ...]:
+    lost = (f"{name} cannot be used: {why}" for name, why in service.lost.items())
+    return (*lost, *notes)
+
+
+def _renderer(service: RecallService) -> Renderer:
+    def place_of(journal: str, scope: str) -> str:
+        opener = service.journals.get(journal)
+        place = scope if opener is None else opener.place_of(scope)
+        return place if service.shows_paths or not place else PurePath(scope).name
+
+    return Renderer(zone=service.zone, place_of=place_of)
+
+
+def _checked(argument: str, names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """The names as they are known, in lower case and once each. Raises Invalid for another."""
+    asked = tuple(dict.fromkeys(name.strip().lower() for name in names if name.strip()))
+    for name in asked:
+        if name not in known:
+            raise unknown_name(f"Invalid {argument}: {opening(name, 60)!r}.", name, known)
+    return asked

@@ -1,0 +1,129 @@
+"""How an entry of the timeline is corrected by its ref, and its rollups and the index after it.
+
+Never makes a text for a model; a rollup is never corrected, it follows what it is made from.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from commonplace.core.inherited import Inheritance
+from commonplace.core.values import Amendment, EditableText
+from commonplace.journals.timeline.entry import JOURNAL, SUPERSEDES, ref_of, version_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.core.former_texts import FormerText
+    from commonplace.core.inherited import InheritedValues
+    from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.verbs.timeline.service import RecordedEntry, TimelineService
+
+_OURS = frozenset({SUPERSEDES, "pinned"})
+"""What metadata say of an entry's place, and of how long it is kept."""
+
+
+class TimelineAmender(Struct, frozen=True):
+    """Corrects entries of the timeline; see `core.ports.AmendsRefs`."""
+
+    service: TimelineService
+
+    def read_text(self, ref: str) -> EditableText:
+        """The content of an entry; see the port."""
+        entry = self.service.journal.read(_id_of(ref))
+        return EditableText(
+            ref=entry.ref,
+            text=entry.content,
+            version=version_of(entry),
+            verbs=() if entry.level else ("edit", "supersede", "delete"),
+            supersedes=entry.supersedes,
+            written=entry.created,
+        )
+
+    def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Change the content; see the port."""
+        return _edited(self.service.update(_id_of(ref), content=text, expected=expected))
+
+    def restore(self, former: FormerText, *, expected: str) -> Amendment:
+        """Give an entry what it had, metadata and time too; see `verbs.undo.RestoresTexts`."""
+        return _edited(
+            self.service.update(
+                _id_of(former.ref),
+                content=former.text,
+                metadata=former.more["metadata"],
+                at=datetime.fromisoformat(former.more["at"]),
+                expected=expected,
+            )
+        )
+
+    def delete(self, ref: str, *, expected: str = "") -> Amendment:
+        """Delete an entry, and its text from the rollups that it went into; see the port."""
+        _, notes = self.service.delete(_id_of(ref), expected=expected)
+        return Amendment(act="deleted", ref=ref_of(_id_of(ref)), notes=notes)
+
+    def supersede(self, ref: str, text: str) -> Amendment:
+        """Record an entry of the same time in the place of another; see the port."""
+        done = self.service.supersede(_id_of(ref), text)
+        return Amendment(
+            act="superseded",
+            ref=done.entry.ref,
+            text=done.entry.content,
+            at=done.entry.at,
+            former=done.entry.supersedes,
+            notes=done.notes,
+        )
+
+    def read_inheritance(self, ref: str) -> Inheritance:
+        """Its metadata; see `core.inherited.HandsOnValues`."""
+        entry = self.service.journal.read(_id_of(ref))
+        return Inheritance(
+            ref=entry.ref,
+            successor=self.service.journal.find_successor(entry),
+            values={"metadata": tuple(_handed_on(entry))},
+        )
+
+    def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
+        """Take metadata out of an entry; see `core.inherited.HandsOnValues`."""
+        entry, gone = self.service.journal.read(_id_of(ref)), values.get("metadata", ())
+        kept: dict[str, Any] = {}
+        for name, value in entry.metadata.items():
+            if name in _OURS or not isinstance(value, list):
+                if name in _OURS or _shown(name, value) not in gone:
+                    kept[name] = value
+            elif (left := [x for x in value if _shown(name, x) not in gone]) or not value:
+                kept[name] = left
+        notes: tuple[str, ...] = ()
+        if kept != entry.metadata:
+            done = self.service.update(entry.id, metadata=kept, expected=version_of(entry))
+            entry, notes = done.entry, done.notes
+        return Amendment(act="edited", ref=entry.ref, text=entry.content, at=entry.at, notes=notes)
+
+
+def _handed_on(entry: TimelineEntry) -> Iterator[str]:
+    """The metadata of an entry as people read them, of a list each thing by itself."""
+    for name, value in entry.metadata.items():
+        if name not in _OURS:
+            for each in value if isinstance(value, list) else [value]:
+                yield _shown(name, each)
+
+
+def _shown(name: str, value: object) -> str:
+    return f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+
+
+def _edited(done: RecordedEntry) -> Amendment:
+    return Amendment(
+        act="edited",
+        ref=done.entry.ref,
+        text=done.entry.content,
+        at=done.entry.at,
+        notes=done.notes,
+    )
+
+
+def _id_of(ref: str) -> str:
+    return ref.removeprefix(f"{JOURNAL}:")

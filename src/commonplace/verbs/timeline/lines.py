@@ -1,0 +1,238 @@
+"""The timeline in words: entries, rollups and lists as text for a model and as plain facts.
+
+Pure: never asks a journal or a clock. Stored text is always fenced, and nothing is shortened
+without a sign of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import render_instant, render_interval, render_time
+from commonplace.core.fence import fenced, visible, visible_line
+from commonplace.core.text import excerpt, opening
+from commonplace.journals.timeline.entry import (
+    JOURNAL,
+    label_of,
+    names_of,
+    parse_level,
+    ref_of,
+    span_of,
+)
+from commonplace.verbs.answers import (
+    CAUTION,
+    answer_of,
+    chain_facts,
+    chain_lines,
+    cursor_lines,
+    explanation_facts,
+    explanation_of,
+    first_refs,
+    interval_facts,
+    rounded,
+    time_lines,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import tzinfo
+
+    from commonplace.core.values import Answer, Interval
+    from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.verbs.timeline.finding import TimelineHit
+
+MOST_SHOWN = 8000
+"""Characters of stored text that a list shows, shared among its entries."""
+
+SOURCES_SHOWN = 50
+_SHORTEST, _LONGEST = 200, 2000
+_NAMES_SHOWN = 20
+_LONGEST_NAME = 80
+
+
+def share_of(count: int) -> int:
+    """How many characters of each of so many entries are shown."""
+    return max(_SHORTEST, min(_LONGEST, MOST_SHOWN // max(count, 1)))
+
+
+def state_of(entry: TimelineEntry) -> str:
+    """What is true of a rollup: `partial`, `stale`, `empty` or `whole`; empty for what is none."""
+    if not entry.level:
+        return ""
+    if entry.partial:
+        return "partial"
+    if entry.stale:
+        return "stale"
+    return "whole" if entry.content else "empty"
+
+
+def when_of(entry: TimelineEntry, zone: tzinfo) -> str:
+    """When it was: an instant, or the period that a rollup is of."""
+    if entry.level:
+        return render_interval(span_of(entry), zone)
+    return render_instant(entry.at, zone)
+
+
+def title_of(entry: TimelineEntry, zone: tzinfo) -> str:
+    """The time of an entry in few words: `October 2026`, `2026-10-07 14:05`."""
+    level = parse_level(entry.level)
+    return label_of(level, entry.start, zone) if level else render_instant(entry.at, zone)
+
+
+def label_line(entry: TimelineEntry, zone: tzinfo) -> str:
+    """What the fence of an entry names: ref, time, type, and what is not as it seems."""
+    state = state_of(entry)
+    odd = f", {state}" if state in {"partial", "stale"} else ""
+    return f"{entry.ref} {title_of(entry, zone)} {entry.entry_type}{odd}"
+
+
+def entry_facts(entry: TimelineEntry, zone: tzinfo, text: str) -> dict[str, Any]:
+    """An entry as plain data. text: as much of it as is shown."""
+    return {
+        "ref": visible_line(entry.ref),
+        "entry_type": entry.entry_type,
+        "timestamp": render_time(entry.at),
+        "when": when_of(entry, zone),
+        "rollup_level": entry.level,
+        "state": state_of(entry) or None,
+        "entries": entry.metadata.get("entries") if entry.level else None,
+        "projects": _names(entry, "projects"),
+        "tags": _names(entry, "tags"),
+        "text": visible(text),
+        "cut": text != entry.content,
+    }
+
+
+def _names(entry: TimelineEntry, key: str) -> list[str]:
+    found = names_of(entry.metadata, key)
+    return [visible_line(opening(name, _LONGEST_NAME)) for name in found[:_NAMES_SHOWN]]
+
+
+def hit_text(hit: TimelineHit, query: str, share: int) -> str:
+    """What is shown of a hit: the part of it that bears most words of the question."""
+    return excerpt(hit.entry.content, query, share)
+
+
+def hit_facts(hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool) -> dict[str, Any]:
+    """A hit as plain data; its score is null where it was only listed.
+
+    Args:
+        hit: The hit.
+        zone: In which its time is shown.
+        text: As much of it as is shown.
+        explain: Whether it says how its score came about.
+    """
+    return {
+        **entry_facts(hit.entry, zone, text),
+        "score": rounded(hit.score),
+        **(explanation_facts(hit) if explain else {}),
+        "also": first_refs(hit.also),
+        **chain_facts(hit),
+    }
+
+
+def hit_lines(
+    number: int, hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool
+) -> list[str]:
+    """A hit in a few lines; see `hit_facts`."""
+    score = "" if hit.score is None else f" [{hit.score:.3f}]"
+    lines = ["", f"{number}.{score} {when_of(hit.entry, zone)}"]
+    if explain:
+        lines.append(explanation_of(hit))
+    lines += chain_lines(hit, zone)
+    lines.append(fenced(text, label_line(hit.entry, zone)))
+    if hit.also:
+        lines.append(f"Same: {', '.join(first_refs(hit.also))}")
+    return lines
+
+
+def list_answer(
+    entries: Sequence[TimelineEntry],
+    interval: Interval | None,
+    *,
+    cursor: str,
+    zone: tzinfo,
+    share: int | None = None,
+) -> Answer:
+    """Entries one below the other, each as whole as its share allows.
+
+    Args:
+        entries: In the order in which they are shown.
+        interval: The time that was asked for, None for any.
+        cursor: Of the next page; empty where this was the last.
+        zone: In which times are shown.
+        share: Characters of each; None for what a list of so many has room for.
+    """
+    share = share or share_of(len(entries))
+    texts = [opening(entry.content, share) for entry in entries]
+    lines = time_lines(interval, zone)
+    lines += [CAUTION] if entries else ["No entries found."]
+    for entry, text in zip(entries, texts, strict=True):
+        lines += ["", fenced(text, label_line(entry, zone))]
+    lines += ["", *cursor_lines(cursor)] if cursor else []
+    facts = {
+        "count": len(entries),
+        "interval": interval_facts(interval),
+        "cursor": cursor,
+        "entries": [entry_facts(x, zone, text) for x, text in zip(entries, texts, strict=True)],
+    }
+    return answer_of(lines, facts)
+
+
+def rollup_answer(entry: TimelineEntry, zone: tzinfo, notes: Sequence[str] = ()) -> Answer:
+    """A rollup whole, how fresh it is, and the refs of what it was made from."""
+    refs = source_refs(entry)
+    lines = [f"Period: {label_line(entry, zone)}", f"Time: {when_of(entry, zone)}"]
+    lines.append(f"State: {_freshness(entry, zone)}")
+    if entry.content:
+        lines += [CAUTION, fenced(entry.content, entry.ref)]
+    if refs:
+        more = len(refs) - SOURCES_SHOWN
+        shown = ", ".join([*refs[:SOURCES_SHOWN], *([f"and {more:,} more"] if more > 0 else [])])
+        lines.append(f"Made from {len(refs):,}: {shown}")
+    if entry.parent_id:
+        lines.append(f"Summed up in: {ref_of(entry.parent_id)}")
+    facts = {
+        **entry_facts(entry, zone, entry.content),
+        "period": entry.metadata.get("period", ""),
+        "interval": interval_facts(span_of(entry)),
+        "made_at": None if entry.partial else render_time(entry.updated),
+        "made_from": refs[:SOURCES_SHOWN],
+        "made_from_count": len(refs),
+        "summed_up_in": ref_of(entry.parent_id) if entry.parent_id else None,
+        "metadata": rollup_metadata(entry),
+    }
+    return answer_of(lines, facts, notes)
+
+
+def source_refs(entry: TimelineEntry) -> list[str]:
+    """The refs of what a rollup was made from, oldest first; those of other journals as well."""
+    named = (name if ":" in name else f"{JOURNAL}:{name}" for name in entry.sources)
+    return [visible_line(ref) for ref in named]
+
+
+def rollup_metadata(entry: TimelineEntry) -> dict[str, Any]:
+    """What a rollup's metadata holds, names shortened; without what is shown beside it."""
+    shown: dict[str, Any] = {}
+    for key, value in entry.metadata.items():
+        if key in {"source_entries", "period", "partial"}:
+            continue
+        shown[key] = _names(entry, key) if isinstance(value, list) else value
+    return shown
+
+
+def _freshness(entry: TimelineEntry, zone: tzinfo) -> str:
+    made = f"made {render_instant(entry.updated, zone)} by {_maker(entry)}"
+    match state_of(entry):
+        case "partial":
+            return f"partial: the period goes on; computed now by {_maker(entry)}"
+        case "stale":
+            return f"stale: something of it changed since it was {made}"
+        case "empty":
+            return "empty: nothing was recorded in this period"
+        case _:
+            return f"whole, {made}"
+
+
+def _maker(entry: TimelineEntry) -> str:
+    return visible_line(str(entry.metadata.get("llm_model") or "extraction, without a model"))

@@ -1,0 +1,105 @@
+"""How a period or a time of the timeline is read from what a person or a model wrote.
+
+Never asks a journal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import find_period_key, period, render_interval
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
+from commonplace.core.values import Interval
+from commonplace.core.when.phrases import parse_since, parse_until, parse_when, read_interval
+from commonplace.journals.timeline.entry import JOURNAL, LEVELS
+from commonplace.verbs.times import naming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from commonplace.core.clock import Level
+    from commonplace.verbs.times import Clocked
+
+
+def find_id(text: str) -> str:
+    """The id in a ref of the timeline; empty for any other text."""
+    journal, _, entry_id = text.strip().partition(":")
+    return entry_id if journal == JOURNAL else ""
+
+
+def parse_interval(service: Clocked, **phrases: str) -> Interval | None:
+    """The time that `when`, `since` and `until` have in common; None where none is given.
+
+    Alone, `when` may be any period's name (`2026-10-07 14`), as answers show it. `start` and `end`
+    are other names of since and until. Raises: Invalid, naming the argument.
+    """
+    given = {name: phrase for name, phrase in phrases.items() if phrase.strip()}
+    if not given:
+        return None
+    now, zone = service.clock(), service.zone
+    if [*given] == ["when"]:
+        with naming("when"):
+            key = find_period_key(given["when"], zone)
+        if key is not None:
+            return key[1]
+    # Each alone first, so that an error names its argument.
+    for name, phrase in given.items():
+        with naming(name):
+            _PARSERS[name](phrase, now=now, zone=zone)
+    with naming(next(iter(given))):
+        found = read_interval(
+            when=given.get("when"),
+            since=given.get("since", given.get("start")),
+            until=given.get("until", given.get("end")),
+            now=now,
+            zone=zone,
+        )
+        render_interval(found or Interval(), zone)  # what the answer could not show is refused here
+    return found
+
+
+_PARSERS: dict[str, Callable[..., object]] = {
+    "when": parse_when,
+    "since": parse_since,
+    "until": parse_until,
+    "start": parse_since,
+    "end": parse_until,
+}
+
+
+def read_named(service: Clocked, text: str, *, argument: str = "at") -> Interval:
+    """The time that names a period: its name (`2026-W41`, `2026-10-07 14`), or a phrase.
+
+    Raises: Invalid, naming the argument, also for what has no beginning or has not begun.
+    """
+    now, zone = service.clock(), service.zone
+    with naming(argument):
+        key = find_period_key(text, zone)
+        found = parse_when(text, now=now, zone=zone) if key is None else key[1]
+        if found.start is None:
+            raise Invalid(f"No beginning in {opening(text, 80)!r}.", hint="Name a period.")
+        render_interval(found, zone)
+        if found.start > now:
+            raise Invalid(f"{opening(text, 80)!r} lies ahead.", hint="Name a time that has begun.")
+    return found
+
+
+def read_period(service: Clocked, text: str) -> tuple[Level, Interval]:
+    """The one period that a text names, by its name or by a phrase such as `last week`.
+
+    Raises: Invalid, also for a time that is not one hour, day, week, month or year.
+    """
+    with naming("period"):
+        key = find_period_key(text, service.zone)
+    named = read_named(service, text, argument="period")
+    if key is not None:
+        return key
+    assert named.start is not None
+    for level in LEVELS:
+        if period(named.start, level, service.zone) == named:
+            return level, named
+    raise Invalid(
+        f"Invalid period: {opening(text, 60)!r} is not one hour, day, week, month or year.",
+        hint="Use one such as 2026, 2026-10, 2026-W41, 2026-10-07, '2026-10-07 14' or last week.",
+    )

@@ -1,0 +1,403 @@
+"""A tool: a typed function in words for a model, its schema, and the one way to call it.
+
+Knows no SDK and no terminal: a door takes the schema, hands over raw arguments, shows the answer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from functools import cached_property, partial, wraps
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from commonplace.core.errors import Invalid
+from commonplace.core.redact import mapped_texts, noting_secrets
+from commonplace.core.text import opening
+from commonplace.verbs.answers import add_notes, either, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from commonplace.core.ports import Language
+    from commonplace.core.values import Answer
+
+_NULL_WORDS = ("null", ["null"], '["null"]')
+
+SAMPLER = "sampler"
+"""The parameter in which a door hands in the client's own model."""
+
+
+ENDS = "ends"
+"""The parameter in which a write that keeps the end of an entry itself is handed it."""
+
+_NAMES = frozenset({"ref", "supersedes", "id", "path", "section", "tags", "project"})
+"""The arguments that name what is there, which may be known by what an answer showed of it."""
+
+EXPIRES = "expires"
+"""The argument that says when what a tool writes is to be forgotten."""
+
+
+class Arg(Struct, frozen=True):
+    """What an argument means to a model, and the range it must lie in (both ends included)."""
+
+    text: str
+    least: float | None = None
+    most: float | None = None
+
+
+_EXPIRES = Annotated[str, Arg("Forget it then: 'in 30 days'.")]
+
+
+class Effects(Struct, frozen=True, kw_only=True):
+    """What calling a tool does to the world, as hosts ask before they allow it."""
+
+    writes: bool = False
+    destroys: bool = False
+    repeatable: bool = True
+
+
+class Tool(Struct, frozen=True, kw_only=True, dict=True):
+    """One function offered to a model: its name, title and docstring are what the model reads.
+
+    Every parameter is `Annotated[type, Arg(...)]` and has a default unless it is required; where
+    the default is a setting's, the type is `type | None` and the default None. A parameter named
+    `sampler` is no argument: a door hands in the client's own model there, where it has one. Of a
+    tool that `may_expire` the argument `expires` is no parameter: `expiring` is called with it. The
+    instant that it names is handed in where there is a parameter named `ends`, no argument either.
+
+    Attributes:
+        run: What is called.
+        title: For people.
+        effects: What calling it does.
+        aliases: Other names under which a call is answered; none of them is listed.
+        twin_of: The tool that does the same beside the default tools, where there is one.
+        listed: Whether a client is shown it; it can be called in any case.
+        about: The journals it is about, before what its docstring says; empty where that says it.
+        quotes: Whether its text holds stored text outside a fence; see `Answer.quoted_by`.
+        before: Called before each run; the notes that it gives are added to the answer.
+        names_behind: Reads a name as it was shown, with marks for secrets, as the name itself.
+        view: The address of the page that shows its result in a chat; empty for none.
+        may_expire: Whether what it writes may be given a time at which it is forgotten.
+        expiring: Runs a write, given the time in words at which its result is forgotten; it calls
+            the write with the instant that they name.
+    """
+
+    run: Callable[..., Answer]
+    title: str
+    effects: Effects = Effects()
+    aliases: tuple[str, ...] = ()
+    twin_of: str = ""
+    listed: bool = True
+    about: str = ""
+    quotes: bool = False
+    before: Callable[[], Sequence[str]] | None = None
+    names_behind: Callable[[str], str] | None = None
+    view: str = ""
+    may_expire: bool = False
+    expiring: Callable[[str, Callable[[datetime], Answer]], Answer] | None = None
+
+    @property
+    def name(self) -> str:
+        """The function's own name."""
+        return self.run.__name__
+
+    @property
+    def description(self) -> str:
+        """The function's docstring: what it does, when to use it, what comes back."""
+        said = inspect.cleandoc(self.run.__doc__ or "")
+        return f"{self.about}: {said[:1].lower()}{said[1:]}" if self.about else said
+
+    @property
+    def samples(self) -> bool:
+        """Whether it may ask the client's own model."""
+        return SAMPLER in inspect.signature(self.run).parameters
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments, derived from the signature."""
+        described = {name: _schema(hint) for name, hint in self._parameters.items()}
+        for name, default in self._defaults.items():
+            # A default that is empty says nothing that an absent one does not.
+            if default not in (inspect.Parameter.empty, "", [], {}, None):
+                described[name]["default"] = default
+        required = [x for x, y in self._defaults.items() if y is inspect.Parameter.empty]
+        schema: dict[str, Any] = {"type": "object", "properties": described}
+        return {**schema, "required": required} if required else schema
+
+    def without_null_words(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What a model's client sent, less the optional arguments that are the word `null`.
+
+        Some clients write null as a text, in a list as `["null"]` (anthropics/claude-code#95239).
+        An argument that is required cannot be null, so that the word is what was meant there, as in
+        a list with more in it or inside of an object. For the doors of models: a person who
+        types the word at a terminal means it.
+        """
+        return {
+            name: value
+            for name, value in arguments.items()
+            if value not in _NULL_WORDS
+            or self._defaults.get(name, inspect.Parameter.empty) is inspect.Parameter.empty
+        }
+
+    def call(
+        self,
+        arguments: Mapping[str, Any],
+        *,
+        sampler: Language | None = None,
+        ends: datetime | None = None,
+    ) -> Answer:
+        """Check raw arguments against the signature, then run.
+
+        A secret that was kept is in the answer: the door that shows it screens it.
+
+        Null is an absent argument; a list or an object that arrives as JSON text is read as one.
+
+        Args:
+            arguments: As a client sent them, by name.
+            sampler: The client's own model, for a tool that samples.
+            ends: When what it writes expires, for a tool that keeps that itself.
+
+        Returns:
+            The answer, with a note on the secrets that a write left out.
+
+        Raises:
+            Invalid: Names the argument, its value and what fits.
+        """
+        more: dict[str, Any] = {SAMPLER: sampler} if self.samples else {}
+        if ends is not None:
+            more |= self._handed(ends)
+        given = {name: value for name, value in arguments.items() if value is not None}
+        for name in given:
+            if name not in self._parameters:
+                raise unknown_name(
+                    f"Unknown argument of {self.name}: {name!r}.", name, list(self._parameters)
+                )
+        notes = () if self.before is None else self.before()
+        if self.names_behind is not None:
+            for name in given.keys() & _NAMES:
+                given[name] = mapped_texts(given[name], self.names_behind)
+        with noting_secrets() as left_out:
+            checked = self._checked(given)
+            expires = checked.pop(EXPIRES, "")
+            run = partial(self.run, **checked, **more)
+            answer = (
+                self.expiring(expires, lambda at: run(**self._handed(at)))
+                if self.expiring and expires.strip()
+                else run()
+            )
+        if self.quotes:
+            answer = replace(answer, quoted_by=self.name)
+        return add_notes(answer, [*left_out.notes, *notes])
+
+    def _handed(self, ends: datetime) -> dict[str, Any]:
+        """The end of what is written, for a function that keeps it; else nothing."""
+        return {ENDS: ends} if ENDS in inspect.signature(self.run).parameters else {}
+
+    def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Every argument of the signature, checked."""
+        checked = {}
+        for name, default in self._defaults.items():
+            if name in given:
+                checked[name] = self._converted(name, given[name])
+            elif default is inspect.Parameter.empty:
+                raise Invalid(f"Missing argument of {self.name}: {name}.", hint=f"Give {name}.")
+            else:
+                checked[name] = default
+        return checked
+
+    def _converted(self, name: str, value: Any) -> Any:
+        """An argument as the type of its parameter. Raises: Invalid."""
+        kind, arg = _annotated(self._parameters[name])
+        try:
+            return _converted(kind, arg, value)
+        except _Unfit as exc:
+            shown = opening(repr(exc.value), 60, "…")  # one line of a terminal
+            raise Invalid(f"Invalid {name}: {shown}.", hint=_fitting(kind, arg)) from exc
+
+    @cached_property
+    def _parameters(self) -> dict[str, Any]:
+        hints = get_type_hints(self.run, include_extras=True)
+        named = inspect.signature(self.run).parameters
+        found = {name: hints[name] for name in named if name not in {SAMPLER, ENDS}}
+        return found | ({EXPIRES: _EXPIRES} if self.may_expire and self.expiring else {})
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        named = inspect.signature(self.run).parameters
+        return {x: named[x].default if x in named else "" for x in self._parameters}
+
+
+def _annotated(hint: Any) -> tuple[Any, Arg]:
+    """The type of a parameter, less None, which an argument never is, and what it means."""
+    kind, arg = get_args(hint)
+    if isinstance(kind, UnionType):
+        (kind,) = (each for each in get_args(kind) if each is not NoneType)
+    return kind, arg
+
+
+def _fitting(kind: Any, arg: Arg) -> str:
+    """The hint that says what an argument of this kind takes."""
+    if get_origin(kind) is list:
+        return "Use a list of texts."
+    if get_origin(kind) is dict:
+        return "Use an object."
+    if choices := get_args(kind):
+        return f"Use {either([str(c) for c in choices])}."
+    if arg.least is not None and arg.most is not None:
+        return f"Use {arg.least} to {arg.most}."
+    return {str: "Use text.", bool: "Use true or false."}.get(kind, "Use a number.")
+
+
+def _schema(hint: Any) -> dict[str, Any]:
+    """The JSON schema of one argument."""
+    kind, arg = _annotated(hint)
+    meta = msgspec.Meta(description=arg.text, ge=arg.least, le=arg.most)
+    schema = msgspec.json.schema(Annotated[kind, meta])
+    if get_origin(kind) is Literal:  # in the signature's order, with the type that some hosts want
+        schema |= {"enum": [*get_args(kind)], "type": "string"}
+    return {key: schema[key] for key in sorted(schema)}
+
+
+class _Unfit(Exception):
+    """A value that is not of the type of its parameter."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__()
+        self.value = value
+
+
+def _converted(kind: Any, arg: Arg, value: Any) -> Any:
+    """A value as a type, as hosts mean it that send numbers, lists or objects as text.
+
+    Raises:
+        _Unfit: With what does not fit.
+    """
+    if get_origin(kind) is list:
+        return [_converted(str, arg, each) for each in _listed(value)]
+    if get_origin(kind) is dict:
+        value = _object(value)
+    elif kind in (int, float) and type(value) is bool:
+        raise _Unfit(value)
+    ranged = Annotated[kind, msgspec.Meta(ge=arg.least, le=arg.most)]
+    try:
+        return msgspec.convert(value, ranged, strict=False)
+    except (msgspec.ValidationError, UnicodeEncodeError) as exc:  # half a character is no choice
+        raise _Unfit(value) from exc
+
+
+def _listed(value: Any) -> list[Any]:
+    """A list as it came, as JSON text or as its one item."""
+    if isinstance(value, str):
+        try:
+            parsed = json.loads(value)
+        except (ValueError, RecursionError):
+            return [value]
+        return parsed if isinstance(parsed, list) else [value]
+    if not isinstance(value, list):
+        raise _Unfit(value)
+    return value
+
+
+def _object(value: Any) -> Any:
+    """An object as it came or as JSON text; blank text is an empty one."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value) if value.strip() else {}
+    except (ValueError, RecursionError):
+        return value
+
+
+class Resource(Struct, frozen=True, kw_only=True):
+    """A page that a host may fetch by its address; `read` makes its text at each call."""
+
+    uri: str
+    title: str
+    description: str
+    media_type: str
+    read: Callable[[], str]
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """A text that a host offers its user to begin with; `write` makes it at each call."""
+
+    name: str
+    title: str
+    description: str
+    write: Callable[[], str]
+
+
+class Toolset(Struct, frozen=True, kw_only=True):
+    """The tools of one journal, with its resources and prompts, offered or left out as a whole.
+
+    Attributes:
+        name: As settings and tokens name it.
+        guide: When a model should search; part of the instructions.
+        writing_guide: When it should write; the same, where it may.
+        tools: All that can be called, in the order of the list.
+        resources: Pages that a host may fetch.
+        prompts: Texts that a host offers its user.
+    """
+
+    name: str
+    guide: str
+    tools: tuple[Tool, ...]
+    resources: tuple[Resource, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    writing_guide: str = ""
+
+    @property
+    def instructions(self) -> str:
+        """What a client gives its model at the start of a session."""
+        return "\n\n".join(filter(None, (self.guide, self.writing_guide)))
+
+    def tool(self, name: str) -> Tool:
+        """The tool of this name, which must be one of them."""
+        return next(tool for tool in self.tools if tool.name == name)
+
+    def preceded(
+        self, before: Callable[[], Sequence[str]], *, writes: Callable[[], Sequence[str]]
+    ) -> Toolset:
+        """The same toolset, with a function called before each tool runs or resource is read.
+
+        before: gives notes for the answer of a tool; a resource has no room for any.
+        writes: what is called in its place before a tool that writes.
+        """
+        return replace(
+            self,
+            tools=tuple(
+                replace(tool, before=writes if tool.effects.writes else before)
+                for tool in self.tools
+            ),
+            resources=tuple(
+                replace(each, read=_after(before, each.read)) for each in self.resources
+            ),
+        )
+
+    def naming(self, names_behind: Callable[[str], str]) -> Toolset:
+        """The same toolset, with a function that reads names with marks in them; see `Tool`."""
+        return replace(self, tools=tuple(replace(x, names_behind=names_behind) for x in self.tools))
+
+    def expiring(self, run: Callable[[str, Callable[[datetime], Answer]], Answer]) -> Toolset:
+        """The same toolset, with a function that runs the writes that expire; see `Tool`."""
+        return replace(self, tools=tuple(replace(x, expiring=run) for x in self.tools))
+
+    def read_only(self) -> Toolset:
+        """The same without the tools that write, and without a word on them."""
+        kept = tuple(tool for tool in self.tools if not tool.effects.writes)
+        return replace(self, tools=kept, writing_guide="")
+
+
+def _after(before: Callable[[], Sequence[str]], read: Callable[[], str]) -> Callable[[], str]:
+    @wraps(read)
+    def both() -> str:
+        before()
+        return read()
+
+    return both

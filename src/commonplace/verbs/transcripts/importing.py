@@ -1,0 +1,327 @@
+"""Importing what clients kept of their sessions: finding it, counting it first, then copying it.
+
+Never changes an original, and never imports a message twice, however often it is asked to.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
+
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.files import translated
+from commonplace.core.import_notes import NOT_NOTED
+from commonplace.journals.transcripts.clients import (
+    CLIENTS,
+    EXPORTED,
+    LINE_CLIENTS,
+    document_client,
+    line_client,
+)
+from commonplace.journals.transcripts.clients.original import Skipped, instant
+from commonplace.journals.transcripts.copying import Kept, copy_new
+from commonplace.verbs.transcripts.noted import NotedSessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from commonplace.core.import_notes import NotesImport
+    from commonplace.journals.transcripts.clients.original import DocumentClient, LineClient
+    from commonplace.journals.transcripts.message import Message
+    from commonplace.journals.transcripts.store import TranscriptStore
+
+Progress: TypeAlias = "Callable[[str, int, int], None]"
+"""Called with (what a client is called, bytes read, bytes in all)."""
+
+
+class Original(Struct, frozen=True, kw_only=True):
+    """A file of a client's that may hold what is not imported. size: how large it was."""
+
+    client: str
+    path: str
+    size: int
+
+
+class ClientImport(Struct, kw_only=True):
+    """What an import takes of one client, or would take.
+
+    Args:
+        client: its name.
+        messages: those that are new.
+        sessions: the ids of the sessions they belong to.
+        first_at: when the first of them was, as messages have it; empty for none.
+        last_at: when the last of them was.
+        size: bytes of the originals that were looked at.
+        left_out: what is skipped, being broken or of a kind that is not known, and how often.
+        failed: the originals that cannot be read at all, each with the reason.
+    """
+
+    client: str
+    messages: int = 0
+    sessions: set[str] = field(default_factory=set)
+    first_at: str = ""
+    last_at: str = ""
+    size: int = 0
+    left_out: dict[Skipped, int] = field(default_factory=dict)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, session: str, messages: Sequence[Message]) -> None:
+        """Count messages that are new."""
+        if not messages:
+            return
+        times = [message.at for message in messages]
+        self.messages += len(messages)
+        self.sessions.add(session)
+        self.first_at = min([*times, self.first_at] if self.first_at else times)
+        self.last_at = max([*times, self.last_at])
+
+
+class TranscriptImport:
+    """Imports what is new of clients' sessions.
+
+    Args:
+        store: Where it is kept.
+        kept: What is kept of it, as set.
+        home: The user's home folder.
+        environ: The environment, which may say that a client keeps its files elsewhere.
+    """
+
+    def __init__(
+        self, store: TranscriptStore, kept: Kept, *, home: str, environ: Mapping[str, str]
+    ) -> None:
+        self._store = store
+        self._kept = kept
+        self._home = home
+        self._environ = environ
+
+    def find(self, client: str, *, path: str = "", since: datetime | None = None) -> list[Original]:
+        """The originals of a client.
+
+        Args:
+            client: Its name.
+            path: A file or a folder to look in, in place of where the client keeps them.
+            since: Leaves out those that were not written to since then.
+
+        Raises:
+            Invalid: The client keeps nothing on this machine, and no path is given.
+            NotFound: There is nothing of the client's.
+        """
+        if client in EXPORTED and not path:
+            raise Invalid(
+                f"{CLIENTS[client]} keeps no sessions on this machine.",
+                hint="Export your data in its settings, then name the archive you are sent.",
+            )
+        paths = self._paths_at(client, path) if path else self._own_paths(client)
+        if not paths:
+            where = " in the folder {place}" if path else " on this machine"
+            raise NotFound(
+                f"No sessions of {CLIENTS[client]} were found{where}.",
+                hint="Name the folder that the client keeps them in, or one of its files.",
+                place=path,
+            )
+        return [*_originals(client, paths, since)]
+
+    def find_all(self, *, since: datetime | None = None) -> list[Original]:
+        """The originals of every client that keeps its sessions on this machine; see `find`."""
+        own = [client for client in CLIENTS if client not in EXPORTED]
+        return [x for client in own for x in _originals(client, self._own_paths(client), since)]
+
+    def _own_paths(self, client: str) -> list[str]:
+        return [path for path, _ in _parser(client).originals(self._home, self._environ)]
+
+    def _paths_at(self, client: str, path: str) -> list[str]:
+        if os.path.isdir(path):
+            return [each for each, _ in _parser(client).originals_in(os.path.abspath(path))]
+        if os.path.isfile(path):
+            return [os.path.abspath(path)]
+        if os.path.exists(path):
+            raise Invalid("The path {place} is not a file.", hint="Name a file.", place=path)
+        raise NotFound("The file {place} does not exist.", hint="Check the name.", place=path)
+
+    def plan(
+        self, originals: Iterable[Original], *, since: datetime | None = None
+    ) -> list[ClientImport]:
+        """What an import of these originals would take; nothing is written.
+
+        Args:
+            originals: As `find` gives them.
+            since: As `find` takes it; of documents it leaves out single sessions too.
+
+        Raises:
+            Invalid, NotFound, Unavailable, Denied: The only original cannot be read.
+        """
+        return self._go_through(originals, _CountingStore(self._store, since), None)
+
+    def run(
+        self,
+        originals: Iterable[Original],
+        *,
+        since: datetime | None = None,
+        noting: NotesImport = NOT_NOTED,
+        progress: Progress | None = None,
+    ) -> list[ClientImport]:
+        """Import what is new of these originals.
+
+        What was imported before it is stopped stays, and is not read again.
+
+        Args:
+            originals: As `find` gives them.
+            since: As `plan` takes it.
+            noting: Takes the sessions that are added.
+            progress: Called with (what a client is called, bytes read, bytes in all).
+
+        Raises:
+            Invalid, NotFound, Unavailable, Denied: The only original cannot be read, or the store
+                not be written to.
+        """
+        keeping = _CountingStore(self._store, since, noting=NotedSessions(self._store, noting))
+        return self._go_through(originals, keeping, progress)
+
+    def _go_through(
+        self, originals: Iterable[Original], counting: _CountingStore, progress: Progress | None
+    ) -> list[ClientImport]:
+        every = [*originals]
+        done, total = 0, sum(original.size for original in every)
+        imports: dict[str, ClientImport] = {}
+        for original in every:
+            counting.into = imports.setdefault(
+                original.client, ClientImport(client=original.client)
+            )
+            failure = self._take(original, counting)
+            if failure and len(every) == 1:
+                raise failure
+            done += original.size
+            if progress:
+                progress(CLIENTS[original.client], done, total)
+        return [*imports.values()]
+
+    def _take(self, original: Original, counting: _CountingStore) -> CommonplaceError | None:
+        """Copy an original; why it cannot be read, if that is so."""
+        into, counting.original = counting.into, original.path
+        into.size += original.size
+        failed: CommonplaceError
+        try:
+            with translated(original.path):
+                copied = copy_new(counting, original.client, original.path, kept=self._kept)
+        except (Invalid, NotFound) as exc:
+            failed = exc
+        except CommonplaceError as exc:
+            if not isinstance(exc.__cause__, OSError) or exc.place != original.path:
+                raise  # of the store, which no other original would be kept in either
+            failed = exc
+        else:
+            for skipped, count in copied.left_out.items():
+                into.left_out[skipped] = into.left_out.get(skipped, 0) + count
+            return None
+        into.failed.append((original.path, failed.summary))
+        return failed
+
+
+def _parser(client: str) -> LineClient | DocumentClient:
+    return line_client(client) if client in LINE_CLIENTS else document_client(client)
+
+
+def _originals(client: str, paths: Iterable[str], since: datetime | None) -> Iterator[Original]:
+    oldest = since.timestamp() if since else 0.0
+    for path in paths:
+        try:
+            state = os.stat(path)
+        except OSError:
+            continue  # it went while we looked
+        if state.st_mtime >= oldest:
+            yield Original(client=client, path=path, size=state.st_size)
+
+
+class _CountingStore:
+    """Counts what is new in what a store is given, and has it kept or not.
+
+    Args:
+        store: Keeps it, or knows what would be new.
+        since: Sessions of a document that ended before are left out; None leaves out none.
+        noting: Notes what is kept; None only counts.
+
+    Attributes:
+        into: Where it is counted.
+        original: The path of the file that is copied.
+    """
+
+    def __init__(
+        self,
+        store: TranscriptStore,
+        since: datetime | None,
+        *,
+        noting: NotedSessions | None = None,
+    ) -> None:
+        self.into = ClientImport(client="")
+        self.original = ""
+        self._store = store
+        self._noting = noting
+        self._since = instant(since.timestamp()) if since else ""
+        self._seen: set[str] = set()
+
+    def copied_to(self, origin: str) -> tuple[int, str]:
+        """As of the store."""
+        return self._store.copied_to(origin)
+
+    def list_left_out(self, origin: str) -> dict[Skipped, int]:
+        """As of the store."""
+        return self._store.list_left_out(origin)
+
+    def new_ids(self, client: str, session: str, ids: Sequence[str]) -> set[str]:
+        """As of the store, and of what was counted so far."""
+        return self._store.new_ids(client, session, ids) - self._seen
+
+    def read_kept(self, client: str, session: str) -> Sequence[Message] | None:
+        """As of the store."""
+        return self._store.read_kept(client, session)
+
+    def screened(self, text: str) -> str:
+        """As of the store."""
+        return self._store.screened(text)
+
+    def append(
+        self,
+        client: str,
+        session: str,
+        messages: Sequence[Message],
+        *,
+        origin: str = "",
+        offset: int = 0,
+        fingerprint: str = "",
+        left_out: Mapping[Skipped, int] = MappingProxyType({}),
+    ) -> int:
+        """Count those of the messages that are new, and keep them; see the store's own."""
+        if self._leaves_out(client, messages):
+            return 0
+        ids = self.new_ids(client, session, [message.id for message in messages])
+        self._seen |= ids
+        new = {message.id: message for message in messages if message.id in ids}
+        self.into.add(session, [*new.values()])
+        if self._noting is not None:
+            write = partial(
+                self._store.append,
+                client,
+                session,
+                messages,
+                # A document of which only a part is taken is not noted as copied: the rest
+                # may be wanted.
+                origin="" if self._is_part(client) else origin,
+                offset=offset,
+                fingerprint=fingerprint,
+                left_out=left_out,
+            )
+            self._noting.add(client, session, self.original, len(new), write)
+        return len(new)
+
+    def _leaves_out(self, client: str, messages: Sequence[Message]) -> bool:
+        """Whether a document's session ended before what was asked for."""
+        return self._is_part(client) and max((x.at for x in messages), default="") < self._since
+
+    def _is_part(self, client: str) -> bool:
+        """Whether only some sessions of a document are taken."""
+        return bool(self._since) and client not in LINE_CLIENTS

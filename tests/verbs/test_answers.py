@@ -1,0 +1,123 @@
+"""The kit of answers: notes, times, intervals, cursors and the errors for wrong names."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from tests.cases import cases
+
+from commonplace.core.values import Interval
+from commonplace.verbs.answers import (
+    add_notes,
+    ago,
+    answer_of,
+    cursor_lines,
+    either,
+    first_refs,
+    interval_facts,
+    one_line,
+    rounded,
+    time_lines,
+    time_of,
+    tokens_of,
+    unknown_name,
+    when_of,
+)
+
+LOS_ANGELES = ZoneInfo("America/Los_Angeles")
+NOW = datetime.fromisoformat("2026-11-21 15:19:45-08:00")
+
+
+def test_notes_stand_below_the_text_and_among_the_facts():
+    """A blank line apart, however the text ends; an answer without any has an empty list."""
+    answer = answer_of(["a", "b\n"], {"count": 2}, ["one", "two"])
+    assert answer.text == "a\nb\n\nNote: one\nNote: two"
+    assert answer.facts == {"count": 2, "notes": ["one", "two"]}
+    plain = answer_of(["a\n"], {})
+    assert (plain.text, plain.facts) == ("a\n", {"notes": []})
+
+
+def test_later_notes_follow_the_earlier_ones():
+    """Without a second blank line."""
+    answer = add_notes(answer_of(["a"], {}, ["one"]), ["two"])
+    assert answer.text == "a\n\nNote: one\nNote: two"
+    assert answer.facts["notes"] == ["one", "two"]
+
+
+@cases(
+    ("seconds", "words"),
+    [
+        (0, "just now"),
+        (59, "just now"),
+        (60, "1 minute ago"),
+        (119, "1 minute ago"),
+        (3_599, "59 minutes ago"),
+        (3_600, "1 hour ago"),
+        (86_399, "23 hours ago"),
+        (86_400, "1 day ago"),
+        (6 * 86_400, "6 days ago"),
+        (7 * 86_400, "1 week ago"),
+        (29 * 86_400, "4 weeks ago"),
+        (30 * 86_400, "1 month ago"),
+        (364 * 86_400, "12 months ago"),
+        (365 * 86_400, "1 year ago"),
+        (800 * 86_400, "2 years ago"),
+        (-5, "ahead"),
+    ],
+)
+def test_how_long_ago_is_in_whole_units(seconds, words):
+    """Rounded down, in the largest unit that fits."""
+    assert ago(NOW - timedelta(seconds=seconds), NOW) == words
+
+
+def test_a_time_is_on_the_owners_clock():
+    """To the minute; where the calendar of the zone ends, on UTC's."""
+    assert when_of(NOW, LOS_ANGELES) == "2026-11-21 15:19"
+    assert time_of(NOW, UTC) == "23:19"
+    first = datetime(1, 1, 1, 3, 30, tzinfo=UTC)
+    assert when_of(first, LOS_ANGELES) == "0001-01-01 03:30"
+
+
+def test_a_time_that_was_kept_to_is_named():
+    """With the words it was read from, cut and on one line; no time has no line."""
+    span = Interval(start=datetime(2026, 11, 3, tzinfo=UTC), end=datetime(2026, 11, 4, tzinfo=UTC))
+    line = "Time: 2026-11-03 00:00 to 2026-11-04 00:00 (UTC)"
+    assert time_lines(span, UTC) == [line]
+    assert time_lines(span, UTC, "3\nNov") == [f"{line}, read from '3<U+000A>Nov'"]
+    assert time_lines(None, UTC, "x") == []
+    since = {"since": "2026-11-03T00:00:00+00:00", "until": None}
+    assert interval_facts(Interval(start=span.start)) == since
+    assert interval_facts(None) is None
+
+
+def test_a_cursor_is_named_where_there_is_more():
+    """The last page names none."""
+    assert cursor_lines("r10.20") == ["More with cursor r10.20"]
+    assert cursor_lines("") == []
+
+
+def test_stored_text_begins_no_line():
+    """Its line breaks become spaces, its hidden signs visible."""
+    assert one_line(" a\n- b\u202e ") == "a - b<U+202E>"
+
+
+def test_five_refs_are_shown_and_the_rest_counted():
+    """Each on its line."""
+    assert first_refs(["a", "b\n"]) == ["a", "b<U+000A>"]
+    assert first_refs([str(number) for number in range(7)]) == [*"01234", "and 2 more"]
+
+
+def test_an_answer_costs_what_its_text_does():
+    """Four bytes are a token, rounded up; a model is not given the facts."""
+    assert tokens_of(answer_of(["x" * 400], {})) == 100
+    assert tokens_of(answer_of(["界" * 3], {"text": "x" * 400})) == 3  # 9 bytes
+    assert (rounded(0.12345), rounded(None)) == (0.123, None)
+
+
+def test_an_unknown_name_has_its_neighbours():
+    """The nearest one first, then all there are."""
+    error = unknown_name("Unknown fruit: 'aple'.", "aple", ["apple", "pear", "plum"])
+    assert error.message == "Unknown fruit: 'aple'."
+    assert error.hint == "Did you mean apple? Use apple, pear or plum."
+    assert either(["one"]) == "one"
