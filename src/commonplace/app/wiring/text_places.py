@@ -457,7 +457,7 @@ PLACES: tuple[TextPlace, ...] = (
             "core.drafts",
             "core.staging",
             "journals.notebook.repair",
-            "verbs.imports.sqlite_copy",
+            "db.foreign_database",
         ),
     ),
     TextPlace(

@@ -9,7 +9,7 @@ from collections import defaultdict
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from commonplace.journals.chronicle import plain_yaml
+from commonplace.core import plain_yaml
 from commonplace.journals.chronicle.spelling import (
     continued,
     one_line,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
-from commonplace.journals.chronicle.plain_yaml import parse_yaml, render_yaml
+from commonplace.core.plain_yaml import parse_yaml, render_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from commonplace.core.clock import from_local
 from commonplace.core.errors import Invalid
+from commonplace.core.plain_yaml import LinedMapping, parse_yaml
 from commonplace.core.text import well_formed
 from commonplace.journals.chronicle.exports import TITLE
-from commonplace.journals.chronicle.plain_yaml import LinedMapping, parse_yaml
 from commonplace.journals.chronicle.times import from_instant, parse_timestamp, to_instant
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.core.ids import import_key, key_id
+from commonplace.core.importer import digest_of
 from commonplace.journals.private.copied import Copy, check_copy, digest_of_copy
 from commonplace.journals.timeline.entry import (
     KEYS,
@@ -25,17 +26,16 @@ from commonplace.journals.timeline.entry import (
     render_metadata,
     version_of,
 )
-from commonplace.verbs.imports.entry import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.core.clock import Clock
+    from commonplace.core.importer import ForeignEntry
     from commonplace.core.redact import Screen
     from commonplace.journals.private.journal import PrivateEntry, PrivateJournal
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
-    from commonplace.verbs.imports.entry import ForeignEntry
 
 Outcome: TypeAlias = Literal["new", "there", "updated", "changed here", "deleted here"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from commonplace.verbs.imports.entry import ForeignReader
+    from commonplace.core.importer import ForeignReader
 
 Into: TypeAlias = Literal["private", "timeline"]
 
@@ -34,7 +34,7 @@ class Program(Struct, frozen=True, kw_only=True):
     @property
     def reader(self) -> ForeignReader:
         """What reads it."""
-        package = "commonplace.verbs.imports.readers"
+        package = "commonplace.importers"
         return cast("ForeignReader", import_module(f"{package}.{self.module}"))
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.ids import import_key
-from commonplace.verbs.imports.entry import ForeignEntry, NotTaken
+from commonplace.core.importer import ForeignEntry, NotTaken
 from commonplace.verbs.imports.journals import Refused
 from commonplace.verbs.imports.programs import PROGRAMS
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from commonplace.verbs.imports.entry import Read
+    from commonplace.core.importer import Read
     from commonplace.verbs.imports.journals import Outcome, TakesImports
     from commonplace.verbs.imports.records import ImportRecord, JournalRecord
     from commonplace.verbs.imports.tally import ImportTally

@@ -9,9 +9,9 @@ import re
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING
 
+from commonplace.core.importer import check_calendar, instant_of
 from commonplace.core.text import opening
 from commonplace.core.when.days import MONTH, MONTHS, WEEKDAY
-from commonplace.verbs.imports.entry import check_calendar, instant_of
 
 if TYPE_CHECKING:
     from datetime import tzinfo

@@ -12,9 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
-from commonplace.core.text import opening
-from commonplace.verbs.imports.decoding import from_utf8, opened_as_utf8
-from commonplace.verbs.imports.entry import (
+from commonplace.core.importer import (
     A_LINK,
     ForeignEntry,
     NotTaken,
@@ -22,14 +20,16 @@ from commonplace.verbs.imports.entry import (
     text_in,
     texts_in,
 )
-from commonplace.verbs.imports.json_pieces import JsonPieces
+from commonplace.core.json_reader import JsonPieces
+from commonplace.core.text import opening
+from commonplace.importers.formats.decoding import from_utf8, opened_as_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
     from typing import IO
 
-    from commonplace.verbs.imports.entry import Read
+    from commonplace.core.importer import Read
 
 __all__ = ["find", "read"]
 

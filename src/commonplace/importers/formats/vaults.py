@@ -9,16 +9,16 @@ import re
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING
 
+from commonplace.core.importer import ForeignEntry, NotTaken
 from commonplace.core.when.days import MONTHS
-from commonplace.verbs.imports.dates import day_of
-from commonplace.verbs.imports.entry import ForeignEntry, NotTaken
-from commonplace.verbs.imports.notes import read_at
+from commonplace.importers.formats.dates import day_of
+from commonplace.importers.formats.notes import read_at
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from commonplace.verbs.imports.entry import Read
-    from commonplace.verbs.imports.notes import Note
+    from commonplace.core.importer import Read
+    from commonplace.importers.formats.notes import Note
 
 DAY_NAME = re.compile(r"(?:.*/)?(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)")
 """A note named by its day, such as `2026-11-23`, in any folder."""

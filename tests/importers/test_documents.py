@@ -7,7 +7,7 @@ import zipfile
 from datetime import UTC, datetime
 
 import pytest
-from tests.verbs.imports.reading import BERLIN, read, written
+from tests.importers.reading import BERLIN, read, written
 
 from commonplace.core.errors import Invalid
 from commonplace.verbs.imports.programs import PROGRAMS

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid
-from commonplace.verbs.imports.decoding import opened_as_utf8
-from commonplace.verbs.imports.entry import ForeignEntry, NotTaken, instant_of, text_in
-from commonplace.verbs.imports.json_pieces import JsonPieces
+from commonplace.core.importer import ForeignEntry, NotTaken, instant_of, text_in
+from commonplace.core.json_reader import JsonPieces
+from commonplace.importers.formats.decoding import opened_as_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.verbs.imports.entry import Read
+    from commonplace.core.importer import Read
 
 __all__ = ["find", "read"]
 

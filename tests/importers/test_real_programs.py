@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, run
+from tests.importers.serving import served
 from tests.patience import PATIENCE_S
-from tests.verbs.imports.serving import served
 
 TOOLS = Path(__file__).parents[3] / ".tools"
 

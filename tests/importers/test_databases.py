@@ -9,7 +9,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
-from tests.verbs.imports.reading import read, written
+from tests.importers.reading import read, written
 
 from commonplace.core.errors import Invalid
 

@@ -6,7 +6,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from commonplace.verbs.imports.entry import ForeignEntry, NotTaken
+from commonplace.core.importer import ForeignEntry, NotTaken
 from commonplace.verbs.imports.programs import PROGRAMS
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ import re
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
-from commonplace.verbs.imports.entry import ForeignEntry, NotTaken
-from commonplace.verbs.imports.notes import note_paths, read_note
+from commonplace.core.importer import ForeignEntry, NotTaken
+from commonplace.importers.formats.notes import note_paths, read_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.verbs.imports.entry import Read
-    from commonplace.verbs.imports.notes import Note
+    from commonplace.core.importer import Read
+    from commonplace.importers.formats.notes import Note
 
 __all__ = ["find", "read"]
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 from tests.cases import cases
-from tests.verbs.imports.reading import BERLIN, read, written
+from tests.importers.reading import BERLIN, read, written
 
 from commonplace.core.errors import Invalid
-from commonplace.verbs.imports.notes import read_note
+from commonplace.importers.formats.notes import read_note
 
 NOTE = """---
 title: Coffee

@@ -9,21 +9,21 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.text import opening
-from commonplace.verbs.imports.entry import (
+from commonplace.core.importer import (
     ForeignEntry,
     NotTaken,
     instant_of,
     text_in,
     texts_in,
 )
-from commonplace.verbs.imports.sqlite_copy import count_of, foreign_database, has_table, rows_of
+from commonplace.core.text import opening
+from commonplace.db.foreign_database import count_of, foreign_database, has_table, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.verbs.imports.entry import Read
+    from commonplace.core.importer import Read
 
 __all__ = ["find", "read"]
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.files import regular_file
-from commonplace.verbs.imports.entry import NotTaken
-from commonplace.verbs.imports.notes import note_paths, read_note
-from commonplace.verbs.imports.vaults import DAY_NAME, day_form, day_in, entry_of
+from commonplace.core.importer import NotTaken
+from commonplace.importers.formats.notes import note_paths, read_note
+from commonplace.importers.formats.vaults import DAY_NAME, day_form, day_in, entry_of
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.verbs.imports.entry import Read
+    from commonplace.core.importer import Read
 
 __all__ = ["find", "read"]
 

@@ -15,9 +15,9 @@ from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.files import regular_file
-from commonplace.verbs.imports.dates import instants_of, two_days
-from commonplace.verbs.imports.decoding import decoded
-from commonplace.verbs.imports.entry import A_LINK, NotTaken
+from commonplace.core.importer import A_LINK, NotTaken
+from commonplace.importers.formats.dates import instants_of, two_days
+from commonplace.importers.formats.decoding import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.doors.npm import PROGRAMS, needs_npm
-from tests.verbs.imports.reading import read
-from tests.verbs.imports.serving import served
+from tests.importers.reading import read
+from tests.importers.serving import served
 
 pytestmark = needs_npm
 

@@ -9,10 +9,9 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from commonplace.core.archive import json_members
 from commonplace.core.errors import Invalid
-from commonplace.core.text import opening
-from commonplace.verbs.imports.archive import json_members
-from commonplace.verbs.imports.entry import (
+from commonplace.core.importer import (
     A_LINK,
     ForeignEntry,
     NotTaken,
@@ -20,14 +19,15 @@ from commonplace.verbs.imports.entry import (
     text_in,
     texts_in,
 )
-from commonplace.verbs.imports.json_pieces import JsonPieces
+from commonplace.core.json_reader import JsonPieces
+from commonplace.core.text import opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
     from typing import IO
 
-    from commonplace.verbs.imports.entry import Read
+    from commonplace.core.importer import Read
 
 __all__ = ["find", "read"]
 

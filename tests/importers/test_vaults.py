@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 from tests.cases import cases
-from tests.verbs.imports.reading import BERLIN, read, written
+from tests.importers.reading import BERLIN, read, written
 
 from commonplace.core.errors import Invalid
 

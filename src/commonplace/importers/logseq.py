@@ -14,16 +14,16 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.files import regular_file
-from commonplace.verbs.imports.entry import NotTaken
-from commonplace.verbs.imports.notes import note_paths, read_note
-from commonplace.verbs.imports.vaults import day_form, day_in, entry_of
+from commonplace.core.importer import NotTaken
+from commonplace.importers.formats.notes import note_paths, read_note
+from commonplace.importers.formats.vaults import day_form, day_in, entry_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.verbs.imports.entry import Read
-    from commonplace.verbs.imports.notes import Note
+    from commonplace.core.importer import Read
+    from commonplace.importers.formats.notes import Note
 
 __all__ = ["find", "read"]
 

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
+from commonplace.core.importer import ForeignEntry, NotTaken
 from commonplace.core.text import opening
-from commonplace.verbs.imports.decoding import from_utf8, opened_as_utf8
-from commonplace.verbs.imports.entry import ForeignEntry, NotTaken
+from commonplace.importers.formats.decoding import from_utf8, opened_as_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-from commonplace.verbs.imports.entry import Read
+from commonplace.core.importer import Read
 
 __all__ = ["find", "read"]
 

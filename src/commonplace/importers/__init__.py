@@ -1,0 +1,1 @@
+"""One importer for each foreign program: its files in, plain entries out."""

@@ -1,0 +1,1 @@
+"""What the programs of several importers have in common: text, dates, notes and vaults."""

@@ -1,1 +1,0 @@
-"""A reader for each program: its files in, plain entries out."""
