@@ -1,84 +1,88 @@
-"""The JSON files of an export: of a zip archive, of a folder, or the one file that it is.
+"""Files of other programs that are packed: what a zip holds, and how much may come out of it.
 
-Never unpacks to the disk, and never what swells beyond all measure.
+Never unpacks to the disk, and never what swells beyond all measure. Imports `zipfile` for a zip
+alone: a hook reads sessions by this.
 """
 
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
 from commonplace.core.files import regular_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from typing import IO
 
-_MOST_SWELLING = 200
-_HARMLESS = 64 * 1024 * 1024
-_MOST_UNPACKED = 8 * 1024**3
+MOST_TIMES = 200
+HARMLESS = 64 * 1024 * 1024
+MOST_BYTES = 8 * 1024**3
 
 
-def json_members(path: str) -> Iterator[tuple[str, IO[bytes] | None]]:
-    """The name and the bytes of each JSON file that stands at the top of an export, by name.
+def most_unpacked(size: int) -> int:
+    """To how many bytes a packed file of this size may come: words cannot be packed better."""
+    return min(max(size * MOST_TIMES, HARMLESS), MOST_BYTES)
 
-    A link has no bytes: what made the folder may have had it lead anywhere.
+
+def files_in(
+    path: str, is_wanted: Callable[[str], bool]
+) -> Iterator[tuple[str, Callable[[int], bytes]]]:
+    """The members of a zip that are wanted, by name, or a file that is no zip.
+
+    Args:
+        path: Of the zip or the file.
+        is_wanted: Asked with the name of each member.
+
+    Returns:
+        The name of each, and what reads the next bytes of it.
 
     Raises:
-        Invalid: The archive is damaged, encrypted, or swells beyond measure.
+        Invalid: The zip is damaged, encrypted, or swells beyond measure; also by what reads it.
         NotFound, Denied, Unavailable.
     """
-    if os.path.isdir(path):
-        for name in sorted(os.listdir(path)):
-            whole = os.path.join(path, name)
-            if name.lower().endswith(".json") and os.path.isfile(whole):
-                if os.path.islink(whole):
-                    yield name, None
-                    continue
-                with regular_file(whole) as file:
-                    yield name, file
-        return
     with regular_file(path) as file:
-        is_zip = file.read(2) == b"PK"
-        file.seek(0)
-        if not is_zip:
-            yield os.path.basename(path), file
+        if file.peek(2)[:2] != b"PK":
+            yield os.path.basename(path), file.read
             return
+        import zipfile  # 2 ms
+
         with _explained(path):
             archive = zipfile.ZipFile(file)
         with archive:
-            members = [x for x in archive.infolist() if _is_journal(x.filename)]
-            _check_swelling(path, os.fstat(file.fileno()).st_size, members)
+            members = [x for x in archive.infolist() if is_wanted(x.filename)]
+            size = os.fstat(file.fileno()).st_size
+            # No member is read beyond the size it declares.
+            unpacked = sum(member.file_size for member in members)
+            if unpacked > most_unpacked(size):
+                raise Invalid(
+                    f"The archive {{place}} would unpack {size:,} bytes into {unpacked:,}.",
+                    hint="Export it again, or unpack it yourself and name what was in it.",
+                    place=path,
+                )
             for member in sorted(members, key=lambda one: one.filename):
-                with _explained(path), archive.open(member) as unpacked:
-                    yield member.filename, unpacked
+                with _explained(path):
+                    opened = archive.open(member)
+                with opened:
+                    yield member.filename, partial(_read, opened, path)
 
 
-def _is_journal(name: str) -> bool:
-    """Whether a member stands at the top, or in the one folder there, and is no system's own."""
-    return name.lower().endswith(".json") and name.count("/") <= 1 and "__MACOSX" not in name
-
-
-def _check_swelling(path: str, size: int, members: Sequence[zipfile.ZipInfo]) -> None:
-    # No member is read beyond the size it declares.
-    unpacked = sum(member.file_size for member in members)
-    if unpacked > min(max(size * _MOST_SWELLING, _HARMLESS), _MOST_UNPACKED):
-        raise Invalid(
-            f"The archive {{place}} would unpack {size:,} bytes into {unpacked:,}.",
-            hint="Export it again, or unpack it yourself and name the folder.",
-            place=path,
-        )
+def _read(member: IO[bytes], path: str, size: int) -> bytes:
+    with _explained(path):
+        return member.read(size)
 
 
 @contextmanager
 def _explained(path: str) -> Iterator[None]:
+    import zlib
+    from zipfile import BadZipFile
+
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as exc:
+    except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as exc:
         raise Invalid(
             "The archive {place} is damaged or encrypted.", hint="Export it again.", place=path
         ) from exc

@@ -1,6 +1,6 @@
-"""Reading a JSON document of any size piece by piece, with the line in every error.
+"""The one reader of JSON documents of any size: value by value, with the line in every error.
 
-Never holds more than one value that was asked for, and never reads a pipe or a device.
+Never holds more than one value that was asked for.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import IO
+    from collections.abc import Callable, Iterator
 
 LARGEST_VALUE = 16 * 1024 * 1024
 """The most characters of one value."""
@@ -26,18 +25,26 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _KINDS = {"{": "an object", "[": "a list", '"': "a text", "t": "true", "f": "false", "n": "null"}
 
 
-class JsonPieces:
+class BadJson(Invalid):
+    """A document is no JSON, breaks off, or is not what was expected there."""
+
+
+class JsonReader:
     """A document that is read in its order: each value is taken, walked through, or passed over.
 
     Args:
-        file: What is read.
+        read: Gives the next bytes, at most so many.
         name: What errors call it.
+        errors: `replace` for bytes that are not UTF-8 to become U+FFFD.
+
+    Raises:
+        BadJson: By each method but `line` and `fault`.
     """
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
-        self._file = file
+    def __init__(self, read: Callable[[int], bytes], name: str, *, errors: str = "strict") -> None:
+        self._bytes = read
         self._name = name
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors)
         self._decode = json.JSONDecoder().raw_decode
         self._text = ""
         self._at = 0
@@ -52,9 +59,9 @@ class JsonPieces:
         self._counted = max(self._counted, self._at)
         return self._lines
 
-    def fault(self, message: str, hint: str = "") -> Invalid:
+    def fault(self, message: str, hint: str = "") -> BadJson:
         """An error that names the file and the line."""
-        return Invalid(
+        return BadJson(
             f"The file {{place}}, line {self.line}: {message}",
             hint=hint or "Export it again, then import it again.",
             place=self._name,
@@ -96,7 +103,7 @@ class JsonPieces:
                 self.skip()
 
     def value(self) -> Any:
-        """The next value, whole. Raises: Invalid, for one that is too long as well."""
+        """The next value, whole; one that is too long is an error."""
         self._is_taken = True
         self.begins()
         return self._raw()
@@ -176,7 +183,7 @@ class JsonPieces:
 
     def _read(self, size: int) -> bool:
         """Read on; whether there was anything."""
-        piece = self._file.read(size)
+        piece = self._bytes(size)
         _ = self.line  # counts what leaves
         self._text, self._at, self._counted = self._text[self._at :], 0, 0
         try:

@@ -16,16 +16,18 @@ from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid
 from commonplace.core.importer import ForeignEntry, NotTaken, instant_of, text_in
-from commonplace.core.json_reader import JsonPieces
+from commonplace.core.json_reader import JsonReader
 from commonplace.importers.formats.decoding import opened_as_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.core.importer import Read
+    from commonplace.core.importer import Into, Read
 
-__all__ = ["find", "read"]
+title = "ActivityWatch"
+takes = "the JSON file of its export"
+into: Into = "timeline"
 
 _WINDOW, _AFK = "currentwindow", "afkstatus"
 _LONGEST_EVENT_S = 7 * 24 * 3600.0
@@ -129,13 +131,13 @@ def _presence(path: str) -> dict[str, _Presence]:
 def _events(path: str, left: Counter[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The type of the bucket, the machine and the event, of each event that is summed up."""
     with opened_as_utf8(path) as file:
-        pieces = JsonPieces(file, path)
+        document = JsonReader(file.read, path)
         has_buckets = False
-        for name in pieces.members():
+        for name in document.members():
             if name == "buckets":
                 has_buckets = True
-                for bucket in pieces.members():
-                    yield from _bucket(pieces, bucket, left)
+                for bucket in document.members():
+                    yield from _bucket(document, bucket, left)
         if not has_buckets:
             raise Invalid(
                 "The file {place} holds no `buckets`: it is not an export of ActivityWatch's.",
@@ -145,19 +147,19 @@ def _events(path: str, left: Counter[str]) -> Iterator[tuple[str, str, dict[str,
 
 
 def _bucket(
-    pieces: JsonPieces, bucket: str, left: Counter[str]
+    document: JsonReader, bucket: str, left: Counter[str]
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     # Its name says both, where its fields come after its events.
     watcher, _, host = bucket.partition("_")
     kind = {"aw-watcher-window": _WINDOW, "aw-watcher-afk": _AFK}.get(watcher, "")
-    for name in pieces.members():
+    for name in document.members():
         if name == "type":
-            kind = text_in(pieces.value()) or kind
+            kind = text_in(document.value()) or kind
         elif name == "hostname":
-            host = text_in(pieces.value()) or host
+            host = text_in(document.value()) or host
         elif name == "events":
-            for _line in pieces.elements():
-                event = pieces.value()
+            for _line in document.elements():
+                event = document.value()
                 if kind not in (_WINDOW, _AFK):
                     left[f"events of the kind {kind[:60] or 'unknown'}"] += 1
                 elif isinstance(event, dict):

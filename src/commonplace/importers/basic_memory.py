@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.core.importer import Read
+    from commonplace.core.importer import Into, Read
     from commonplace.importers.formats.notes import Note
 
-__all__ = ["find", "read"]
+title = "basic-memory"
+takes = "the folder of a project, or a note in it"
+into: Into = "timeline"
 
 _TIMES = ("created", "created_at", "date")
 _CHECKBOX = re.compile(r"[-*][ \t]+\[[ xX-]\]")

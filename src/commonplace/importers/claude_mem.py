@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.importer import ForeignEntry, NotTaken, instant_of, text_in
 from commonplace.core.text import opening
-from commonplace.db.foreign_database import count_of, foreign_database, has_table, rows_of
+from commonplace.db.foreign import foreign_database
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.core.importer import Read
+    from commonplace.core.importer import Into, Read
 
-__all__ = ["find", "read"]
+title = "claude-mem"
+takes = "its claude-mem.db"
+into: Into = "timeline"
 
-_TITLE = "claude-mem"
 _FILE = "claude-mem.db"
 _NEEDS = ("id", "project", "created_at_epoch")
 _SUMMARY = {
@@ -47,32 +47,23 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
     if os.path.isdir(path):
         path = os.path.join(path, _FILE)
     with foreign_database(path) as database:
-        for row in rows_of(database, path, "observations", needs=_NEEDS, program=_TITLE):
+        for row in database.table("observations", needs=_NEEDS, program=title):
             yield _observation(row, zone)
-        yield from _summaries(database, path, zone)
-        if has_table(database, path, "user_prompts"):
-            count = count_of(database, path, "user_prompts")
-            if count:
-                why = "prompts (import sessions with `commonplace import claude-code`)"
-                yield NotTaken(why=why, count=count)
-
-
-def _summaries(database: sqlite3.Connection, path: str, zone: tzinfo) -> Iterator[Read]:
-    if has_table(database, path, "session_summaries"):
-        for row in rows_of(database, path, "session_summaries", needs=_NEEDS, program=_TITLE):
-            parts = [
-                f"{title}: {text_in(row.get(name)).strip()}"
-                for name, title in _SUMMARY.items()
-                if text_in(row.get(name)).strip()
-            ]
-            yield _entry(row, "summary", "\n".join(parts), "session_summaries", zone)
+        if database.has_table("session_summaries"):
+            for row in database.table("session_summaries", needs=_NEEDS, program=title):
+                said = {name: text_in(row.get(column)).strip() for column, name in _SUMMARY.items()}
+                lines = [f"{name}: {text}" for name, text in said.items() if text]
+                yield _entry(row, "summary", "\n".join(lines), "session_summaries", zone)
+        if count := database.count("user_prompts"):
+            why = "prompts (import sessions with `commonplace import claude-code`)"
+            yield NotTaken(why=why, count=count)
 
 
 def _observation(row: dict[str, Any], zone: tzinfo) -> Read:
-    title = text_in(row.get("title")).strip()
-    facts = [f"- {fact}" for fact in _listed(row.get("facts")) if fact not in title]
+    head = text_in(row.get("title")).strip()
+    facts = [f"- {fact}" for fact in _listed(row.get("facts")) if fact not in head]
     story = text_in(row.get("narrative")).strip() or text_in(row.get("text")).strip()
-    parts = (title, text_in(row.get("subtitle")).strip(), story, "\n".join(facts))
+    parts = (head, text_in(row.get("subtitle")).strip(), story, "\n".join(facts))
     kind = text_in(row.get("type")) or "observation"
     return _entry(row, kind, "\n\n".join(x for x in parts if x), "observations", zone)
 

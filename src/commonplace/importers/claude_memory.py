@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.core.importer import Read
+    from commonplace.core.importer import Into, Read
     from commonplace.importers.formats.notes import Note
 
-__all__ = ["find", "read"]
+title = "Claude Code's memory"
+takes = "a `memory` folder of Claude Code's, or one that holds such"
+into: Into = "timeline"
 
 _INDEX = "MEMORY.md"
 _LINK = re.compile(r"[-*][ \t]+.*\[[^\]]*\]\([^)]+\.md\).*")

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.archive import json_members
+from commonplace.core.archive import files_in
 from commonplace.core.errors import Invalid
 from commonplace.core.importer import (
     A_LINK,
@@ -19,17 +19,18 @@ from commonplace.core.importer import (
     text_in,
     texts_in,
 )
-from commonplace.core.json_reader import JsonPieces
+from commonplace.core.json_reader import JsonReader
 from commonplace.core.text import opening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import tzinfo
-    from typing import IO
 
-    from commonplace.core.importer import Read
+    from commonplace.core.importer import Into, Read
 
-__all__ = ["find", "read"]
+title = "Day One"
+takes = "the archive of its JSON export, the folder in it, or a file of that"
+into: Into = "private"
 
 _ATTACHED = {
     "photos": "pictures",
@@ -49,11 +50,11 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
     """The entries of all journals of an export; see the port."""
     attached: Counter[str] = Counter()
     has_entries = False
-    for name, file in json_members(path):
-        if file is None:
+    for name, read_next in _files(path):
+        if read_next is None:
             yield NotTaken(why=A_LINK, where=name)
             continue
-        for each in _journal(file, path, name, zone, attached):
+        for each in _journal(read_next, path, name, zone, attached):
             has_entries = True
             yield each
     for what, count in attached.items():
@@ -66,18 +67,38 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
         )
 
 
-def _journal(
-    file: IO[bytes], path: str, name: str, zone: tzinfo, attached: Counter[str]
-) -> Iterator[Read]:
-    pieces = JsonPieces(file, path if path.endswith(name) else f"{path} ({name})")
-    journal = os.path.basename(name).removesuffix(".json")
-    if pieces.begins() != "{":
+def _files(path: str) -> Iterator[tuple[str, Callable[[int], bytes] | None]]:
+    """The name of each journal's file, and what reads it; None for a link: none is followed."""
+    if not os.path.isdir(path):
+        yield from files_in(path, _is_journal)
         return
-    for member in pieces.members():
+    for name in sorted(os.listdir(path)):
+        whole = os.path.join(path, name)
+        if not (name.lower().endswith(".json") and os.path.isfile(whole)):
+            continue
+        if os.path.islink(whole):
+            yield name, None
+        else:
+            yield from files_in(whole, _is_journal)
+
+
+def _is_journal(name: str) -> bool:
+    """Whether a member stands at the top, or in the one folder there, and is no system's own."""
+    return name.lower().endswith(".json") and name.count("/") <= 1 and "__MACOSX" not in name
+
+
+def _journal(
+    read_next: Callable[[int], bytes], path: str, name: str, zone: tzinfo, attached: Counter[str]
+) -> Iterator[Read]:
+    document = JsonReader(read_next, path if path.endswith(name) else f"{path} ({name})")
+    journal = os.path.basename(name).removesuffix(".json")
+    if document.begins() != "{":
+        return
+    for member in document.members():
         if member != "entries":
             continue
-        for line in pieces.elements():
-            fields = pieces.value()
+        for line in document.elements():
+            fields = document.value()
             yield _entry(fields, f"{journal} line {line}", journal, zone)
             if isinstance(fields, dict):
                 for key, what in _ATTACHED.items():

@@ -20,7 +20,7 @@ from commonplace.core.importer import (
     text_in,
     texts_in,
 )
-from commonplace.core.json_reader import JsonPieces
+from commonplace.core.json_reader import JsonReader
 from commonplace.core.text import opening
 from commonplace.importers.formats.decoding import from_utf8, opened_as_utf8
 
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from typing import IO
 
-    from commonplace.core.importer import Read
+    from commonplace.core.importer import Into, Read
 
-__all__ = ["find", "read"]
+title = "jrnl"
+takes = "its journal file or folder, or what `jrnl --format json` wrote"
+into: Into = "private"
 
 _HEAD = re.compile(r"\[([^\]]{6,40})\] ?(.*)", re.DOTALL)
 _FORMS = (
@@ -168,14 +170,14 @@ def _parsed(text: str, zone: tzinfo) -> datetime | None:
 
 
 def _exported(file: IO[bytes], path: str, zone: tzinfo, names: _Names) -> Iterator[Read]:
-    pieces = JsonPieces(file, path)
+    document = JsonReader(file.read, path)
     has_entries = False
-    for name in pieces.members():
+    for name in document.members():
         if name != "entries":
             continue
         has_entries = True
-        for line in pieces.elements():
-            yield _of_json(pieces.value(), f"line {line}", zone, names)
+        for line in document.elements():
+            yield _of_json(document.value(), f"line {line}", zone, names)
     if not has_entries:
         raise Invalid(
             "The file {place} holds no `entries`: it is not an export of jrnl's.",

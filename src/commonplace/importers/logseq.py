@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.core.importer import Read
+    from commonplace.core.importer import Into, Read
     from commonplace.importers.formats.notes import Note
 
-__all__ = ["find", "read"]
+title = "Logseq"
+takes = "the graph's folder, or its folder `journals`"
+into: Into = "private"
 
 _SETTING = re.compile(
     r'^(?!\s*;).*?:(journal/file-name-format|journals-directory|pages-directory)\s+"([^"]*)"',

@@ -17,15 +17,17 @@ from commonplace.core.importer import (
     texts_in,
 )
 from commonplace.core.text import opening
-from commonplace.db.foreign_database import count_of, foreign_database, has_table, rows_of
+from commonplace.db.foreign import foreign_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.core.importer import Read
+    from commonplace.core.importer import Into, Read
 
-__all__ = ["find", "read"]
+title = "mcp-memory-service"
+takes = "its sqlite_vec.db"
+into: Into = "timeline"
 
 _FILE = "sqlite_vec.db"
 _NEEDS = ("content_hash", "content")
@@ -48,13 +50,10 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
     if os.path.isdir(path):
         path = os.path.join(path, _FILE)
     with foreign_database(path) as database:
-        rows = rows_of(database, path, "memories", needs=_NEEDS, program="mcp-memory-service")
-        for number, row in enumerate(rows, 1):
+        for number, row in enumerate(database.table("memories", needs=_NEEDS, program=title), 1):
             yield _memory(row, f"row {number} of memories", zone)
-        if has_table(database, path, "memory_graph"):
-            count = count_of(database, path, "memory_graph")
-            if count:
-                yield NotTaken(why="links between memories", count=count)
+        if count := database.count("memory_graph"):
+            yield NotTaken(why="links between memories", count=count)
 
 
 def _memory(row: dict[str, Any], where: str, zone: tzinfo) -> Read:

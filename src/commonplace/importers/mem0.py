@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
 from commonplace.core.importer import ForeignEntry, NotTaken, instant_of, text_in, texts_in
-from commonplace.core.json_reader import JsonPieces
+from commonplace.core.json_reader import JsonReader
 from commonplace.core.text import opening, text_hash
 from commonplace.importers.formats.decoding import opened_as_utf8
 
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
     from datetime import datetime, tzinfo
 
-    from commonplace.core.importer import Read
+    from commonplace.core.importer import Into, Read
 
-__all__ = ["find", "read"]
+title = "mem0"
+takes = "what `get_all` answers, or an export, as a JSON file"
+into: Into = "timeline"
 
 _LISTS = ("results", "memories")
 _TEXTS = ("memory", "data", "text", "content")
@@ -35,16 +37,16 @@ def find(_home: str, _environ: Mapping[str, str]) -> list[str]:
 def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
     """The memories of a file: of a list, of pages one after another, or of lines; see the port."""
     with opened_as_utf8(path) as file:
-        pieces = JsonPieces(file, path)
+        document = JsonReader(file.read, path)
         has_memories = False
-        while sign := pieces.begins():
+        while sign := document.begins():
             if sign == "[":
                 has_memories = True
-                yield from _listed(pieces, zone)
+                yield from _listed(document, zone)
             elif sign == "{":
-                has_memories = (yield from _page(pieces, zone)) or has_memories
+                has_memories = (yield from _page(document, zone)) or has_memories
             else:
-                raise pieces.fault(f"expected an object or a list, found {pieces.kind()}.")
+                raise document.fault(f"expected an object or a list, found {document.kind()}.")
         if not has_memories:
             raise Invalid(
                 "The file {place} holds no list of memories: neither `results` nor `memories`.",
@@ -53,20 +55,20 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
             )
 
 
-def _page(pieces: JsonPieces, zone: tzinfo) -> Generator[Read, None, bool]:
+def _page(document: JsonReader, zone: tzinfo) -> Generator[Read, None, bool]:
     """The memories of an object: those it lists, or itself. Returns: Whether it is either."""
     fields: dict[str, Any] = {}
-    is_list, where = False, f"line {pieces.line}"
-    for name in pieces.members():
-        if name in _LISTS and pieces.begins() == "[":
+    is_list, where = False, f"line {document.line}"
+    for name in document.members():
+        if name in _LISTS and document.begins() == "[":
             is_list = True
-            yield from _listed(pieces, zone)
-        elif name == "relations" and pieces.begins() == "[":
-            count = sum(1 for _ in pieces.elements())
+            yield from _listed(document, zone)
+        elif name == "relations" and document.begins() == "[":
+            count = sum(1 for _ in document.elements())
             if count:
                 yield NotTaken(why="relations of mem0's graph", count=count)
         elif name in _FIELDS:
-            fields[name] = pieces.value()
+            fields[name] = document.value()
     if is_list:
         if text_in(fields.get("next")):
             yield NotTaken(why="a page that comes next (get it from mem0, then import it too)")
@@ -77,9 +79,9 @@ def _page(pieces: JsonPieces, zone: tzinfo) -> Generator[Read, None, bool]:
     return True
 
 
-def _listed(pieces: JsonPieces, zone: tzinfo) -> Iterator[Read]:
-    for line in pieces.elements():
-        value, where = pieces.value(), f"line {line}"
+def _listed(document: JsonReader, zone: tzinfo) -> Iterator[Read]:
+    for line in document.elements():
+        value, where = document.value(), f"line {line}"
         pages = [value[x] for x in _LISTS if isinstance(value, dict) and _is_list(value.get(x))]
         for page in pages:
             for each in page:

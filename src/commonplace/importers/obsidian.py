@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-    from commonplace.core.importer import Read
+    from commonplace.core.importer import Into, Read
 
-__all__ = ["find", "read"]
+title = "Obsidian"
+takes = "the vault's folder, or one in it"
+into: Into = "private"
 
 _LARGEST_SETTINGS = 1024 * 1024
 

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
-from commonplace.core.importer import Read
+from commonplace.core.importer import Into, Read
 
-__all__ = ["find", "read"]
+title = "server-memory"
+takes = "its memory.json, or memory.jsonl"
+into: Into = "timeline"
 
 _LONGEST_LINE = 16 * 1024 * 1024
 _MOST_TORN = 20

@@ -457,7 +457,7 @@ PLACES: tuple[TextPlace, ...] = (
             "core.drafts",
             "core.staging",
             "journals.notebook.repair",
-            "db.foreign_database",
+            "db.foreign",
         ),
     ),
     TextPlace(

@@ -1,13 +1,13 @@
 """Markdown notes in a folder: which files there are, their text, their frontmatter.
 
-Never follows a link out of the folder, and never loads YAML: what has another shape stays a line.
+Never follows a link out of the folder; what is no YAML of frontmatter stays a line.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,12 @@ from msgspec import Struct, field
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.files import regular_file
 from commonplace.core.importer import A_LINK, NotTaken
+from commonplace.core.plain_yaml import parse_yaml
 from commonplace.importers.formats.dates import instants_of, two_days
 from commonplace.importers.formats.decoding import decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
 LARGEST_NOTE = 10 * 1024 * 1024
@@ -32,13 +33,8 @@ _FRONT = re.compile(
 _KEY = re.compile(r"([A-Za-z_][\w .-]{0,63}?)[ \t]*:(?:[ \t]+(.*))?", re.DOTALL)
 _NULL = frozenset({"null", "Null", "NULL", "~"})
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)", re.DOTALL)
-_BEGINS = re.compile(
-    r"(?P<name>(?:-|[^:\n]{1,64}:)[ \t]+)(?:(?P<block>[|>])[-+0-9]{0,2}|(?P<quote>[\"']?).+)"
-)
-"""A line that may go on in the next: a key or the dash of an item, then its value."""
-_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
-_ESCAPED = dict(zip("0abtnvfreN_LP", "\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
-"""The characters that letters after a backslash stand for, as YAML 1.2 lists them (section 5.7)."""
+_YAML_ALONE = ("'", '"', "|", ">", "[")
+"""What a value begins with that only YAML can say: it is quoted, a block, or a list."""
 
 
 class Note(Struct, frozen=True, kw_only=True):
@@ -152,89 +148,77 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _has_only_keys(front: str) -> bool:
-    lines = [line for line in _unfolded(front) if line and not line.lstrip().startswith("#")]
-    return bool(lines) and all(_ITEM.fullmatch(x) or _KEY.fullmatch(x.strip()) for x in lines)
+    lines = [block[0] for block in _blocks(front)]
+    return bool(lines) and all(_ITEM.fullmatch(x) or _KEY.fullmatch(x) for x in lines)
 
 
 def _parsed(
     front: str,
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]], list[tuple[str, str]]]:
     keys: dict[str, str] = {}
-    lists: dict[str, list[str]] = {}
+    lists: dict[str, tuple[str, ...]] = {}
     properties: list[tuple[str, str]] = []
-    named: str | None = None  # a key whose value may be the list in the next lines
-    for line in _unfolded(front):
-        item, found = _ITEM.fullmatch(line), _KEY.fullmatch(line.strip())
-        if item and named is not None:
-            value = _plain(item[1])
-            lists.setdefault(named.lower(), []).append(value)
-            if properties and properties[-1][0] == named:
-                properties[-1] = named, f"{properties[-1][1]}, {value}"
+    for block in _blocks(front):
+        for name, value in _values(block):
+            if isinstance(value, list):
+                texts = tuple(_text(each) for each in value)
+                lists[name.lower()] = lists.get(name.lower(), ()) + texts
+                text = ", ".join(texts)
             else:
-                properties.append((named, value))
-        elif found is None:
-            if line.strip() and not line.lstrip().startswith("#"):
-                properties.append(("", line.strip()))
-        else:
-            name, value = found[1].strip(), (found[2] or "").strip()
-            named = None if value else name
-            if value.startswith("[") and value.endswith("]") and not value.startswith("[["):
-                parts = [_plain(x) for x in value[1:-1].split(",") if x.strip()]
-                lists.setdefault(name.lower(), parts)
-                properties += [(name, ", ".join(parts))] if parts else []
-            elif value and value not in _NULL:
-                keys.setdefault(name.lower(), _plain(value))
-                properties += [(name, _plain(value))] if _plain(value) else []
-    return keys, {name: tuple(values) for name, values in lists.items()}, properties
+                text = value
+                keys.setdefault(name.lower(), text)
+            properties += [(name, text)] if text else []
+    return keys, lists, properties
 
 
-def _unfolded(front: str) -> Iterator[str]:
-    """The lines with a key or an item, each with those it goes on in: they are indented more."""
-    parts: list[str] = []
-    begins: re.Match[str] | None = None
-    indent, blanks = 0, 0
+def _blocks(front: str) -> Iterator[list[str]]:
+    """The lines that begin at the margin, each with those below that belong to it; no remarks."""
+    block: list[str] = []
     for line in front.splitlines():
-        text = line.strip()
-        depth = len(line) - len(line.lstrip())
-        if not text:
-            blanks += 1
-            continue
-        if begins is not None and depth > indent:
-            if blanks:
-                parts.append("\n" * blanks)
-            elif begins["block"] and len(parts) > 1:
-                parts.append("\n" if begins["block"] == "|" else " ")
-            elif begins["quote"] == '"' and _backslashes(parts[-1]) % 2:
-                parts[-1] = parts[-1][:-1]
-            elif not begins["block"]:
-                parts.append(" ")
-            parts.append(text)
-        else:
-            yield "".join(parts)
-            begins, indent = _BEGINS.fullmatch(text), depth
-            parts = [begins["name"] if begins is not None and begins["block"] else text]
-        blanks = 0
-    yield "".join(parts)
+        if block and (not line.strip() or line[0] in " \t" or line.startswith("- ")):
+            block.append(line)
+        elif line.strip() and not line.lstrip().startswith("#"):
+            yield from [block] if block else []
+            block = [line]
+    yield from [block] if block else []
 
 
-def _backslashes(text: str) -> int:
-    """How many backslashes a text ends with."""
-    return len(text) - len(text.rstrip("\\"))
+def _values(block: Sequence[str]) -> Iterator[tuple[str, str | list[object]]]:
+    """What a block says, each by its name: a text, or a list; what is no YAML is its lines."""
+    found = _KEY.fullmatch(block[0])
+    name, value = (found[1], (found[2] or "").strip()) if found else ("", "")
+    has_more = any(line.strip() for line in block[1:])
+    if not name or (value and not has_more and not value.startswith(_YAML_ALONE)):
+        yield from (
+            [(name, "" if value in _NULL else value)]
+            if name
+            else (("", line.strip()) for line in block if line.strip())
+        )
+        return
+    if value.startswith("[["):  # a link of a vault's
+        yield name, value
+        return
+    try:
+        yield from _named(name, parse_yaml("\n".join(block))[name])
+    except (Invalid, LookupError, TypeError):
+        yield name, " ".join([value, *(line.strip() for line in block[1:])]).strip()
 
 
-def _plain(value: str) -> str:
-    """The text of a value, which may be quoted."""
-    value = value.strip()
-    if len(value) > 1 and value[0] == value[-1] == "'":
-        return value[1:-1].replace("''", "'")
-    if len(value) > 1 and value[0] == value[-1] == '"':
-        return _ESCAPE.sub(_unescaped, value[1:-1])
-    return value
+def _named(name: str, value: object) -> Iterator[tuple[str, str | list[object]]]:
+    """A value of YAML by its name, those of a mapping in it by theirs."""
+    if isinstance(value, Mapping):
+        for inner, each in value.items():
+            yield from _named(inner, each)
+    elif isinstance(value, list):
+        yield name, value
+    elif value is not None:
+        yield name, str(value).strip()
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    code, sign = found[1] or found[2] or found[3], found[4]
-    if code:
-        number = int(code, 16)
-        return chr(number) if number <= sys.maxunicode else "\ufffd"
-    return _ESCAPED.get(sign, sign)
+def _text(value: object) -> str:
+    """An item of a list in a line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_text(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    return "" if value is None else str(value)

@@ -95,7 +95,7 @@ def test_of_a_damaged_packed_rollout_what_stands_before_is_kept(store, tmp_path)
 @pytest.mark.parametrize("form", ["one line", "many lines"])
 def test_a_packed_bomb_fills_no_memory(store, tmp_path, monkeypatch, form):
     """What unpacks into more than 200 times its size, and than is harmless, is not read further."""
-    monkeypatch.setattr("commonplace.journals.transcripts.clients.packed.HARMLESS", 4 << 20)
+    monkeypatch.setattr("commonplace.core.archive.HARMLESS", 4 << 20)
     path = tmp_path / f"{ROLLOUT}.zst"
     with zstd.ZstdFile(path, "w") as file:
         file.write(json.dumps(codex_meta()).encode() + b"\n")

@@ -64,7 +64,7 @@ def conversations(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message
     skipped: list[Skipped] = []
     with open_regular(path) as file:
         is_lines = path.endswith(".jsonl")
-        for value in (x for x, _at in json_lines(file)) if is_lines else list_values(file):
+        for value in (x for x, _at in json_lines(file)) if is_lines else list_values(file.read):
             if value is BROKEN:
                 skipped.append(BROKEN)
             elif not _note(dict_of(value), records, conversation):

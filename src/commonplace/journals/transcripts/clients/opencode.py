@@ -7,20 +7,15 @@ Reads the database without ever writing to it; never keeps reasoning.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import sqlite3
-from contextlib import closing, contextmanager, suppress
+from contextlib import suppress
 from functools import cache
-from urllib.parse import quote
 
+from commonplace.core.errors import Invalid
 from commonplace.core.regular_files import open_regular
-from commonplace.db.foreign import foreign_rows, is_table
-from commonplace.journals.transcripts.clients.json_lines import (
-    LONGEST_LINE,
-    parse_line,
-)
+from commonplace.db.foreign import foreign_database
+from commonplace.journals.transcripts.clients.json_lines import LONGEST_LINE, parse_line
 from commonplace.journals.transcripts.clients.original import (
     BROKEN,
     Conversation,
@@ -40,8 +35,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from commonplace.db.foreign import ForeignDatabase
     from commonplace.journals.transcripts.clients.original import Kept, Skipped
     from commonplace.journals.transcripts.message import Message
+
+    Rows = Iterable[tuple[str, object | Skipped, list[object | Skipped]]]
 
 _PARTS = frozenset(
     "text tool reasoning file step-start step-finish snapshot patch compaction"
@@ -66,7 +64,6 @@ _MESSAGES_2 = (
 _NOTES_2 = frozenset(
     "synthetic system compaction idle agent-switched model-switched location-switched".split()
 )
-_BUSY_S = 5.0
 
 
 def originals(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -111,55 +108,53 @@ def _messages_folder(path: str) -> str:
 
 
 def conversations(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message | Skipped]]]:
-    """Each session with what was said in it. Raises: OSError where it cannot be read."""
+    """Each session with what was said in it. Raises: OSError, Invalid where it cannot be read."""
     return _of_database(path, kept) if path.endswith(".db") else _of_files(path, kept)
 
 
 def _of_database(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message | Skipped]]]:
-    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
-    with _explained(path):
-        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S)
-    with closing(connection) as database:
-        database.text_factory = bytes
-        with _explained(path):
-            is_first, is_second = (
-                all(is_table(database, name) for name in names) for names in (_TABLES, _TABLES_2)
+    # It may have gigabytes, and is open in a client that writes to it.
+    with foreign_database(path, in_place=True) as database:
+        is_first, is_second = (
+            all(map(database.has_table, names)) for names in (_TABLES, _TABLES_2)
+        )
+        if not is_first and not is_second:
+            raise Invalid(
+                f"The database {{place}} has no tables {', '.join(_TABLES)}.",
+                hint="Name the database of OpenCode.",
+                place=path,
             )
-            if not is_first and not is_second:
-                raise sqlite3.DatabaseError(f"it has no tables {', '.join(_TABLES)}")
-            sessions = [*foreign_rows(database, _SESSIONS)] if is_first else []
-            later = [*foreign_rows(database, _SESSIONS_2)] if is_second else []
+        sessions = [*database.rows(_SESSIONS)] if is_first else []
+        later = [*database.rows(_SESSIONS_2)] if is_second else []
         for row in sessions:
             session = _session_of(row, kept)
-            rows = _rows_of(database, path, row[0], began=row[3])
-            yield session.session, _said(rows, session)
-        times_in = cache(lambda own: _times_of(_rows_of_2(database, path, own, set())))
+            yield session.session, _said(_rows_of(database, row[0], began=row[3]), session)
+        times_in = cache(lambda own: _times_of(_rows_of_2(database, own, set())))
         for number, row in enumerate(later):
             session = _session_of(row[:4], kept)
-            known = _times_of(_rows_of(database, path, row[0])) if is_first else set()
+            known = _times_of(_rows_of(database, row[0])) if is_first else set()
             for other, *_ in later[:number] if row[4] else ():
                 # What it forks may be gone, and another fork of it have the first copies.
                 is_parent = other == row[4]
-                known |= {x for x in times_in(other) if is_parent or _is_before(x, row[3])}
-            yield session.session, _said(_rows_of_2(database, path, row[0], known), session)
+                known |= {
+                    at
+                    for at in times_in(other)
+                    if is_parent or (isinstance(row[3], (int, float)) and at < row[3])
+                }
+            yield session.session, _said(_rows_of_2(database, row[0], known), session)
 
 
 def _session_of(row: tuple[object, ...], kept: Kept) -> Conversation:
-    own, parent, folder, at = (_plain(value) for value in row)
+    own, parent, folder, at = row
     return Conversation(
         name_of(own), kept, cwd=name_of(folder), sidechain=bool(parent), at=instant(at)
     )
 
 
-def _is_before(at: float | None, began: object) -> bool:
-    return at is not None and isinstance(began, (int, float)) and at < began
-
-
-def _times_of(
-    rows: Iterable[tuple[str, object | Skipped, list[object | Skipped]]],
-) -> set[float | None]:
+def _times_of(rows: Rows) -> set[float]:
     """When what another session, or the former tables, have was said: a copy has the same time."""
-    return {_created(dict_of(data)) for _own, data, _parts in rows} - {None}
+    times = (_created(dict_of(data)) for _own, data, _parts in rows)
+    return {at for at in times if at is not None}
 
 
 def _created(fields: dict[str, object]) -> float | None:
@@ -168,33 +163,31 @@ def _created(fields: dict[str, object]) -> float | None:
     return created if isinstance(created, (int, float)) else None
 
 
-def _rows_of_2(
-    database: sqlite3.Connection, path: str, session: object, known: set[float | None]
-) -> Iterator[tuple[str, object | Skipped, list[object | Skipped]]]:
+def _rows_of_2(database: ForeignDatabase, session: object, known: set[float]) -> Rows:
     """The messages that OpenCode 2 has of a session, as rows of the former tables.
 
     What it brought over from these, or copied into a fork, has new ids: its times are in `known`.
     An answer that another message follows is not being made any more.
     """
-    with _explained(path):
-        rows = [*foreign_rows(database, _MESSAGES_2, (_plain(session),))]
-    for number, (key, kind, data) in enumerate(rows, 1):
-        fields, role = dict_of(_parsed(data)), text_of(_plain(kind))
+    rows = [*database.rows(_MESSAGES_2, (session,))]
+    for number, (own, kind, data) in enumerate(rows, 1):
+        value, role = _parsed(data), text_of(kind)
+        fields = dict_of(value)
         time = dict_of(fields.get("time"))
         if role in _NOTES_2 or _created(fields) in known:
             continue
-        if _parsed(data) is BROKEN:
-            yield text_of(_plain(key)), BROKEN, []
+        if value is BROKEN:
+            yield text_of(own), BROKEN, []
             continue
         parts: list[object | Skipped] = [*map(_former_part, list_of(fields.get("content")))]
         if role == "shell":
             role, fields = "user", {**fields, "text": f"! {text_of(fields.get('command'))}"}
         if role == "user":
-            given = [{**dict_of(x), "type": "file"} for x in list_of(fields.get("files"))]
-            parts = [{"type": "text", "text": fields.get("text")}, *given]
+            files = [{**dict_of(x), "type": "file"} for x in list_of(fields.get("files"))]
+            parts = [{"type": "text", "text": fields.get("text")}, *files]
         if role == "assistant" and (number < len(rows) or "finish" in fields):
             time = {"completed": None, **time}
-        yield text_of(_plain(key)), {**fields, "role": role, "time": time}, parts
+        yield text_of(own), {**fields, "role": role, "time": time}, parts
 
 
 def _former_part(part: object) -> object:
@@ -210,44 +203,27 @@ def _former_part(part: object) -> object:
     }
 
 
-def _rows_of(
-    database: sqlite3.Connection, path: str, session: object, *, began: object = None
-) -> Iterator[tuple[str, object | Skipped, list[object | Skipped]]]:
+def _rows_of(database: ForeignDatabase, session: object, *, began: object = None) -> Rows:
     """The messages of a session, but for what it copied at its beginning from one it forks.
 
     Copies have new ids and the times of what they repeat, which lie before their session's own.
     The session that was begun first keeps them: what was forked may be gone.
     """
-    with _explained(path):
-        named, first = _plain(session), _plain(began)
-        rows = [*foreign_rows(database, _MESSAGES, (named,))]
-        known: set[object] = set()
-        if isinstance(first, int) and any(isinstance(x, int) and x < first for *_, x in rows):
-            values = (first, named, first)
-            known = {at for (at,) in foreign_rows(database, _TIMES_BEFORE, values)}
-        for key, data, at in rows:
-            own = _plain(key)
-            if at in known:
-                continue
-            parts = [_parsed(part) for (part,) in foreign_rows(database, _PARTS_OF, (own,))]
+    rows = [*database.rows(_MESSAGES, (session,))]
+    known: set[object] = set()
+    if isinstance(began, int) and any(isinstance(x, int) and x < began for *_, x in rows):
+        known = {at for (at,) in database.rows(_TIMES_BEFORE, (began, session, began))}
+    for own, data, at in rows:
+        if at not in known:
+            parts = [_parsed(part) for (part,) in database.rows(_PARTS_OF, (own,))]
             yield text_of(own), _parsed(data), parts
 
 
-@contextmanager
-def _explained(path: str) -> Iterator[None]:
-    """Turn what SQLite says of a file that it cannot read into an error of the file."""
-    try:
-        yield
-    except sqlite3.Error as exc:
-        raise OSError(errno.EIO, f"SQLite says: {exc}", path) from exc
-
-
-def _plain(value: object) -> object:
-    return value.decode(errors="replace") if isinstance(value, bytes) else value
-
-
 def _parsed(data: object) -> object | Skipped:
-    return parse_line(data) if isinstance(data, bytes) and len(data) <= LONGEST_LINE else BROKEN
+    content = data.encode() if isinstance(data, str) else data
+    if not isinstance(content, bytes) or len(content) > LONGEST_LINE:
+        return BROKEN
+    return parse_line(content)
 
 
 def _of_files(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message | Skipped]]]:
@@ -262,7 +238,7 @@ def _of_files(path: str, kept: Kept) -> Iterator[tuple[str, Iterable[Message | S
     folder = _messages_folder(path)
     parts = os.path.join(os.path.dirname(os.path.dirname(folder)), "part")
 
-    def said() -> Iterator[tuple[str, object | Skipped, list[object | Skipped]]]:
+    def said() -> Rows:
         for file in files_below(folder, ".json"):
             own = os.path.basename(file).removesuffix(".json")
             below = files_below(os.path.join(parts, own), ".json")
@@ -280,10 +256,7 @@ def _file_value(path: str) -> object | Skipped:
     return parse_line(content) if len(content) <= LONGEST_LINE else BROKEN
 
 
-def _said(
-    said: Iterable[tuple[str, object | Skipped, list[object | Skipped]]],
-    conversation: Conversation,
-) -> Iterator[Message | Skipped]:
+def _said(said: Rows, conversation: Conversation) -> Iterator[Message | Skipped]:
     """The messages of a session; one that is still being answered waits for the next time."""
     for own, data, parts in said:
         if data is BROKEN:

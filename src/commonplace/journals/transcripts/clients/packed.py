@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from commonplace.core.archive import most_unpacked
 from commonplace.core.errors import Invalid
 from commonplace.core.regular_files import open_regular
 
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
 
 PACKED = ".zst"
 """How the name of a packed file ends, behind that of the file it was."""
-
-MOST_SWELLING = 200
-"""How many times its size a file may become."""
-
-HARMLESS = 64 * 1024 * 1024
-"""Up to so many bytes it may become more."""
-
-MOST_UNPACKED = 8 * 1024**3
 
 _LARGEST_WINDOW_LOG = 25
 _PIECE = 64 * 1024
@@ -56,7 +49,7 @@ class LineFile:
         self._path = path
         self._raw = open_regular(path)
         self.state = os.fstat(self._raw.fileno())
-        self._most = min(max(self.state.st_size * MOST_SWELLING, HARMLESS), MOST_UNPACKED)
+        self._most = most_unpacked(self.state.st_size)
         self._at = 0
         self._lines: IO[bytes] = self._raw
         if self.is_packed:
