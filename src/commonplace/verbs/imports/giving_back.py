@@ -26,7 +26,7 @@ from commonplace.journals.transcripts.message import parse_ref
 from commonplace.verbs.amend import left_notes
 from commonplace.verbs.imports.taking_back import ImportedEntry
 from commonplace.verbs.notebook.amend import NotebookAmender
-from commonplace.verbs.transcripts.noted import KeptSession, parse_added, parse_kept
+from commonplace.verbs.transcripts.noted import parse_added
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,20 +73,18 @@ class FromTimeline(Struct, frozen=True):
             successor=journal.find_successor(entry),
         )
 
-    def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
+    def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
         """See the port."""
-        return self.service.delete_many(versions)
+        return self.service.delete_many(versions), ()
 
-    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
+    def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
         """See the port."""
-        return left_notes(self.service.filing().forget([*gone]))
+        notes = left_notes(self.service.filing().forget([ref for ref, _ in gone.values()]))
+        self.service.journal.release([self._id_of(key) for key in gone])
+        return notes
 
-    def release(self, keys: Sequence[str]) -> None:
-        """See the port."""
-        self.service.journal.release([self._id_of(key) for key in keys])
-
-    def finish(self) -> tuple[str, ...]:
-        """See the port."""
+    def finish_deleting(self) -> tuple[str, ...]:
+        """See `Derives`."""
         return self.service.finish_deleting()
 
     def _id_of(self, key: str) -> str:
@@ -129,28 +127,21 @@ class FromPrivate(Struct, frozen=True):
         was, now = digest_of_copy(entry)
         return was == now and not self.service.journal.find_successor(entry)
 
-    def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
+    def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
         """See the port."""
-        return self.service.delete_many(versions)
+        return self.service.delete_many(versions), ()
 
-    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
+    def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
         """See the port."""
-        return left_notes(self.service.filing.forget([*gone]))
-
-    def release(self, keys: Sequence[str]) -> None:
-        """See the port."""
-        self.service.journal.release(keys)
-
-    def finish(self) -> tuple[str, ...]:
-        """See the port."""
-        return ()
+        notes = left_notes(self.service.filing.forget([ref for ref, _ in gone.values()]))
+        self.service.journal.release([*gone])
+        return notes
 
 
 class FromChronicle(Struct, frozen=True):
     """Takes imported entries out of chronicle, by their refs."""
 
     service: ChronicleService
-    notes: list[str] = field(default_factory=list)
     last_first: bool = True
 
     def find(self, versions: Mapping[str, str]) -> Mapping[str, ImportedEntry]:
@@ -168,29 +159,20 @@ class FromChronicle(Struct, frozen=True):
             for ref, event in events.items()
         }
 
-    def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
+    def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
         """See the port."""
-        gone, notes = self.service.delete_many(versions)
-        self.notes.extend(notes)
-        return gone
+        return self.service.delete_many(versions)
 
-    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
+    def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
         """See the port."""
-        return left_notes(self.service.filing.forget([*gone]))
-
-    def release(self, keys: Sequence[str]) -> None:
-        """See the port; what is gone is known by no key."""
-
-    def finish(self) -> tuple[str, ...]:
-        """See the port."""
-        return tuple(self.notes)
+        return left_notes(self.service.filing.forget([ref for ref, _ in gone.values()]))
 
 
 class FromTranscripts(Struct, frozen=True):
     """Takes imported sessions out of transcripts, by their refs; one that went on since stays."""
 
     service: TranscriptService
-    origins: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    origins: dict[str, list[str]] = field(default_factory=dict)
     last_first: bool = True
 
     def find(self, versions: Mapping[str, str]) -> Mapping[str, ImportedEntry]:
@@ -205,50 +187,43 @@ class FromTranscripts(Struct, frozen=True):
                 continue
             added = parse_added(version)
             if added is not None:
-                self.origins[ref] = added.origins
-            now = KeptSession(messages=state.messages, last_n=state.last_n)
+                self.origins[ref] = added[1]
             found[ref] = ImportedEntry(
                 ref=ref,
-                version=now.render(),
-                is_as_added=added is not None and state.messages <= added.messages,
+                # How it is now; its last number counts deleted messages.
+                version=f"{state.messages} {state.last_n}",
+                is_as_added=added is not None and state.messages <= added[0],
             )
         return found
 
-    def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
+    def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
         """See the port; first their originals are to be read again, whenever it breaks off."""
         store = self.service.store
         store.forget_origins([x for ref in versions for x in self.origins.get(ref, ())])
         gone = []
         for ref, version in versions.items():
-            parts, was = parse_ref(ref), parse_kept(version)
+            parts = parse_ref(ref)
+            messages, last_n = map(int, version.split())
             if parts and store.take_back(
-                parts.client, parts.session, messages=was.messages, last_n=was.last_n
+                parts.client, parts.session, messages=messages, last_n=last_n
             ):
                 gone.append(ref)
-        return gone
+        return gone, ()
 
-    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
+    def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
         """See the port."""
         refs = [
             f"{ref}#{n}"
-            for ref, version in gone.items()
-            for n in range(1, parse_kept(version).last_n + 1)
+            for ref, version in gone.values()
+            for n in range(1, int(version.split()[1]) + 1)
         ]
         return left_notes(self.service.filing.forget(refs))
-
-    def release(self, keys: Sequence[str]) -> None:
-        """See the port; their originals are read again already."""
-
-    def finish(self) -> tuple[str, ...]:
-        """See the port."""
-        return ()
 
 
 class FromMemory(Struct, frozen=True):
     """Takes imported records out of memory, by their refs; an export lists the newest first."""
 
     service: MemoryService
-    notes: list[str] = field(default_factory=list)
     last_first: bool = False
 
     def find(self, versions: Mapping[str, str]) -> Mapping[str, ImportedEntry]:
@@ -270,22 +245,13 @@ class FromMemory(Struct, frozen=True):
             )
         return found
 
-    def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
+    def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
         """See the port; the index has been told then, too."""
-        gone, notes = self.service.delete_many(versions)
-        self.notes.extend(notes)
-        return gone
+        return self.service.delete_many(versions)
 
-    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
+    def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
         """See the port; what a killed process left is erased as after any deletion."""
         return tuple(self.service.erase())
-
-    def release(self, keys: Sequence[str]) -> None:
-        """See the port; what is gone is known by no key."""
-
-    def finish(self) -> tuple[str, ...]:
-        """See the port."""
-        return tuple(dict.fromkeys(self.notes))
 
 
 class FromNotebook(Struct, frozen=True):
@@ -295,7 +261,6 @@ class FromNotebook(Struct, frozen=True):
     """
 
     service: NotebookService
-    notes: list[str] = field(default_factory=list)
     last_first: bool = True
 
     def find(self, versions: Mapping[str, str]) -> Mapping[str, ImportedEntry]:
@@ -321,9 +286,9 @@ class FromNotebook(Struct, frozen=True):
                 )
         return found
 
-    def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
+    def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
         """See the port; an entry with an overview that was changed since stays, and is named."""
-        gone, amender = [], NotebookAmender(self.service)
+        gone, notes, amender = [], [], NotebookAmender(self.service)
         for ref, version in versions.items():
             try:
                 if ref == NOTEBOOK:
@@ -332,27 +297,21 @@ class FromNotebook(Struct, frozen=True):
                     take_out(self.service.notebook)
                 else:
                     amender.take_back(ref)
-                    self.notes.append(_IN_HISTORY)
+                    notes.append(_IN_HISTORY)
             except NotFound:  # it has expired
                 continue
             except Conflict as exc:
-                self.notes.append(exc.summary)
+                notes.append(exc.summary)
             else:
                 gone.append(ref)
-        return gone
+        return gone, notes
 
-    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
+    def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
         """See the port."""
         filing = self.service.filing()
-        if NOTEBOOK in gone:
+        refs = [ref for ref, _ in gone.values()]
+        if NOTEBOOK in refs:
             finish_taking_out(self.service.notebook)
             self.service.note_ends()
             return filing.sweep()
-        return left_notes(filing.forget([*gone]))
-
-    def release(self, keys: Sequence[str]) -> None:
-        """See the port; an entry that was taken back is shown again by the same import."""
-
-    def finish(self) -> tuple[str, ...]:
-        """See the port."""
-        return tuple(dict.fromkeys(self.notes))
+        return left_notes(filing.forget(refs))

@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.file_lock import take_lock
@@ -30,60 +30,30 @@ FOLDER = "brought"
 _KEPT = 20
 """How many imports are kept, the newest."""
 
-_CLOSED_IN_CHILDREN = getattr(os, "O_CLOEXEC", 0)
-
 _log = logging.getLogger(__name__)
 
 
-class _Line(Struct, frozen=True, kw_only=True, tag_field="line"):
-    """A line of a record."""
-
-
-class _Begun(_Line, frozen=True, kw_only=True, tag="begun"):
-    """What is imported; the first line. export: the digest of an export by Commonplace."""
-
-    source: str
-    export: str
-
-
-class _Planned(_Line, frozen=True, kw_only=True, tag="planned"):
-    """What is about to be added to a journal: the version of each entry, by its key."""
-
-    into: str
-    versions: dict[str, str]
-
-
-class _Added(_Line, frozen=True, kw_only=True, tag="added"):
-    """What was added to a journal, in place of what was planned; updated: how many beside."""
-
-    into: str
-    versions: dict[str, str]
-    updated: int
-
-
-class _Going(_Line, frozen=True, kw_only=True, tag="going"):
-    """What is about to be taken back: the ref and the version of each entry, by its key."""
-
-    into: str
-    entries: dict[str, tuple[str, str]]
-
-
-_Lines: TypeAlias = _Begun | _Planned | _Added | _Going
-
-
-class AddedGroup(Struct, frozen=True, kw_only=True):
-    """Entries that an import wrote together.
+class RecordLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of a record: a group of entries, but for the first.
 
     Attributes:
-        versions: The version of each entry that was added, by its key; where the import broke off,
-            of each that was about to be, empty where it was not known beforehand.
-        is_known: Whether the writing came to its end.
+        line: What it says: which import was `begun`, what was `planned` to be added to a journal,
+            what was `added` in place of the plan before it, what is `going` to be taken back.
+        source: What is imported.
+        export: The digest of an export by Commonplace; empty for anything else.
+        into: The journal.
+        versions: The version of each entry, by its key; empty where it is not known beforehand.
         updated: How many entries were there before, and were updated.
+        entries: Of those that are going the ref and the version, by the key.
     """
 
-    versions: dict[str, str]
-    is_known: bool
+    line: Literal["begun", "planned", "added", "going"]
+    source: str = ""
+    export: str = ""
+    into: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
     updated: int = 0
+    entries: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 class JournalRecord:
@@ -101,53 +71,41 @@ class JournalRecord:
     def put_planned(self, versions: Mapping[str, str]) -> None:
         """See the port."""
         if versions:
-            self._record.try_put(_Planned(into=self.journal, versions=dict(versions)))
+            line = RecordLine(line="planned", into=self.journal, versions=dict(versions))
+            self._record.put_or_log(line)
 
     def put_added(self, versions: Mapping[str, str], *, updated: int = 0) -> None:
         """See the port; also of none, where what was planned was there already."""
-        self._record.try_put(_Added(into=self.journal, versions=dict(versions), updated=updated))
+        self._record.put_or_log(
+            RecordLine(line="added", into=self.journal, versions=dict(versions), updated=updated)
+        )
 
     def put_going(self, entries: Mapping[str, tuple[str, str]]) -> None:
         """Note what is about to be taken back; nothing once that is done. Raises: Unavailable.
 
         entries: The ref and the version of each entry, by its key.
         """
-        self._record.put(_Going(into=self.journal, entries=dict(entries)))
+        self._record.put(RecordLine(line="going", into=self.journal, entries=dict(entries)))
 
-    def groups(self, *, last_first: bool = False) -> Iterator[AddedGroup]:
-        """What was added, in the order it was written or from the end; read as it is asked for."""
+    def groups(self, *, last_first: bool = False) -> Iterator[RecordLine]:
+        """What was added, and what was planned where the import broke off, as it is asked for."""
         places: list[int] = []
         is_planned = False
-        for place, line in self._lines():
-            if isinstance(line, _Going):
-                continue
-            if is_planned and isinstance(line, _Added):
-                places.pop()  # what was planned is what was added
-            places.append(place)
-            is_planned = isinstance(line, _Planned)
-        for place in reversed(places) if last_first else places:
-            match self._record.line_at(place):
-                case _Planned(versions=versions):
-                    yield AddedGroup(versions=versions, is_known=False)
-                case _Added(versions=versions, updated=updated):
-                    yield AddedGroup(versions=versions, is_known=True, updated=updated)
-                case _Begun() | _Going():
-                    continue
-                case other:
-                    assert_never(other)
+        for place, line in self._record.lines():
+            if line.into == self.journal and line.line in ("planned", "added"):
+                if is_planned and line.line == "added":
+                    places.pop()  # what was planned is what was added
+                places.append(place)
+                is_planned = line.line == "planned"
+        return map(self._record.line_at, reversed(places) if last_first else places)
 
     def going(self) -> Mapping[str, tuple[str, str]]:
         """What was being taken back when a process was killed, as `put_going` has it."""
         found: Mapping[str, tuple[str, str]] = {}
-        for _, line in self._lines():
-            if isinstance(line, _Going):
+        for _, line in self._record.lines():
+            if line.into == self.journal and line.line == "going":
                 found = line.entries
         return found
-
-    def _lines(self) -> Iterator[tuple[int, _Planned | _Added | _Going]]:
-        for place, line in self._record.lines():
-            if not isinstance(line, _Begun) and line.into == self.journal:
-                yield place, line
 
 
 class ImportRecord:
@@ -167,13 +125,8 @@ class ImportRecord:
         self._failed = False
 
     def begin(self, source: str, *, export: str = "") -> None:
-        """Name what is imported: a client, a program, a kind of file.
-
-        Args:
-            source: Its name.
-            export: The digest of an export by Commonplace; empty for anything else.
-        """
-        self._append_or_log(_Begun(source=source, export=export))
+        """Name what is imported: a client, a program, a kind of file; see `RecordLine`."""
+        self.put_or_log(RecordLine(line="begun", source=source, export=export))
 
     def into(self, journal: str) -> JournalRecord:
         """What is added to one journal."""
@@ -181,26 +134,19 @@ class ImportRecord:
 
     def head(self) -> tuple[str, str]:
         """What was imported, as `begin` was given it; both empty where nothing is known."""
-        for _, line in self.lines():
-            return (line.source, line.export) if isinstance(line, _Begun) else ("", "")
-        return "", ""
+        return next(((line.source, line.export) for _, line in self.lines()), ("", ""))
 
     def journals(self) -> list[str]:
         """The names of the journals that something was added to, in that order."""
-        lines = (line for _, line in self.lines())
-        return [*dict.fromkeys(x.into for x in lines if not isinstance(x, _Begun))]
+        return [*dict.fromkeys(line.into for _, line in self.lines() if line.into)]
 
     def remove(self) -> None:
         """Forget the import: nothing of it is to be taken back. Raises: Unavailable, Denied."""
         remove_file(self._path)
 
-    def try_put(self, line: _Planned | _Added) -> None:
+    def put_or_log(self, line: RecordLine) -> None:
         """Append a line; what cannot be noted is logged."""
-        if line.versions or (isinstance(line, _Added) and line.updated):
-            self.is_empty = False
-        self._append_or_log(line)
-
-    def _append_or_log(self, line: _Lines) -> None:
+        self.is_empty = self.is_empty and not (line.versions or line.updated)
         if self._failed:
             return
         try:
@@ -209,7 +155,7 @@ class ImportRecord:
             self._failed = True
             _log.warning("What is imported cannot be taken back as one: %s", exc)
 
-    def put(self, line: _Lines) -> None:
+    def put(self, line: RecordLine) -> None:
         """Append a line. Raises: Unavailable, Denied."""
         make_folder(self._path.parent)
         with (
@@ -221,21 +167,20 @@ class ImportRecord:
             file.flush()
             os.fsync(file.fileno())
 
-    def lines(self) -> Iterator[tuple[int, _Lines]]:
+    def lines(self) -> Iterator[tuple[int, RecordLine]]:
         """Each line that can be read, and where it begins; one that is damaged is left out."""
         place = 0
         with suppress(CommonplaceError), regular_file(self._path) as file:
             for content in file:
                 with suppress(msgspec.MsgspecError, ValueError, RecursionError):
-                    yield place, msgspec.json.decode(content, type=_Lines)
+                    yield place, msgspec.json.decode(content, type=RecordLine)
                 place += len(content)
 
-    def line_at(self, place: int) -> _Lines:
+    def line_at(self, place: int) -> RecordLine:
         """The line that begins there. Raises: Unavailable, Denied."""
         with regular_file(self._path) as file:
             file.seek(place)
-            line: _Lines = msgspec.json.decode(file.readline(), type=_Lines)
-            return line
+            return msgspec.json.decode(file.readline(), type=RecordLine)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -247,7 +192,7 @@ class ImportRecord:
         """
         with translated(self._path):
             try:
-                descriptor = os.open(self._path, os.O_RDWR | _CLOSED_IN_CHILDREN)
+                descriptor = os.open(self._path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
             except FileNotFoundError:  # it was taken back, or nothing could be noted
                 yield
                 return
@@ -277,23 +222,24 @@ class ImportRecords:
 
     def new(self) -> ImportRecord:
         """A new record, still empty; the oldest are removed."""
-        with suppress(OSError, CommonplaceError):
-            for name in sorted(os.listdir(self._folder), reverse=True)[_KEPT - 1 :]:
-                remove_file(self._folder / name)
         name = new_id(self._clock(), os.urandom(10))
         with suppress(CommonplaceError):  # what cannot be noted is imported all the same
+            for each in self._ids()[: 1 - _KEPT]:
+                remove_file(self._folder / f"{each}.jsonl")
             make_folder(self._folder)
             write_new(self._folder / f"{name}.jsonl", b"")
         return self.open(name)
 
     def others(self, record_id: str) -> list[ImportRecord]:
         """All records but one, the oldest first."""
-        found: list[str] = []
-        with suppress(OSError):
-            found = sorted(os.listdir(self._folder))
-        ids = [name.removesuffix(".jsonl") for name in found]
-        return [self.open(each) for each in ids if each != record_id]
+        return [self.open(each) for each in self._ids() if each != record_id]
 
     def open(self, record_id: str) -> ImportRecord:
         """The record of an import, there or not."""
         return ImportRecord(self._folder / f"{record_id}.jsonl")
+
+    def _ids(self) -> list[str]:
+        try:
+            return [name.removesuffix(".jsonl") for name in sorted(os.listdir(self._folder))]
+        except OSError:
+            return []

@@ -6,7 +6,8 @@ where it was killed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
@@ -57,26 +58,38 @@ class GivesImportsBack(Protocol):
         """
         ...
 
-    def remove(self, versions: Mapping[str, str]) -> Sequence[str]:
-        """Delete those entries, by their refs, that have these versions; the refs of what went.
+    def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
+        """Delete those entries, by their refs, that have these versions.
 
-        Raises: Unavailable, Denied: some of them may be gone.
+        Returns:
+            The refs of what went, and notes on what stays.
+
+        Raises:
+            Unavailable, Denied: Some of them may be gone.
         """
         ...
 
-    def unfile(self, gone: Mapping[str, str]) -> tuple[str, ...]:
-        """Take what is gone out of the index; notes where something is still there.
+    def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
+        """Take what is gone out of the index, and let its keys write again.
 
-        gone: By their refs, the versions that the entries had.
+        Args:
+            gone: By their keys, the refs and versions that the entries had.
+
+        Returns:
+            Notes where something is still there.
+
+        Raises:
+            Unavailable, Denied.
         """
         ...
 
-    def release(self, keys: Sequence[str]) -> None:
-        """Let the keys of entries that are gone write again. Raises: Unavailable, Denied."""
-        ...
 
-    def finish(self) -> tuple[str, ...]:
-        """Derive again what quoted the entries; notes on what is not done, or stays."""
+@runtime_checkable
+class Derives(Protocol):
+    """A journal that derives something from its entries."""
+
+    def finish_deleting(self) -> tuple[str, ...]:
+        """Derive again what quoted the entries that went; notes on what is not done."""
         ...
 
 
@@ -104,41 +117,24 @@ class JournalShare(Struct, kw_only=True):
             self.edited.append(ref)
 
 
-class ImportLeft(Struct, frozen=True, kw_only=True):
-    """What is still there of an import.
+class ImportShares(Struct, frozen=True, kw_only=True):
+    """What is still there of an import, or what was taken back of it.
 
     Attributes:
         source: What was imported.
         shares: What each journal has of it.
         is_going: Whether taking it back was begun before, and broke off.
-    """
-
-    source: str
-    shares: tuple[JournalShare, ...]
-    is_going: bool
-
-    @property
-    def entries(self) -> int:
-        """How many entries can be taken back."""
-        return sum(share.entries for share in self.shares)
-
-
-class ImportTakenBack(Struct, frozen=True, kw_only=True):
-    """What was taken back of an import.
-
-    Attributes:
-        source: What was imported.
-        shares: What went of each journal, and what stays.
         notes: Sentences on what is not done yet, and on what stays.
     """
 
     source: str
     shares: tuple[JournalShare, ...]
-    notes: tuple[str, ...]
+    is_going: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def entries(self) -> int:
-        """How many entries went."""
+        """How many entries can be taken back, or were."""
         return sum(share.entries for share in self.shares)
 
 
@@ -177,22 +173,17 @@ class ImportTakingBack:
             for name in record.journals()
         ]
 
-    def preview(self) -> ImportLeft:
+    def preview(self) -> ImportShares:
         """Count what is still there of it; changes nothing. Raises: Unavailable, Denied."""
         shares = []
         for part in self._parts:
-            share = JournalShare(journal=part.name)
-            share.entries = sum(1 for _ in part.there(share))
+            share = JournalShare(journal=part.record.journal)
+            share.entries = sum(1 for _ in part.find_added(share))
             shares.append(share)
-        return ImportLeft(
-            source=self._source,
-            shares=tuple(shares),
-            is_going=any(part.is_going() for part in self._parts),
-        )
+        is_going = any(part.record.going() for part in self._parts)
+        return ImportShares(source=self._source, shares=tuple(shares), is_going=is_going)
 
-    def take_back(
-        self, progress: Callable[[int, int], None] | None, *, most: int
-    ) -> ImportTakenBack:
+    def take_back(self, progress: Callable[[int, int], None] | None, *, most: int) -> ImportShares:
         """Delete what is still as it was added, and let the same import bring it again.
 
         Args:
@@ -204,19 +195,18 @@ class ImportTakingBack:
         """
         shares: list[JournalShare] = []
         notes: list[str] = []
-
-        def count() -> None:
-            done = sum(share.entries for share in shares)
-            if progress is not None:
-                progress(done, max(most - done, 0))
-
         for part in self._parts:
-            shares.append(JournalShare(journal=part.name))
-            notes += part.take_back(shares[-1], count)
+            shares.append(JournalShare(journal=part.record.journal))
+            for said in part.take_back(shares[-1]):
+                notes += said
+                done = sum(share.entries for share in shares)
+                if progress is not None:
+                    progress(done, max(most - done, 0))
         if self._export:
             self._reopen(self._export)
         self._record.remove()
-        return ImportTakenBack(source=self._source, shares=tuple(shares), notes=tuple(notes))
+        once = tuple(dict.fromkeys(notes))
+        return ImportShares(source=self._source, shares=tuple(shares), notes=once)
 
 
 class _JournalPart:
@@ -234,65 +224,54 @@ class _JournalPart:
         others: Sequence[tuple[bool, JournalRecord]],
         journal: GivesImportsBack,
     ) -> None:
-        self.name = record.journal
-        self._record = record
+        self.record = record
         self._others = others
         self._journal = journal
 
-    def is_going(self) -> bool:
-        """Whether taking back was begun, and broke off."""
-        return bool(self._record.going())
+    def take_back(self, share: JournalShare) -> Iterator[Sequence[str]]:
+        """Take back what is as it was added, a batch at each step; the notes on each."""
+        yield self._finish_going()
+        there = self.find_added(share)
+        while batch := dict(islice(there, _AT_ONCE)):
+            yield self._remove(batch, share)
+        if isinstance(self._journal, Derives):
+            yield self._journal.finish_deleting()
 
-    def take_back(self, share: JournalShare, count: Callable[[], None]) -> tuple[str, ...]:
-        """Take back what is as it was added; notes. count: called whenever some went."""
-        notes = [*self._finish_going()]
-        batch: dict[str, ImportedEntry] = {}
-        for key, entry in self.there(share):
-            batch[key] = entry
-            if len(batch) == _AT_ONCE:
-                notes += self._remove(batch, share)
-                batch = {}
-                count()
-        if batch:
-            notes += self._remove(batch, share)
-        return tuple(dict.fromkeys([*notes, *self._journal.finish()]))
-
-    def _remove(self, batch: Mapping[str, ImportedEntry], share: JournalShare) -> tuple[str, ...]:
-        self._record.put_going({key: (x.ref, x.version) for key, x in batch.items()})
-        versions = {x.ref: x.version for x in batch.values()}
-        gone = set(self._journal.remove(versions))
-        notes = self._journal.unfile({ref: versions[ref] for ref in gone})
-        self._journal.release([key for key, entry in batch.items() if entry.ref in gone])
-        self._record.put_going({})
+    def _remove(self, batch: Mapping[str, ImportedEntry], share: JournalShare) -> Sequence[str]:
+        going = {key: (entry.ref, entry.version) for key, entry in batch.items()}
+        self.record.put_going(going)
+        refs, notes = self._journal.remove(dict(going.values()))
+        gone = {key: entry for key, entry in going.items() if entry[0] in {*refs}}
+        notes = [*notes, *self._journal.unfile(gone)]
+        self.record.put_going({})
         share.entries += len(gone)
-        left = {key: entry.version for key, entry in batch.items() if entry.ref not in gone}
+        left = {key: entry.version for key, entry in batch.items() if key not in gone}
         for entry in self._journal.find(left).values():
             share.leave(entry.ref)  # edited at this moment
         return notes
 
-    def _finish_going(self) -> tuple[str, ...]:
+    def _finish_going(self) -> Sequence[str]:
         """Finish what a killed process had deleted; notes."""
-        going = self._record.going()
+        going = self.record.going()
         there = self._journal.find(dict.fromkeys(going, ""))
         gone = {key: entry for key, entry in going.items() if key not in there}
         if not gone:
             return ()
-        notes = self._journal.unfile(dict(gone.values()))
-        self._journal.release([*gone])
-        self._record.put_going({})
+        notes = self._journal.unfile(gone)
+        self.record.put_going({})
         return notes
 
-    def there(self, share: JournalShare) -> Iterator[tuple[str, ImportedEntry]]:
+    def find_added(self, share: JournalShare) -> Iterator[tuple[str, ImportedEntry]]:
         """Each entry that is as it was added, with its key; counts the others in `share`."""
-        ours = _Ours.of(self._others)
+        is_ours = _ours(self._others)
         seen: set[int] = set()  # of keys: what was lengthened was added twice
         going: set[int] = set()  # of refs: what replaced an entry may be of the same import
-        for group in self._record.groups(last_first=self._journal.last_first):
+        for group in self.record.groups(last_first=self._journal.last_first):
             share.updated += group.updated
             asked = {
                 key: version
                 for key, version in group.versions.items()
-                if hash(key) not in seen and ours.has(hash(key), is_known=group.is_known)
+                if hash(key) not in seen and is_ours(hash(key), group.line == "added")
             }
             seen |= {hash(key) for key in group.versions}
             found = self._journal.find(asked)
@@ -308,34 +287,24 @@ class _JournalPart:
                     share.leave(entry.ref)
 
 
-class _Ours(Struct, frozen=True, kw_only=True):
-    """Which keys are an import's, by what the others noted: hashes, as there can be a million.
+def _ours(others: Sequence[tuple[bool, JournalRecord]]) -> Callable[[int, bool], bool]:
+    """Whether a key is an import's, by what others noted: hashes, as there can be a million.
 
-    Attributes:
-        earlier: What those before it know that they added.
-        later: What those after it know that they added.
-        planned: What those after it were about to add, since it was not there, when they broke off.
+    Args:
+        others: Each with whether it came later.
+
+    Returns:
+        Says so of a key, given whether the import knows that it added it, or was about to.
     """
-
-    earlier: set[int]
-    later: set[int]
-    planned: set[int]
-
-    @classmethod
-    def of(cls, others: Sequence[tuple[bool, JournalRecord]]) -> _Ours:
-        """Read what the other imports noted, each with whether it came later."""
-        ours = cls(earlier=set(), later=set(), planned=set())
-        for is_later, other in others:
-            for group in other.groups():
-                keys = {hash(key) for key in group.versions}
-                if group.is_known:
-                    (ours.later if is_later else ours.earlier).update(keys)
-                elif is_later:
-                    ours.planned.update(keys)
-        return ours
-
-    def has(self, key: int, *, is_known: bool) -> bool:
-        """Whether an import added it. is_known: whether it knows so, or was about to."""
-        if is_known:
-            return key not in self.later
-        return not (key in self.earlier or key in self.later or key in self.planned)
+    earlier: set[int] = set()  # what those before it know that they added
+    later: set[int] = set()
+    planned: set[int] = set()  # what later ones found absent, and were about to add when killed
+    for is_later, other in others:
+        for group in other.groups():
+            keys = {hash(key) for key in group.versions}
+            if group.line == "added":
+                (later if is_later else earlier).update(keys)
+            elif is_later:
+                planned.update(keys)
+    unsure = earlier | planned
+    return lambda key, is_known: key not in later and (is_known or key not in unsure)

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from commonplace.journals.transcripts.copying import origin_of
 from commonplace.journals.transcripts.message import ref_of, session_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from commonplace.core.import_notes import NotesImport
     from commonplace.journals.transcripts.store import TranscriptStore
@@ -21,45 +19,13 @@ if TYPE_CHECKING:
 _BETWEEN = "\0"
 
 
-class AddedSession(Struct, frozen=True, kw_only=True):
-    """How a session was when it was added.
+def parse_added(version: str) -> tuple[int, list[str]] | None:
+    """How many messages a session had when it was added, and what it was copied from.
 
-    Attributes:
-        messages: How many it had.
-        origins: What of it was copied from: read again when it is to come back.
+    None where that is not known.
     """
-
-    messages: int
-    origins: tuple[str, ...] = ()
-
-    def render(self) -> str:
-        """As the version in the record of an import."""
-        return _BETWEEN.join([str(self.messages), *self.origins])
-
-
-def parse_added(version: str) -> AddedSession | None:
-    """What `AddedSession.render` gave; None where it is not known."""
     messages, *origins = version.split(_BETWEEN)
-    if not messages.isdecimal():
-        return None
-    return AddedSession(messages=int(messages), origins=tuple(origins))
-
-
-class KeptSession(Struct, frozen=True, kw_only=True):
-    """How a session is now. last_n: the number of its last message, which counts deleted ones."""
-
-    messages: int
-    last_n: int
-
-    def render(self) -> str:
-        """As the version of an entry that is to be taken back."""
-        return f"{self.messages} {self.last_n}"
-
-
-def parse_kept(version: str) -> KeptSession:
-    """What `KeptSession.render` gave. Raises: ValueError."""
-    messages, last_n = map(int, version.split())
-    return KeptSession(messages=messages, last_n=last_n)
+    return (int(messages), origins) if messages.isdecimal() else None
 
 
 class NotedSessions:
@@ -73,7 +39,7 @@ class NotedSessions:
     def __init__(self, store: TranscriptStore, noting: NotesImport) -> None:
         self._store = store
         self._noting = noting
-        self._added: dict[str, AddedSession] = {}
+        self._added: dict[str, tuple[int, dict[str, None]]] = {}
         self._lengthened: set[str] = set()
 
     def add(
@@ -91,7 +57,8 @@ class NotedSessions:
             write: Keeps them, and says how many it kept.
         """
         name = session_name(session)
-        ref, there = ref_of(client, name), self._messages(client, name)
+        state = self._store.find_session(client, name)
+        ref, there = ref_of(client, name), state.messages if state else 0
         if not new:
             write()
             return
@@ -99,23 +66,22 @@ class NotedSessions:
             write()
             self._note_lengthened(ref)
             return
-        before = self._added.get(ref, AddedSession(messages=0))
-        origins = dict.fromkeys([*before.origins, origin_of(original)])
-        added = AddedSession(messages=there + new, origins=tuple(origins))
-        self._noting.put_planned({ref: added.render()})
+        before, origins = self._added.get(ref, (0, {}))
+        origins[origin_of(original)] = None
+        self._noting.put_planned({ref: _version(there + new, origins)})
         kept = write()
         if kept < new and ref not in self._added:
             self._note_lengthened(ref)
             return
         # One that another lengthened meanwhile has more than this, and stays.
-        added = AddedSession(messages=before.messages + kept, origins=added.origins)
-        self._added[ref] = added
-        self._noting.put_added({ref: added.render()})
+        self._added[ref] = before + kept, origins
+        self._noting.put_added({ref: _version(before + kept, origins)})
 
     def _note_lengthened(self, ref: str) -> None:
         self._noting.put_added({}, updated=int(ref not in self._lengthened))
         self._lengthened.add(ref)
 
-    def _messages(self, client: str, name: str) -> int:
-        state = self._store.find_session(client, name)
-        return state.messages if state else 0
+
+def _version(messages: int, origins: Iterable[str]) -> str:
+    """What `parse_added` reads."""
+    return _BETWEEN.join([str(messages), *origins])
