@@ -13,7 +13,6 @@ from typing import NamedTuple
 from commonplace.core.errors import Corrupted, Unavailable
 from commonplace.db.queries import parse_queries, split_statements
 from commonplace.db.sqlite import connect, translated
-from commonplace.journals.transcripts.message import SessionSummary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,46 +114,37 @@ class Catalog:
         self.put_meta("made", os.urandom(4).hex())
         self.conn.execute(f"PRAGMA user_version = {_VERSION}")
 
-    def read_mark(self) -> tuple[str, int]:
-        """Which making of the catalog this is, and the number of its last change."""
-        made, seq = self._all("read_mark")[0]
-        return made, seq
-
     def read_number(self, name: str) -> int:
         """A number that was kept; 0 for none."""
-        found = self._all("read_meta", name=name)
+        found = self.rows("read_meta", name=name)
         return int(found[0][0]) if found else 0
 
     def put_meta(self, name: str, value: str | int) -> None:
         """Keep one value."""
-        self._run("put_meta", name=name, value=value)
+        self.run("put_meta", name=name, value=value)
 
     def find_session(self, client: str, session: str) -> FileState | None:
         """What is known of a session."""
-        found = self._all("find_session", client=client, session=session)
+        found = self.rows("find_session", client=client, session=session)
         return FileState(*found[0]) if found else None
 
     def put_session(self, client: str, session: str, state: FileState) -> int:
         """Keep what is known of a session; its key."""
         values = state._asdict() | {"client": client, "session": session}
-        return int(self._all("put_session", **values)[0][0])
+        return int(self.rows("put_session", **values)[0][0])
 
     def drop_session(self, client: str, session: str) -> None:
         """Forget a session and its messages, and note that it changed."""
-        self._run("drop_session", client=client, session=session)
+        self.run("drop_session", client=client, session=session)
         self.note_change(client, session)
-
-    def drop_messages(self, key: int) -> None:
-        """Forget the messages of a session."""
-        self._run("drop_messages", key=key)
 
     def note_change(self, client: str, session: str) -> None:
         """That a session is another than before."""
-        self._run("note_change", client=client, session=session)
+        self.run("note_change", client=client, session=session)
 
     def put_message(self, client: str, key: int, message: Message, row: LineRow) -> bool:
         """Keep where a message lies; False where its id or its number is taken."""
-        put = self._run(
+        put = self.run(
             "put_message",
             client=client,
             id=message.id,
@@ -176,102 +166,42 @@ class Catalog:
 
     def put_deleted(self, client: str, session: str, message_id: str, n: int) -> None:
         """Keep that a message was deleted; with an empty id, a whole session."""
-        self._run("put_deleted", client=client, session=session, id=message_id, n=n)
-
-    def drop_deleted(self) -> None:
-        """Forget what was deleted: it is read again."""
-        self.conn.execute("DELETE FROM deleted")
+        self.run("put_deleted", client=client, session=session, id=message_id, n=n)
 
     def is_session_deleted(self, client: str, session: str) -> bool:
         """Whether a whole session was deleted."""
-        return bool(self._all("is_session_deleted", client=client, session=session))
+        return bool(self.rows("is_session_deleted", client=client, session=session))
 
     def last_deleted_n(self, client: str, session: str) -> int:
         """The highest number of a message of the session that was deleted; 0 for none."""
-        return int(self._all("last_deleted_n", client=client, session=session)[0][0])
-
-    def session_of_id(self, client: str, message_id: str) -> str:
-        """The session that a message is kept in; empty for none."""
-        found = self._all("session_of_id", client=client, id=message_id)
-        return str(found[0][0]) if found else ""
-
-    def list_rows(self, key: int, first: int, last: int) -> list[LineRow]:
-        """Where the messages of a session from one number to another lie."""
-        return [LineRow(*x) for x in self._all("list_rows", key=key, first=first, last=last)]
-
-    def list_around(self, key: int, n: int) -> list[LineRow]:
-        """Where a message and the nearest beside it that say something lie, in their order."""
-        return [LineRow(*x) for x in self._all("list_around", key=key, n=n)]
-
-    def first_row_of_role(self, key: int, role: str) -> LineRow | None:
-        """Where the first message of a role lies that says something."""
-        found = self._all("first_row_of_role", key=key, role=role)
-        return LineRow(*found[0]) if found else None
-
-    def last_rows_of_role(self, key: int, role: str, limit: int) -> list[LineRow]:
-        """Where the last messages of a role lie that say something, the last first."""
-        found = self._all("last_rows_of_role", key=key, role=role, limit=limit)
-        return [LineRow(*x) for x in found]
-
-    def list_stamps(self, key: int) -> list[tuple[int, int]]:
-        """The numbers and checksums of the messages that say something."""
-        return self._all("list_stamps", key=key)
-
-    def list_ids(self, key: int) -> list[tuple[int, str]]:
-        """The numbers and ids of a session's messages."""
-        return self._all("list_ids", key=key)
-
-    def list_changed(self, since: int) -> list[tuple[str, str]]:
-        """The clients and names of the sessions that changed since."""
-        return self._all("list_changed", since=since)
-
-    def list_sessions(self, *, since: str, until: str, client: str) -> list[SessionSummary]:
-        """The sessions with a message in [since, until), newest first."""
-        found = self._all("list_sessions", since=since, until=until, client=client)
-        return [SessionSummary(*x) for x in found]
-
-    def list_in(self, folders: Sequence[str], limit: int) -> list[SessionSummary]:
-        """The newest sessions that began in one of these folders or below, newest first."""
-        found = self._all("list_in", folders=json.dumps([*folders]), limit=limit)
-        return [SessionSummary(*x) for x in found]
+        return int(self.rows("last_deleted_n", client=client, session=session)[0][0])
 
     def list_files(self) -> dict[tuple[str, str], tuple[str, int, int, int]]:
         """Year, size, mtime and broken lines of each file by client and session, oldest first."""
-        return {(x[0], x[1]): x[2:] for x in self._all("list_files")}
-
-    def read_origin(self, path: str) -> tuple[int, str]:
-        """How far an original was copied; (0, "") for never."""
-        found = self._all("read_origin", path=path)
-        return found[0] if found else (0, "")
-
-    def put_origin(self, path: str, offset: int, fingerprint: str) -> None:
-        """Keep how far an original was copied."""
-        self._run("put_origin", path=path, offset=offset, fingerprint=fingerprint)
+        return {(x[0], x[1]): x[2:] for x in self.rows("list_files")}
 
     def drop_origins(self, paths: Iterable[str]) -> None:
         """Forget how far originals were copied, and what was left out of them."""
-        has_left_out = self._has_left_out()
+        has_left_out = self.has_left_out
         for path in paths:
-            self._run("drop_origin", path=path)
+            self.run("drop_origin", path=path)
             if has_left_out:
-                self._run("drop_left_out", path=path)
-
-    def list_left_out(self, path: str = "") -> list[tuple[str, str, str, int]]:
-        """Client, why, kind and number of what was left out of an original, or of all."""
-        return self._all("list_left_out", path=path) if self._has_left_out() else []
+                self.run("drop_left_out", path=path)
 
     def put_left_out(self, path: str, client: str, counts: Mapping[tuple[str, str], int]) -> None:
         """Keep what was left out of an original, in place of what was known of it."""
-        if not self._has_left_out():
+        if not self.has_left_out:
             if not counts:
                 return
-            self._run("make_left_out")
-        self._run("drop_left_out", path=path)
+            self.run("make_left_out")
+        self.run("drop_left_out", path=path)
         for (why, kind), count in counts.items():
-            self._run("put_left_out", path=path, client=client, why=why, kind=kind, count=count)
+            self.run("put_left_out", path=path, client=client, why=why, kind=kind, count=count)
 
-    def _has_left_out(self) -> bool:
-        return bool(self._all("has_left_out"))
+    @property
+    def has_left_out(self) -> bool:
+        """Whether it has the table of what was left out, which one of before has not."""
+        return bool(self.rows("has_left_out"))
 
     def erase_log(self) -> None:
         """Leave nothing in the log of what was overwritten in the file."""
@@ -283,14 +213,16 @@ class Catalog:
         found: set[str] = set()
         for start in range(0, len(wanted), _MOST_IDS):
             some = json.dumps(wanted[start : start + _MOST_IDS])
-            found.update(x[0] for x in self._all(name, client=client, ids=some))
+            found.update(x[0] for x in self.rows(name, client=client, ids=some))
         return found
 
-    def _run(self, name: str, /, **values: object) -> sqlite3.Cursor:
+    def run(self, name: str, /, **values: object) -> sqlite3.Cursor:
+        """Run a statement of `catalog.sql`."""
         return self.conn.execute(_queries()[name], values)
 
-    def _all(self, name: str, /, **values: object) -> list[Any]:
-        return self._run(name, **values).fetchall()
+    def rows(self, name: str, /, **values: object) -> list[Any]:
+        """The rows of a query of `catalog.sql`."""
+        return self.run(name, **values).fetchall()
 
 
 @cache

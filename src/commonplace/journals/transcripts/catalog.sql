@@ -119,6 +119,10 @@ SELECT id FROM messages WHERE client = :client AND id IN (SELECT value FROM json
 -- Those of the ids that were deleted, in whatever session.
 SELECT id FROM deleted WHERE client = :client AND id IN (SELECT value FROM json_each(:ids));
 
+-- name: drop_deleted
+-- Forget what was deleted: it is read again.
+DELETE FROM deleted;
+
 -- name: put_deleted
 -- Keep that a message was deleted, or with an empty id a whole session.
 INSERT OR REPLACE INTO deleted (client, id, session, n) VALUES (:client, :id, :session, :n);

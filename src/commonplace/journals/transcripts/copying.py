@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from functools import partial
 
-from commonplace.journals.transcripts.clients import LINE_CLIENTS, document_client, line_client
+from commonplace.journals.transcripts.clients import LINE_CLIENTS, load_client
 from commonplace.journals.transcripts.clients.json_lines import (
     json_lines,
     lines_before,
@@ -20,43 +20,16 @@ from commonplace.journals.transcripts.clients.packed import LineFile, is_packed,
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Protocol
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
-    from commonplace.journals.transcripts.clients.original import Conversation
+    from commonplace.journals.transcripts.clients.original import (
+        Conversation,
+        DocumentClient,
+        LineClient,
+    )
     from commonplace.journals.transcripts.message import Message
-
-    class KeepsTranscripts(Protocol):
-        """Where messages are kept, each once; see `TranscriptStore`."""
-
-        def append(
-            self,
-            client: str,
-            session: str,
-            messages: Sequence[Message],
-            *,
-            origin: str = "",
-            offset: int = 0,
-            fingerprint: str = "",
-            left_out: Mapping[Skipped, int] = ...,
-        ) -> int:
-            """Keep what is new of these messages, note how far the origin is copied; how many."""
-
-        def copied_to(self, origin: str) -> tuple[int, str]:
-            """How far an original was copied, and its fingerprint then."""
-
-        def list_left_out(self, origin: str) -> dict[Skipped, int]:
-            """What was left out of an original as far as it was copied, and how often."""
-
-        def new_ids(self, client: str, session: str, ids: Sequence[str]) -> set[str]:
-            """Those of these ids that are neither kept nor deleted."""
-
-        def read_kept(self, client: str, session: str) -> Sequence[Message] | None:
-            """The messages kept of a session; None where it was deleted for good."""
-
-        def screened(self, text: str) -> str:
-            """A text as it is kept."""
-
+    from commonplace.journals.transcripts.store import TranscriptStore
 
 __all__ = ["Copied", "Kept", "copied_from", "copy_new", "is_whole", "origin_of"]
 
@@ -103,12 +76,14 @@ class Copied:
 
 
 def copy_new(
-    store: KeepsTranscripts,
+    store: TranscriptStore,
     client: str,
     path: str,
     *,
     kept: Kept,
     limit_bytes: int | None = None,
+    append: Callable[..., int] | None = None,
+    seen: AbstractSet[str] = frozenset(),
 ) -> Copied:
     """Copy what an original holds that was not copied before.
 
@@ -118,22 +93,32 @@ def copy_new(
         path: The original.
         kept: What is kept of it, as set.
         limit_bytes: About how much is read at most; the rest waits for the next time.
+        append: Is given what is new in place of `TranscriptStore.append`, which it takes after.
+        seen: Ids of messages that count as kept.
 
     Raises:
         OSError: The original cannot be read, or is not a file.
         CommonplaceError: The store cannot be written to, or an export is damaged.
     """
-    if client in LINE_CLIENTS:
-        return _copy_lines(store, client, path, kept, limit_bytes)
-    return _copy_document(store, client, path, kept)
+    append = partial(append or store.append, client)
+    if client not in LINE_CLIENTS:
+        return _copy_document(store, client, path, kept, append)
+    return _copy_lines(
+        store, client, path, kept=kept, limit_bytes=limit_bytes, append=append, seen=seen
+    )
 
 
 def _copy_lines(
-    store: KeepsTranscripts, client: str, path: str, kept: Kept, limit_bytes: int | None
+    store: TranscriptStore,
+    client: str,
+    path: str,
+    *,
+    kept: Kept,
+    limit_bytes: int | None,
+    append: Callable[..., int],
+    seen: AbstractSet[str],
 ) -> Copied:
-    parser = line_client(client)
-    is_little = limit_bytes is not None and limit_bytes < _BATCH_CHARACTERS
-    most = _SMALL_BATCH if is_little else _BATCH
+    parser: LineClient = load_client(client)
     with LineFile(path) as file:
         origin = origin_of(path)
         start, before = store.copied_to(origin)
@@ -151,60 +136,52 @@ def _copy_lines(
         conversation.kept_session = partial(store.read_kept, client)
         conversation.screened = store.screened
         done = Copied(conversation.session, offset=begin)
-        known = store.list_left_out(origin) if begin else {}
+        known, left_out = store.list_left_out(origin) if begin else {}, done.left_out
 
         def keep(said: Sequence[Message], state: str = "") -> None:
-            done.copied += store.append(
-                client,
+            done.copied += append(
                 conversation.session,
-                _without_copies(store, client, said, conversation),
+                _without_copies(store, client, said, conversation, seen),
                 origin=origin,
                 offset=done.offset,
                 fingerprint=f"{mark}{_IN_COPY if conversation.in_copy else ''}{state}",
-                left_out=_added(known, done.left_out),
+                left_out={x: known.get(x, 0) + left_out.get(x, 0) for x in known | done.left_out},
             )
 
         lines = _counted(file, done, limit_bytes and limit_bytes + start - begin)
-        batch: list[Message] = []
-        size = 0
-        for message in parser.messages(lines, conversation):
-            if isinstance(message, Skipped):
-                done.count(message)
-                continue
-            batch.append(message)
-            size += len(message.text)
-            if len(batch) >= most or size >= _BATCH_CHARACTERS:
-                # The line that is being read may say more: it counts as copied with the next.
-                keep(batch)
-                batch, size = [], 0
+        is_little = limit_bytes is not None and limit_bytes < _BATCH_CHARACTERS
+        # The line that is being read may say more: it counts as copied with the next.
+        rest = _batched(
+            parser.messages(lines, conversation), done, keep, _SMALL_BATCH if is_little else _BATCH
+        )
     state = ""
     if not done.has_more and not file.failure:
         # Whole, though a blank or a torn line may stand at its end.
         state = f" {file.state.st_size} {file.state.st_mtime_ns}"
-    if batch or done.offset != start or before != f"{noted}{state}":
-        keep(batch, state)
+    if rest or done.offset != start or before != f"{noted}{state}":
+        keep(rest, state)
     if file.failure:
         raise file.failure
     return done
 
 
 def _without_copies(
-    store: KeepsTranscripts, client: str, said: Sequence[Message], conversation: Conversation
+    store: TranscriptStore,
+    client: str,
+    said: Sequence[Message],
+    conversation: Conversation,
+    seen: AbstractSet[str],
 ) -> list[Message]:
     """Those of the messages that are not kept or deleted as copies, by a fork that came first."""
     copy_ids = {x.id: conversation.copy_ids.pop(x.id, "") for x in said}
     wanted = [own for own in copy_ids.values() if own]
-    new = store.new_ids(client, conversation.session, wanted) if wanted else set()
+    new = store.new_ids(client, conversation.session, wanted) - seen if wanted else set()
     # A copy begins where its session does: where none of the first are, no later ones are either.
     conversation.may_be_copied = len(new) < len(wanted)
     return [x for x in said if not copy_ids[x.id] or copy_ids[x.id] in new]
 
 
-def _added(some: Mapping[Skipped, int], more: Mapping[Skipped, int]) -> dict[Skipped, int]:
-    return {x: some.get(x, 0) + more.get(x, 0) for x in {**some, **more}}
-
-
-def copied_from(store: KeepsTranscripts, path: str) -> tuple[int, str]:
+def copied_from(store: TranscriptStore, path: str) -> tuple[int, str]:
     """How far an original was copied, and its fingerprint then, by its path."""
     return store.copied_to(origin_of(path))
 
@@ -251,8 +228,10 @@ def _counted(file: LineFile, done: Copied, limit_bytes: int | None) -> Iterator[
             return
 
 
-def _copy_document(store: KeepsTranscripts, client: str, path: str, kept: Kept) -> Copied:
-    parser = document_client(client)
+def _copy_document(
+    store: TranscriptStore, client: str, path: str, kept: Kept, append: Callable[..., int]
+) -> Copied:
+    parser: DocumentClient = load_client(client)
     stamp = parser.stamp(path)
     done = Copied("")
     if store.copied_to(origin_of(path))[1] == stamp:
@@ -261,10 +240,13 @@ def _copy_document(store: KeepsTranscripts, client: str, path: str, kept: Kept) 
     for session, said in parser.conversations(path, kept):
         sessions += bool(session)
         done.session = session if sessions == 1 else ""
-        for batch in _batches(said, done):
-            done.copied += store.append(client, session, batch)
-    store.append(
-        client,
+
+        def keep(batch: list[Message], session: str = session) -> None:
+            done.copied += append(session, batch)
+
+        if rest := _batched(said, done, keep, _BATCH):
+            keep(rest)
+    append(
         done.session,
         [],
         origin=origin_of(path),
@@ -275,7 +257,13 @@ def _copy_document(store: KeepsTranscripts, client: str, path: str, kept: Kept) 
     return done
 
 
-def _batches(said: Iterable[Message | Skipped], done: Copied) -> Iterator[list[Message]]:
+def _batched(
+    said: Iterable[Message | Skipped],
+    done: Copied,
+    keep: Callable[[list[Message]], None],
+    most: int,
+) -> list[Message]:
+    """Have messages kept so many at once, and count in `done` what is skipped; the last ones."""
     batch: list[Message] = []
     size = 0
     for message in said:
@@ -284,8 +272,7 @@ def _batches(said: Iterable[Message | Skipped], done: Copied) -> Iterator[list[M
             continue
         batch.append(message)
         size += len(message.text)
-        if len(batch) >= _BATCH or size >= _BATCH_CHARACTERS:
-            yield batch
+        if len(batch) >= most or size >= _BATCH_CHARACTERS:
+            keep(batch)
             batch, size = [], 0
-    if batch:
-        yield batch
+    return batch

@@ -6,6 +6,7 @@ touches an original file, and never knows the index.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import zlib
@@ -23,6 +24,7 @@ from commonplace.journals.transcripts.clients.original import Skipped
 from commonplace.journals.transcripts.message import (
     USER,
     Message,
+    SessionSummary,
     check_messages,
     parse_line,
     render_line,
@@ -39,8 +41,7 @@ from commonplace.journals.transcripts.tombstones import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from commonplace.journals.transcripts.message import SessionSummary
+    from typing import Any
 
 CATALOG = "catalog.db"
 _LATE_S = 86_400
@@ -139,7 +140,7 @@ class TranscriptStore:
         def do(catalog: Catalog) -> int:
             count = self._append(catalog, client, session_name(session), messages)
             if origin:
-                catalog.put_origin(origin, offset, fingerprint)
+                catalog.run("put_origin", path=origin, offset=offset, fingerprint=fingerprint)
                 counts = {(x.why, self._screen.copied(x.kind)): n for x, n in left_out.items()}
                 catalog.put_left_out(origin, client, counts)
             return count
@@ -169,28 +170,27 @@ class TranscriptStore:
 
     def copied_to(self, origin: str) -> tuple[int, str]:
         """How far an original file was copied, and its fingerprint then; (0, "") for never."""
-        return self._read(lambda catalog: catalog.read_origin(origin)) or (0, "")
+        found = self._rows("read_origin", path=origin)
+        return found[0] if found else (0, "")
 
     def list_left_out(self, origin: str) -> dict[Skipped, int]:
         """What was left out of an original as far as it was copied, and how often."""
-        found = self._read(lambda catalog: catalog.list_left_out(origin)) or []
-        return {Skipped(why, kind): count for _client, why, kind, count in found}
+        return {skipped: count for _client, skipped, count in self.list_all_left_out(origin)}
 
-    def list_all_left_out(self) -> list[tuple[str, Skipped, int]]:
+    def list_all_left_out(self, origin: str = "") -> list[tuple[str, Skipped, int]]:
         """Client, kind and number of all that was left out, by client, the most frequent first."""
-        found = self._read(lambda catalog: catalog.list_left_out()) or []
-        return [(client, Skipped(why, kind), count) for client, why, kind, count in found]
+
+        def do(catalog: Catalog) -> list[tuple[str, str, str, int]]:
+            return catalog.rows("list_left_out", path=origin) if catalog.has_left_out else []
+
+        return [(x[0], Skipped(*x[1:3]), x[3]) for x in self._read(do) or ()]
 
     def sessions(
         self, *, since: str = "", until: str = _EVER, client: str = ""
     ) -> list[SessionSummary]:
         """The sessions with a message in [since, until), the one that went on last first."""
-        return (
-            self._read(
-                lambda catalog: catalog.list_sessions(since=since, until=until, client=client)
-            )
-            or []
-        )
+        found = self._rows("list_sessions", since=since, until=until, client=client)
+        return [SessionSummary(*x) for x in found]
 
     def find_session(self, client: str, session: str) -> FileState | None:
         """What is known of a session; None where there is none."""
@@ -198,34 +198,25 @@ class TranscriptStore:
 
     def read(self, client: str, session: str, *, first: int = 1, last: int = LAST) -> list[Message]:
         """The messages of a session whose numbers lie from first to last, in their order."""
-        return self._read_rows(
-            client, session, lambda catalog, key: catalog.list_rows(key, first, last)
-        )
+        return self._read_rows(client, session, "list_rows", first=first, last=last)
 
     def read_around(self, client: str, session: str, n: int) -> list[Message]:
         """The message of a number, with the nearest before and after it that say something."""
-        return self._read_rows(client, session, lambda catalog, key: catalog.list_around(key, n))
+        return self._read_rows(client, session, "list_around", n=n)
 
     def read_opening(self, client: str, session: str) -> Message | None:
         """The first thing that the user said in a session."""
-
-        def rows(catalog: Catalog, key: int) -> list[LineRow]:
-            found = catalog.first_row_of_role(key, USER)
-            return [found] if found else []
-
-        return next(iter(self._read_rows(client, session, rows)), None)
+        return next(iter(self._read_rows(client, session, "first_row_of_role", role=USER)), None)
 
     def list_in(self, folders: Sequence[str], limit: int) -> list[SessionSummary]:
         """The sessions that began in one of these folders or below, the last to go on first."""
-        return self._read(lambda catalog: catalog.list_in(folders, limit)) or []
+        found = self._rows("list_in", folders=json.dumps([*folders]), limit=limit)
+        return [SessionSummary(*x) for x in found]
 
     def read_last(self, client: str, session: str, role: str, limit: int) -> list[Message]:
         """The last things that were said in a role, in their order."""
-
-        def rows(catalog: Catalog, key: int) -> list[LineRow]:
-            return catalog.last_rows_of_role(key, role, limit)[::-1]
-
-        return self._read_rows(client, session, rows)
+        found = self._read_rows(client, session, "last_rows_of_role", role=role, limit=limit)
+        return found[::-1]
 
     def delete(self, client: str, session: str, numbers: Sequence[int] = ()) -> int:
         """Delete messages by their numbers, or a whole session, for good; how many messages.
@@ -310,7 +301,7 @@ class TranscriptStore:
                 return ""
             places = [(x.path, x.stat().st_mtime_ns) for *_, x in files.list_years(self.folder)]
             places.append((TOMBSTONES, self._deleted_size()))
-            made, seq = self._read(lambda catalog: catalog.read_mark()) or ("", 0)
+            ((made, seq),) = self._rows("read_mark") or [("", 0)]
         except (Unavailable, Denied, OSError) as exc:
             return f"unreadable {type(exc).__name__}"
         return f"{made}.{seq} {zlib.crc32(repr(places).encode()):08x}"
@@ -322,7 +313,8 @@ class TranscriptStore:
             return None
 
         def do(catalog: Catalog) -> list[tuple[str, str]] | None:
-            return catalog.list_changed(int(seq)) if catalog.read_mark()[0] == made else None
+            is_same = catalog.rows("read_mark")[0][0] == made
+            return catalog.rows("list_changed", since=int(seq)) if is_same else None
 
         return self._read(do)
 
@@ -331,7 +323,8 @@ class TranscriptStore:
 
         def do(catalog: Catalog) -> dict[int, str]:
             state = catalog.find_session(client, session)
-            return {n: f"{crc:08x}" for n, crc in catalog.list_stamps(state.key)} if state else {}
+            found = catalog.rows("list_stamps", key=state.key) if state else ()
+            return {n: f"{crc:08x}" for n, crc in found}
 
         return self._read(do) or {}
 
@@ -493,7 +486,8 @@ class TranscriptStore:
                 if state is None:
                     continue
                 named: dict[str, str | int] = {"client": client, "session": session}
-                chosen = [x for x in catalog.list_ids(state.key) if not wanted or x[0] in wanted]
+                ids = catalog.rows("list_ids", key=state.key)
+                chosen = [x for x in ids if not wanted or x[0] in wanted]
                 tombstones += [{**named, "id": message_id, "n": n} for n, message_id in chosen]
                 tombstones += [named] if for_good and not wanted else []
                 count += len(chosen)
@@ -529,7 +523,7 @@ class TranscriptStore:
         size = self._deleted_size()
         known = catalog.read_number(_DELETED_SIZE)
         if size < known:
-            catalog.drop_deleted()
+            catalog.run("drop_deleted")
             known = 0
         concerned: dict[tuple[str, str], None] = {}
         for line in files.read_lines(self._tombstones, known) if size else ():
@@ -539,8 +533,9 @@ class TranscriptStore:
             client, session, message_id, n = found
             catalog.put_deleted(client, session, message_id, n)
             concerned[client, session] = None
-            if message_id:  # a file laid by hand may hold it under another name
-                concerned[client, catalog.session_of_id(client, message_id) or session] = None
+            # A file laid by hand may hold it under another name.
+            for (name,) in catalog.rows("session_of_id", client=client, id=message_id):
+                concerned[client, name] = None
         # So may a file whose messages are known from another one.
         clients = {client for client, _ in concerned}
         files_known = catalog.list_files()
@@ -610,7 +605,7 @@ class TranscriptStore:
             year=year, size=size[0], mtime_ns=size[1], last_n=last_n, broken=broken
         )
         key = catalog.put_session(client, session, state)
-        catalog.drop_messages(key)
+        catalog.run("drop_messages", key=key)
         for message in _put_lines(catalog, client, key, lines):
             state = state.with_message(message)
         twice = sum(x.message is not None for x in lines) - state.messages
@@ -643,12 +638,19 @@ class TranscriptStore:
         pieces = [x.encode() for x in gone]
         return [x for x in kept if x.message or not any(piece in x.content for piece in pieces)]
 
-    def _read_rows(
-        self, client: str, session: str, rows: Callable[[Catalog, int], Iterable[LineRow]]
-    ) -> list[Message]:
+    def _rows(self, query: str, **values: object) -> list[Any]:
+        """The rows of a query of the catalog; none where nothing was ever kept."""
+        return self._read(lambda catalog: catalog.rows(query, **values)) or []
+
+    def _read_rows(self, client: str, session: str, query: str, **values: object) -> list[Message]:
+        """The messages that a query of a session's rows finds."""
+
         def do(catalog: Catalog) -> tuple[str, list[LineRow]]:
             state = catalog.find_session(client, session)
-            return (state.year, [*rows(catalog, state.key)]) if state else ("", [])
+            if state is None:
+                return "", []
+            found = catalog.rows(query, key=state.key, **values)
+            return state.year, [LineRow(*x) for x in found]
 
         for _ in range(2):
             year, wanted = self._read(do) or ("", [])

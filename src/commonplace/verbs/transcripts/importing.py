@@ -19,8 +19,7 @@ from commonplace.journals.transcripts.clients import (
     CLIENTS,
     EXPORTED,
     LINE_CLIENTS,
-    document_client,
-    line_client,
+    load_client,
 )
 from commonplace.journals.transcripts.clients.original import Skipped, instant
 from commonplace.journals.transcripts.copying import Kept, copy_new
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.import_notes import NotesImport
-    from commonplace.journals.transcripts.clients.original import DocumentClient, LineClient
     from commonplace.journals.transcripts.message import Message
     from commonplace.journals.transcripts.store import TranscriptStore
 
@@ -132,11 +130,11 @@ class TranscriptImport:
         return [x for client in own for x in _originals(client, self._own_paths(client), since)]
 
     def _own_paths(self, client: str) -> list[str]:
-        return [path for path, _ in _parser(client).originals(self._home, self._environ)]
+        return [path for path, _ in load_client(client).originals(self._home, self._environ)]
 
     def _paths_at(self, client: str, path: str) -> list[str]:
         if os.path.isdir(path):
-            return [each for each, _ in _parser(client).originals_in(os.path.abspath(path))]
+            return [each for each, _ in load_client(client).originals_in(os.path.abspath(path))]
         if os.path.isfile(path):
             return [os.path.abspath(path)]
         if os.path.exists(path):
@@ -155,7 +153,7 @@ class TranscriptImport:
         Raises:
             Invalid, NotFound, Unavailable, Denied: The only original cannot be read.
         """
-        return self._go_through(originals, _CountingStore(self._store, since), None)
+        return self._go_through(originals, _Counting(self._store, since), None)
 
     def run(
         self,
@@ -179,11 +177,11 @@ class TranscriptImport:
             Invalid, NotFound, Unavailable, Denied: The only original cannot be read, or the store
                 not be written to.
         """
-        keeping = _CountingStore(self._store, since, noting=NotedSessions(self._store, noting))
-        return self._go_through(originals, keeping, progress)
+        noted = NotedSessions(self._store, noting)
+        return self._go_through(originals, _Counting(self._store, since, noted), progress)
 
     def _go_through(
-        self, originals: Iterable[Original], counting: _CountingStore, progress: Progress | None
+        self, originals: Iterable[Original], counting: _Counting, progress: Progress | None
     ) -> list[ClientImport]:
         every = [*originals]
         done, total = 0, sum(original.size for original in every)
@@ -200,14 +198,21 @@ class TranscriptImport:
                 progress(CLIENTS[original.client], done, total)
         return [*imports.values()]
 
-    def _take(self, original: Original, counting: _CountingStore) -> CommonplaceError | None:
+    def _take(self, original: Original, counting: _Counting) -> CommonplaceError | None:
         """Copy an original; why it cannot be read, if that is so."""
         into, counting.original = counting.into, original.path
         into.size += original.size
         failed: CommonplaceError
         try:
             with translated(original.path):
-                copied = copy_new(counting, original.client, original.path, kept=self._kept)
+                copied = copy_new(
+                    self._store,
+                    original.client,
+                    original.path,
+                    kept=self._kept,
+                    append=counting.append,
+                    seen=counting.seen,
+                )
         except (Invalid, NotFound) as exc:
             failed = exc
         except CommonplaceError as exc:
@@ -222,10 +227,6 @@ class TranscriptImport:
         return failed
 
 
-def _parser(client: str) -> LineClient | DocumentClient:
-    return line_client(client) if client in LINE_CLIENTS else document_client(client)
-
-
 def _originals(client: str, paths: Iterable[str], since: datetime | None) -> Iterator[Original]:
     oldest = since.timestamp() if since else 0.0
     for path in paths:
@@ -237,52 +238,29 @@ def _originals(client: str, paths: Iterable[str], since: datetime | None) -> Ite
             yield Original(client=client, path=path, size=state.st_size)
 
 
-class _CountingStore:
-    """Counts what is new in what a store is given, and has it kept or not.
+class _Counting:
+    """Counts what is new in what an import copies, and has it kept or not.
 
     Args:
         store: Keeps it, or knows what would be new.
         since: Sessions of a document that ended before are left out; None leaves out none.
-        noting: Notes what is kept; None only counts.
+        noted: Notes what is kept; None only counts.
 
     Attributes:
         into: Where it is counted.
         original: The path of the file that is copied.
+        seen: The ids of messages that were counted.
     """
 
     def __init__(
-        self,
-        store: TranscriptStore,
-        since: datetime | None,
-        *,
-        noting: NotedSessions | None = None,
+        self, store: TranscriptStore, since: datetime | None, noted: NotedSessions | None = None
     ) -> None:
         self.into = ClientImport(client="")
         self.original = ""
+        self.seen: set[str] = set()
         self._store = store
-        self._noting = noting
+        self._noted = noted
         self._since = instant(since.timestamp()) if since else ""
-        self._seen: set[str] = set()
-
-    def copied_to(self, origin: str) -> tuple[int, str]:
-        """As of the store."""
-        return self._store.copied_to(origin)
-
-    def list_left_out(self, origin: str) -> dict[Skipped, int]:
-        """As of the store."""
-        return self._store.list_left_out(origin)
-
-    def new_ids(self, client: str, session: str, ids: Sequence[str]) -> set[str]:
-        """As of the store, and of what was counted so far."""
-        return self._store.new_ids(client, session, ids) - self._seen
-
-    def read_kept(self, client: str, session: str) -> Sequence[Message] | None:
-        """As of the store."""
-        return self._store.read_kept(client, session)
-
-    def screened(self, text: str) -> str:
-        """As of the store."""
-        return self._store.screened(text)
 
     def append(
         self,
@@ -296,13 +274,15 @@ class _CountingStore:
         left_out: Mapping[Skipped, int] = MappingProxyType({}),
     ) -> int:
         """Count those of the messages that are new, and keep them; see the store's own."""
-        if self._leaves_out(client, messages):
+        is_part = bool(self._since) and client not in LINE_CLIENTS
+        if is_part and max((x.at for x in messages), default="") < self._since:
             return 0
-        ids = self.new_ids(client, session, [message.id for message in messages])
-        self._seen |= ids
+        ids = self._store.new_ids(client, session, [message.id for message in messages])
+        ids -= self.seen
+        self.seen |= ids
         new = {message.id: message for message in messages if message.id in ids}
         self.into.add(session, [*new.values()])
-        if self._noting is not None:
+        if self._noted is not None:
             write = partial(
                 self._store.append,
                 client,
@@ -310,18 +290,10 @@ class _CountingStore:
                 messages,
                 # A document of which only a part is taken is not noted as copied: the rest
                 # may be wanted.
-                origin="" if self._is_part(client) else origin,
+                origin="" if is_part else origin,
                 offset=offset,
                 fingerprint=fingerprint,
                 left_out=left_out,
             )
-            self._noting.add(client, session, self.original, len(new), write)
+            self._noted.add(client, session, self.original, len(new), write)
         return len(new)
-
-    def _leaves_out(self, client: str, messages: Sequence[Message]) -> bool:
-        """Whether a document's session ended before what was asked for."""
-        return self._is_part(client) and max((x.at for x in messages), default="") < self._since
-
-    def _is_part(self, client: str) -> bool:
-        """Whether only some sessions of a document are taken."""
-        return bool(self._since) and client not in LINE_CLIENTS

@@ -13,12 +13,7 @@ from msgspec import Struct
 
 from commonplace.core.regular_files import open_regular
 from commonplace.core.text import counted
-from commonplace.journals.transcripts.clients import (
-    LINE_CLIENTS,
-    document_client,
-    line_client,
-    session_folders,
-)
+from commonplace.journals.transcripts.clients import LINE_CLIENTS, load_client, session_folders
 from commonplace.verbs.transcripts.left_out import left_out_sentences
 
 if TYPE_CHECKING:
@@ -162,8 +157,7 @@ def _originals(
 ) -> Iterator[tuple[str, str, str]]:
     """Client, path and session of each original that has something in it."""
     for client in clients_with_sessions(home, environ):
-        module = line_client(client) if client in LINE_CLIENTS else document_client(client)
-        for path, session in module.originals(home, environ):
+        for path, session in load_client(client).originals(home, environ):
             if subagents or not os.path.basename(path).startswith("agent-"):
                 yield client, path, session
 
@@ -174,4 +168,4 @@ def _is_behind(store: TranscriptStore, client: str, path: str, found: os.stat_re
     offset, fingerprint = copied_from(store, path)
     if client in LINE_CLIENTS:
         return not is_whole(offset, fingerprint, path, found)
-    return fingerprint != document_client(client).stamp(path)
+    return bool(fingerprint != load_client(client).stamp(path))

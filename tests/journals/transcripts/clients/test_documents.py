@@ -13,7 +13,7 @@ from tests.journals.transcripts.originals import clock, write_lines
 from tests.peak_memory import peak_memory
 
 from commonplace.core.errors import Invalid
-from commonplace.journals.transcripts.clients import document_client
+from commonplace.journals.transcripts.clients import load_client
 from commonplace.journals.transcripts.clients.original import (
     BROKEN,
     OF_SUB_AGENT,
@@ -88,7 +88,7 @@ def store(tmp_path):
 
 def said(client, path, **more):
     """Of each session its messages, and what was skipped."""
-    found = document_client(client).conversations(str(path), Kept(**more))
+    found = load_client(client).conversations(str(path), Kept(**more))
     return {session: [*messages] for session, messages in found}
 
 
@@ -366,7 +366,7 @@ def test_an_older_session_of_gemini_is_one_document(tmp_path):
     path.write_text(json.dumps({"sessionId": "g1", "projectHash": "p", "messages": [message]}))
     assert lines(said("gemini", path)["g1"]) == [("user", "How?", ())]
     gemini(message, folder=tmp_path, name="session-1.jsonl")
-    found = [x for x, _ in document_client("gemini").originals_in(str(tmp_path))]
+    found = [x for x, _ in load_client("gemini").originals_in(str(tmp_path))]
     assert [x.rpartition("/")[2] for x in found] == ["session-1.json", "session-1.jsonl"]
 
 
@@ -452,7 +452,7 @@ def test_sessions_of_opencode(tmp_path, form):
     if form == "database":
         assert said("opencode", path)["ses_2"] == [OF_SUB_AGENT, without_words("image")]
         assert len(said("opencode", path, subagents=True)["ses_2"]) == 2
-    assert [x for x, _ in document_client("opencode").originals_in(str(tmp_path))] == [str(path)]
+    assert [x for x, _ in load_client("opencode").originals_in(str(tmp_path))] == [str(path)]
 
 
 def test_what_a_fork_of_opencode_repeats_is_kept_once(tmp_path):
@@ -533,7 +533,7 @@ def test_what_is_no_database_cannot_be_read(tmp_path):
     """That is an error of the file, whatever it holds."""
     path = tmp_path / "opencode.db"
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
-    with pytest.raises(OSError):
+    with pytest.raises(Invalid):
         said("opencode", path)
 
 
@@ -549,7 +549,7 @@ def test_a_database_that_breaks_in_the_middle_is_an_error_of_the_file(tmp_path, 
     path = opencode_database(tmp_path / "o")
     with closing(sqlite3.connect(path)) as db, db:
         db.executescript(change)
-    with pytest.raises(OSError, match=why):
+    with pytest.raises(Invalid, match=why):
         said("opencode", path)
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from commonplace.journals.transcripts.clients.original import DocumentClient, LineClient
-
 CLIENTS: dict[str, str] = {
     "claude-code": "Claude Code",
     "codex": "Codex",
@@ -84,23 +82,8 @@ def find_original(path: str) -> str:
         return path
 
 
-def line_client(name: str) -> LineClient:
-    """The module of a client that appends lines. Raises: KeyError for any other."""
-    if name not in LINE_CLIENTS:
-        raise KeyError(name)
-    module: LineClient = _module(name)
-    return module
-
-
-def document_client(name: str) -> DocumentClient:
-    """The module of a client that keeps documents. Raises: KeyError for any other."""
-    if name not in CLIENTS or name in LINE_CLIENTS:
-        raise KeyError(name)
-    module: DocumentClient = _module(name)
-    return module
-
-
-def _module(name: str) -> Any:
+def load_client(name: str) -> Any:
+    """The module of a client: a `LineClient` or a `DocumentClient`, see `clients.original`."""
     from importlib import import_module
 
     return import_module(f"{__name__}.{name.replace('-', '_')}")
