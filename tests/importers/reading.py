@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from commonplace.core.importer import ForeignEntry, NotTaken
-from commonplace.verbs.imports.programs import PROGRAMS
+from commonplace.verbs.imports.programs import load_importer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 def read(program: str, path: Path, zone=UTC):
     """What is taken, and what is not."""
-    found = list(PROGRAMS[program].reader.read(str(path), zone=zone))
+    found = list(load_importer(program).read(str(path), zone=zone))
     taken = [each for each in found if isinstance(each, ForeignEntry)]
     return taken, [each for each in found if isinstance(each, NotTaken)]
 

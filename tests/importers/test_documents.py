@@ -10,7 +10,7 @@ import pytest
 from tests.importers.reading import BERLIN, read, written
 
 from commonplace.core.errors import Invalid
-from commonplace.verbs.imports.programs import PROGRAMS
+from commonplace.verbs.imports.programs import load_importer
 
 TEA = {
     "id": "m1", "memory": "Likes tea", "hash": "x", "metadata": {"source": "chat"},
@@ -90,7 +90,7 @@ def test_each_shape_of_a_memory_is_read(tmp_path):
 def test_what_is_glued_to_a_document_is_named(tmp_path):
     """Its line; the memories before it are read."""
     path = written(tmp_path / "m.json", json.dumps([TEA]) + "\nrest")
-    found = PROGRAMS["mem0"].reader.read(str(path), zone=UTC)
+    found = load_importer("mem0").read(str(path), zone=UTC)
     assert next(found).id == "m1"
     with pytest.raises(Invalid, match="line 2: expected an object or a list"):
         next(found)

@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from commonplace.verbs.export.service import ExportService
     from commonplace.verbs.forgetting.expiry import ExpiryService
     from commonplace.verbs.forgetting.service import ForgettingService
+    from commonplace.verbs.imports.counts import ImportCounts
     from commonplace.verbs.imports.records import ImportRecords
     from commonplace.verbs.imports.service import ForeignImport
     from commonplace.verbs.imports.taking_back import GivesImportsBack, ImportTakingBack
-    from commonplace.verbs.imports.tally import ImportTally
     from commonplace.verbs.projects import ProjectService
     from commonplace.verbs.recall.prompt import PromptReach, PromptService
     from commonplace.verbs.recall.service import RecallService
@@ -362,11 +362,11 @@ class App(OwnerContext):
             notes = (*notes, *self.expiring.sweep())
         return notes
 
-    def imported(self) -> ImportTally:
+    def imported(self) -> ImportCounts:
         """What counts the entries that were ever imported from other programs."""
-        from commonplace.verbs.imports.tally import ImportTally
+        from commonplace.verbs.imports.counts import ImportCounts
 
-        return ImportTally(self.folder, self.clock)
+        return ImportCounts(self.folder, self.clock)
 
     def foreign_import(self, environ: Mapping[str, str]) -> ForeignImport:
         """What imports the entries of other programs. environ: the environment they run in."""
@@ -380,7 +380,7 @@ class App(OwnerContext):
                 ),
                 "timeline": lambda: IntoTimeline(self.timeline.journal, self.clock),
             },
-            tally=self.imported(),
+            counts=self.imported(),
             zone=self.settings.timezone,
             home=str(self.user_home or ""),
             environ=environ,

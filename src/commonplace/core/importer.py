@@ -1,17 +1,18 @@
-"""Values of an import: an entry as another program had it, what is left out of it, its times.
+"""The port of importers: what reads another program's entries, and the values that it gives.
 
-Never reads a file: readers make these, journals take them.
+Never reads a file itself. Stable: importers of other distributions are written against it, see
+`docs/adding-an-importer.md`.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from commonplace.core.text import opening, text_hash
+from commonplace.core.text import opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ class ForeignEntry(Struct, frozen=True, kw_only=True):
     Attributes:
         id: By which the program, or failing that its reader, knows it again.
         text: All of it.
-        at: When it was written there; None where nothing says so.
+        at: When it was written there, in aware UTC; None where nothing says so.
         where: Its place in what is read, for people: `line 7`, `row 12 of memories`.
         kind: What the program calls its kind; empty where it has none.
         tags: As the program has them, without their sign.
@@ -72,13 +73,29 @@ class NotTaken(Struct, frozen=True, kw_only=True):
 
 
 Read: TypeAlias = ForeignEntry | NotTaken
+Into: TypeAlias = Literal["private", "timeline"]
 
 
-class ForeignReader(Protocol):
-    """What reads the files of one program, and changes none."""
+class Importer(Protocol):
+    """What reads the entries of one program, and changes none of its files: a module, or an object.
+
+    Attributes:
+        title: The program, as its users call it.
+        takes: What PATH is, for people: `its journal file or folder`.
+        into: The journal that fits: `private` for diaries, `timeline` for what assistants kept.
+    """
+
+    title: str
+    takes: str
+    into: Into
 
     def find(self, home: str, environ: Mapping[str, str], /) -> Sequence[str]:
-        """Where the program keeps its entries on this machine, as far as that can be known."""
+        """Where the program keeps its entries on this machine, as far as that can be known.
+
+        Args:
+            home: The user's home folder.
+            environ: The environment, which may say that it keeps them elsewhere.
+        """
 
     def read(self, path: str, /, *, zone: tzinfo) -> Iterator[Read]:
         """The entries of a file or a folder, in its order, one after another.
@@ -91,11 +108,6 @@ class ForeignReader(Protocol):
             Invalid: It is not the program's, or breaks off; names the file, the line and the value.
             NotFound, Denied, Unavailable.
         """
-
-
-def digest_of(text: str, *, kind: str, tags: Sequence[str]) -> str:
-    """What differs whenever one of these does, in more than white space."""
-    return text_hash("\0".join((kind, ", ".join(tags), " ".join(text.split()))))
 
 
 def instant_of(value: object, zone: tzinfo = UTC) -> datetime:

@@ -1,4 +1,4 @@
-"""What other distributions add to this one, commands and backends, by Python's entry points.
+"""What other distributions add to this one, by Python's entry points, each kind in a group.
 
 Never looks at what is installed before one of them is asked for: that takes tens of milliseconds.
 """
@@ -15,19 +15,23 @@ BACKENDS = "commonplace.backends"
 COMMANDS = "commonplace.commands"
 """The group of commands: `serve`, or `memory.worker` for one of a journal's."""
 
+IMPORTERS = "commonplace.importers"
+"""The group of what reads other programs' entries: its names are those that `import` takes."""
+
 
 class Plugin(NamedTuple):
-    """A class, a function or a command that another distribution adds.
+    """A class, a module, a function or a command that another distribution adds.
 
     Args:
         group: The group of its entry point.
         name: The name of its entry point.
-        extra: The extra of ours that brings the distribution, `commonplace-` and this.
+        extra: The extra of ours that brings the distribution, `commonplace-` and this; empty for
+            one that is nothing of ours.
     """
 
     group: str
     name: str
-    extra: str
+    extra: str = ""
 
     def load(self) -> Any:
         """It, imported now.
@@ -42,10 +46,18 @@ class Plugin(NamedTuple):
                 return found.load()
             except ImportError as exc:
                 raise self._missing(exc.name or "A library") from exc
-        raise self._missing(f"commonplace-{self.extra}")
+        raise self._missing(f"commonplace-{self.extra}" if self.extra else self.name)
 
     def _missing(self, what: str) -> Unavailable:
+        hint = f'Run `pip install "commonplace-memory[{self.extra}]"`.'
         return Unavailable(
             f"{what} is not installed.",
-            hint=f'Run `pip install "commonplace-memory[{self.extra}]"`.',
+            hint=hint if self.extra else f"Install it again with what brings `{self.name}`.",
         )
+
+
+def list_plugins(group: str) -> list[str]:
+    """The names of all that is installed of a group."""
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=group).names)

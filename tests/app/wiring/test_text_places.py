@@ -66,13 +66,12 @@ NO_TEXT = {
     "journals.private.keys": "refs, by hashes of keys",
     "journals.private.project_roots": "paths of projects",
     "journals.private.trusted_notes": "paths and hashes of notes",
-    "journals.transcripts.clients.opencode": "reads only",
     "journals.transcripts.spool": "paths of sessions",
     "verbs.backup.copies": "paths of copies",
     "verbs.export.service": "the hash of an export that is being imported",
     "verbs.forgetting.service": "refs and versions",
     "verbs.imports.records": "refs, paths of sessions, hashes of ids in other programs and of entries",
-    "verbs.imports.tally": "numbers",
+    "verbs.imports.counts": "numbers",
     "verbs.projects": "paths of projects",
 }
 """Modules that write no text of an entry under a name that stays, and what they write instead."""

@@ -10,7 +10,7 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.ids import import_key
 from commonplace.verbs.imports.journals import IntoPrivate, IntoTimeline
-from commonplace.verbs.imports.programs import PROGRAMS
+from commonplace.verbs.imports.programs import load_importer
 from commonplace_testing import FrozenClock
 
 DAYS = "".join(f"[2024-05-0{n} 09:30] Day {n}\n\n" for n in (1, 2, 3, 4))
@@ -35,7 +35,7 @@ def diary(tmp_path):
 
 def keys_of(diary, app):
     """The import keys of its entries."""
-    read = PROGRAMS["jrnl"].reader.read(str(diary), zone=app.settings.timezone)
+    read = load_importer("jrnl").read(str(diary), zone=app.settings.timezone)
     return [import_key("jrnl", each.id) for each in read]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.search.finder import Finder
     from commonplace.verbs.backup.copies import MadeCopy
-    from commonplace.verbs.imports.tally import ImportTally
+    from commonplace.verbs.imports.counts import ImportCounts
     from commonplace.verbs.projects import ProjectService
     from commonplace.verbs.recall.service import RecallService
     from commonplace.verbs.recall.status import StatusService
@@ -65,7 +65,7 @@ class RecallWiring:
         amend: Callable[[], AmendService],
         project: Callable[[], ProjectService | None],
         sessions: Callable[[], Safety | None],
-        imported: Callable[[], ImportTally],
+        imported: Callable[[], ImportCounts],
         last_backup: Callable[[], MadeCopy | None],
         gone: Callable[[], GoneNotes | None],
     ) -> None:
@@ -148,7 +148,7 @@ class RecallWiring:
             shows_paths=context.shows_paths,
             project=self._project,
             sessions=self._sessions,
-            imported=lambda: self._imported().counts(),
+            imported=lambda: self._imported().read(),
             last_backup=self._last_backup,
             gone=self._gone,
             left_out=() if context.shared.serves_owners else context.settings.left_out,

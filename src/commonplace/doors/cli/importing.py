@@ -19,7 +19,7 @@ from commonplace.doors.cli.frame import home_folder, say, show
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting, show_fetching
 from commonplace.journals.transcripts.clients import CLIENTS
-from commonplace.verbs.imports.programs import PROGRAMS
+from commonplace.verbs.imports.programs import OURS, list_others
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.verbs.imports.records import ImportRecord
     from commonplace.verbs.imports.service import ProgramImport
-    from commonplace.verbs.transcripts.importing import Original, TranscriptImport
+    from commonplace.verbs.transcripts.importing import TranscriptImport
 
 _INTO = ("private", "timeline")
 _DATES = ("day-first", "month-first")
@@ -37,16 +37,20 @@ _DATES = ("day-first", "month-first")
 class _NameOrExport(click.Choice[str]):
     """The name of a program, or the path of an export by Commonplace."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        is_path = os.sep in value or value.endswith(".zip") or os.path.exists(value)
-        if value not in self.choices and is_path:
-            return str(value)
-        return super().convert(value, param, ctx)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in self.choices or isinstance(value, Path):
+            return value
+        if os.sep in value or value.endswith(".zip"):
+            return Path(value)
+        others = list_others()
+        if value not in others and os.path.exists(value):
+            return Path(value)
+        return click.Choice([*self.choices, *others]).convert(value, param, ctx)
 
 
 @click.command(name="import", short_help="Import an export, sessions, or other programs' entries.")
 @click.argument(
-    "name", required=False, metavar="[NAME|EXPORT]", type=_NameOrExport([*CLIENTS, *PROGRAMS])
+    "name", required=False, metavar="[NAME|EXPORT]", type=_NameOrExport([*CLIENTS, *OURS])
 )
 @click.argument("path", required=False, metavar="[PATH]")
 @click.option("--all", "every", is_flag=True, help="Import the sessions of all clients here.")
@@ -56,7 +60,7 @@ class _NameOrExport(click.Choice[str]):
 @click.option("--owner", help="Import an EXPORT into the journals of another owner.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @common_options
-def import_sessions(name: str | None, path: str | None, as_json: bool, **given: Any) -> None:
+def import_sessions(name: str | Path | None, path: str | None, as_json: bool, **given: Any) -> None:
     """Import what another program keeps, each session and entry once however often you run it.
 
     NAME is an AI client, whose sessions are imported, or another program, whose entries are; with
@@ -65,31 +69,36 @@ def import_sessions(name: str | None, path: str | None, as_json: bool, **given: 
     of the export. It says first which sessions it will take. EXPORT is a folder or a zip that
     `commonplace export` made; it is imported whole, and only into empty journals.
     """
-    if name is not None and name not in CLIENTS and name not in PROGRAMS:
+    if isinstance(name, Path):
         _refuse_others(path, given)
-        import_export(Path(name), given["owner"], as_json, dry_run=given["dry_run"])
+        import_export(name, given["owner"], as_json, dry_run=given["dry_run"])
         return
     if given["owner"]:
         raise click.UsageError("--owner is only for an export by Commonplace.")
     if name is not None and given["every"]:
         raise click.UsageError("Name a client, or give --all.")
-    if given["into"] and name not in PROGRAMS:
-        raise click.UsageError("--into goes with a program whose entries are imported.")
-    if given["dates"] and name not in PROGRAMS:
-        raise click.UsageError("--dates goes with a program whose entries are imported.")
+    of_sessions = name is None or name in CLIENTS
+    for option in ("into", "dates"):
+        if given[option] and of_sessions:
+            raise click.UsageError(f"--{option} goes with a program whose entries are imported.")
     with opened() as app:
         if name is None and not given["every"]:
             from commonplace.verbs.imports.answers import programs_answer
 
-            found = app.foreign_import(os.environ).found_here()
+            importers, failed = app.foreign_import(os.environ).list_importers()
             originals = Counter(each.client for each in _importing(app).find_all())
-            show(programs_answer(found, CLIENTS, originals), as_json, items="programs")
+            answer = programs_answer(importers, failed, CLIENTS, originals)
+            show(answer, as_json, items="programs")
             return
-        start = _start_of(app, given["since"])
-        if name in PROGRAMS:
+        start = None
+        if given["since"] is not None:
+            from commonplace.core.when.phrases import parse_since
+
+            start = parse_since(given["since"], now=app.clock(), zone=app.settings.timezone)
+        if name is None or of_sessions:
+            _import_sessions(app, name, start, as_json, {**given, "path": path})
+        else:
             _import_entries(app, name, start, as_json, {**given, "path": path})
-            return
-        _import_sessions(app, name, start, as_json, {**given, "path": path})
 
 
 def _refuse_others(path: str | None, given: Mapping[str, Any]) -> None:
@@ -108,10 +117,11 @@ def _import_entries(
     given: Mapping[str, Any],
 ) -> None:
     from commonplace.verbs.imports.answers import program_answer
+    from commonplace.verbs.imports.programs import load_importer
 
     importing, dry_run = app.foreign_import(os.environ), given["dry_run"]
     paths = importing.find(program, given["path"] or "")
-    into = given["into"] or PROGRAMS[program].into
+    into = given["into"] or load_importer(program).into
 
     def run(record: ImportRecord | None) -> ProgramImport:
         with show_counting("Reading entries" if dry_run else "Importing entries") as progress:
@@ -148,7 +158,10 @@ def _import_sessions(
     from commonplace.verbs.transcripts.import_answers import import_answer, plan_answer
 
     importing = _importing(app)
-    originals = _found(importing, client, given["path"] or "", since)
+    if client is None:
+        originals = importing.find_all(since=since)
+    else:
+        originals = importing.find(client, path=given["path"] or "", since=since)
     zone = app.settings.timezone
     with show_counting("Counting messages"):
         plan = plan_answer(importing.plan(originals, since=since), zone)
@@ -164,22 +177,6 @@ def _import_sessions(
     with show_counting("Filing words"):
         app.filing.sweep()
     show(import_answer(done, zone), as_json, items="clients")
-
-
-def _found(
-    importing: TranscriptImport, client: str | None, path: str, since: datetime | None
-) -> list[Original]:
-    if client is None:
-        return importing.find_all(since=since)
-    return importing.find(client, path=path, since=since)
-
-
-def _start_of(app: App, since: str | None) -> datetime | None:
-    if since is None:
-        return None
-    from commonplace.core.when.phrases import parse_since
-
-    return parse_since(since, now=app.clock(), zone=app.settings.timezone)
 
 
 def _importing(app: App) -> TranscriptImport:

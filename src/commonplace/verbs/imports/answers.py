@@ -11,14 +11,16 @@ from commonplace.core.clock import to_local
 from commonplace.core.text import counted, counted_entries
 from commonplace.core.values import Answer
 from commonplace.verbs.answers import answer_of, one_line
-from commonplace.verbs.imports.programs import PROGRAMS
+from commonplace.verbs.imports.programs import OURS, load_importer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime, tzinfo
 
+    from commonplace.core.errors import CommonplaceError
+    from commonplace.core.importer import Importer
     from commonplace.verbs.imports.service import ProgramImport, Reason
-    from commonplace.verbs.imports.taking_back import ImportTakenBack, JournalShare
+    from commonplace.verbs.imports.taking_back import ImportShares, JournalShare
 
 _MOST_REASONS = 20
 _PLACES = 2
@@ -40,7 +42,6 @@ def program_answer(done: ProgramImport, zone: tzinfo, *, dry_run: bool) -> Answe
         zone: In which days are cut.
         dry_run: Whether nothing was written.
     """
-    title = PROGRAMS[done.program].title
     updated = counted_entries(done.updated)
     if done.new:
         verb = "" if dry_run else "imported "
@@ -49,7 +50,7 @@ def program_answer(done: ProgramImport, zone: tzinfo, *, dry_run: bool) -> Answe
         what += f", {updated} updated" if done.updated else ""
     else:
         what = f"{updated} in {done.into} updated" if done.updated else "nothing new"
-    return answer_of([f"{title}: {what}."], _facts(done, dry_run=dry_run), _notes(done))
+    return answer_of([f"{done.title}: {what}."], _facts(done, dry_run=dry_run), _notes(done))
 
 
 def _span(first: datetime | None, last: datetime | None, zone: tzinfo) -> str:
@@ -120,8 +121,9 @@ def _facts(done: ProgramImport, *, dry_run: bool) -> dict[str, object]:
 
 def source_title(source: str) -> str:
     """What was imported, by the name in its record."""
-    row = PROGRAMS.get(source)
-    return row.title if row is not None else _TITLES.get(source, source)
+    if source in OURS:
+        return load_importer(source).title
+    return _TITLES.get(source, source)
 
 
 def counted_shares(source: str, shares: Sequence[JournalShare]) -> str:
@@ -139,7 +141,7 @@ def _counted(source: str, journal: str, count: int) -> str:
     return f"{counted_entries(count)} in {journal}"
 
 
-def taken_back_answer(done: ImportTakenBack) -> Answer:
+def taken_back_answer(done: ImportShares) -> Answer:
     """What was taken back of an import, and what stays."""
     updated = sum(share.updated for share in done.shares)
     notes = edited_notes(done.source, done.shares)
@@ -174,32 +176,33 @@ def edited_notes(source: str, shares: Sequence[JournalShare]) -> list[str]:
 
 
 def programs_answer(
-    found: Mapping[str, Sequence[str]],
+    importers: Mapping[str, tuple[Importer, Sequence[str]]],
+    failed: Sequence[CommonplaceError],
     clients: Mapping[str, str],
     originals: Mapping[str, int],
 ) -> Answer:
     """What can be imported, and what of it is on this machine.
 
     Args:
-        found: Where each program keeps its entries here.
+        importers: Each with where its program keeps its entries here.
+        failed: Why others cannot be used.
         clients: The titles of clients whose sessions can be imported, by name.
         originals: How many files with sessions those clients keep here that keep any.
     """
-    width = max(map(len, [*PROGRAMS, *clients]))
+    width = max(map(len, [*importers, *clients]))
     lines = ["Sessions of AI clients, into transcripts:"]
     for name, title in clients.items():
         here = f": {counted(originals[name], 'file', 'files')} here" if name in originals else ""
         lines.append(f"  {name:{width}}  {title}{here}")
     lines += ["", "Entries of other programs:"]
     programs: list[dict[str, Any]] = []
-    for name, row in PROGRAMS.items():
-        paths = found.get(name, ())
+    for name, (importer, paths) in importers.items():
         more = len(paths) - _PLACES
         places = ", ".join(paths[:_PLACES]) + (f" and {more} more" if more > 0 else "")
-        lines.append(f"  {name:{width}}  {one_line(places) or row.takes}  → {row.into}")
-        programs.append({"program": name, "into": row.into, "found": list(paths)})
+        lines.append(f"  {name:{width}}  {one_line(places) or importer.takes}  → {importer.into}")
+        programs.append({"program": name, "into": importer.into, "found": list(paths)})
     facts = {"clients": list(clients), "originals": dict(originals), "programs": programs}
     name_one = (
         "Name one: commonplace import NAME [PATH]. --all imports the sessions of all clients."
     )
-    return answer_of(lines, facts, [name_one])
+    return answer_of(lines, facts, [name_one, *map(str, failed)])

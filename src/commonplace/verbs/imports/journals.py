@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
 from commonplace.core.ids import import_key, key_id
-from commonplace.core.importer import digest_of
+from commonplace.core.text import text_hash
 from commonplace.journals.private.copied import Copy, check_copy, digest_of_copy
 from commonplace.journals.timeline.entry import (
     KEYS,
@@ -59,7 +59,7 @@ class Refused(Struct, frozen=True, kw_only=True):
 class Imported(Struct, frozen=True, kw_only=True):
     """What became of an entry, and the version of one that is new; else empty."""
 
-    fate: Outcome | Refused
+    outcome: Outcome | Refused
     version: str = ""
 
 
@@ -132,7 +132,7 @@ class IntoTimeline:
         made = key_id(KEYS, self._journal.owner, draft.key)
         there = self._journal.find(made)
         if there is not None:
-            return _fate(there, draft)
+            return _outcome(there, draft)
         if self._journal.database.ask("find_tombstone", id=pack_id(made)):
             return "deleted here"
         return "new"
@@ -149,21 +149,21 @@ class IntoTimeline:
         done: list[Imported] = []
         for draft in drafts:
             if isinstance(draft, Refused):
-                done.append(Imported(fate=draft))
+                done.append(Imported(outcome=draft))
                 continue
             one = next(added)
             if one.is_new:
-                done.append(Imported(fate="new", version=version_of(one.entry)))
+                done.append(Imported(outcome="new", version=version_of(one.entry)))
                 continue
-            fate = _fate(one.entry, draft)
-            if fate == "updated":
+            outcome = _outcome(one.entry, draft)
+            if outcome == "updated":
                 self._journal.update(
                     one.entry.id,
                     content=draft.content,
                     metadata=draft.metadata,
                     expected=version_of(one.entry),
                 )
-            done.append(Imported(fate=fate))
+            done.append(Imported(outcome=outcome))
         return done
 
     def _draft(self, program: str, given: ForeignEntry) -> TimelineDraft | Refused:
@@ -199,12 +199,13 @@ class IntoTimeline:
 
 
 def _digest_in(text: str, metadata: Mapping[str, object]) -> str:
+    """What differs whenever its text, its kind or its tags do, in more than white space."""
     kind = metadata.get(_TYPE)
-    kind = kind if isinstance(kind, str) else ""
-    return digest_of(text, kind=kind, tags=names_of(metadata, "tags"))
+    parts = (kind if isinstance(kind, str) else "", ", ".join(names_of(metadata, "tags")))
+    return text_hash("\0".join((*parts, " ".join(text.split()))))
 
 
-def _fate(there: TimelineEntry, draft: TimelineDraft) -> Outcome:
+def _outcome(there: TimelineEntry, draft: TimelineDraft) -> Outcome:
     """What becomes of an original whose entry is there."""
     if there.status == "deleted":
         return "deleted here"
@@ -233,7 +234,7 @@ class IntoPrivate:
         copy = self._copy(program, entry)
         if isinstance(copy, Refused):
             return copy
-        return _fate_of_copy(self._journal.find_copy(import_key(program, entry.id)), copy)
+        return _outcome_of_copy(self._journal.find_copy(import_key(program, entry.id)), copy)
 
     def absent(self, keys: Sequence[str]) -> list[str]:
         """See `TakesImports.absent`."""
@@ -246,19 +247,19 @@ class IntoPrivate:
     def _put(self, program: str, entry: ForeignEntry) -> Imported:
         copy = self._copy(program, entry)
         if isinstance(copy, Refused):
-            return Imported(fate=copy)
+            return Imported(outcome=copy)
         key = import_key(program, entry.id)
         there = self._journal.find_copy(key)
-        fate = _fate_of_copy(there, copy)
-        if fate == "new":
+        outcome = _outcome_of_copy(there, copy)
+        if outcome == "new":
             written = self._journal.write_copy(copy, key)
             if written.repeated:  # another import has written it since
-                return Imported(fate="there")
+                return Imported(outcome="there")
             version = self._journal.open_written(written.refs[0]).version
-            return Imported(fate=fate, version=version)
-        if fate == "updated" and not isinstance(there, str):
+            return Imported(outcome=outcome, version=version)
+        if outcome == "updated" and not isinstance(there, str):
             self._journal.update_copy(there, copy)
-        return Imported(fate=fate)
+        return Imported(outcome=outcome)
 
     def _copy(self, program: str, given: ForeignEntry) -> Copy | Refused:
         entry = screened(given, self._screen)
@@ -276,7 +277,7 @@ class IntoPrivate:
         return Refused(why=why) if why else copy
 
 
-def _fate_of_copy(there: PrivateEntry | Literal["never", "deleted here"], copy: Copy) -> Outcome:
+def _outcome_of_copy(there: PrivateEntry | Literal["never", "deleted here"], copy: Copy) -> Outcome:
     """What becomes of an original, by what its key has written before."""
     if there == "never":
         return "new"

@@ -1,109 +1,41 @@
-"""The table of programs whose entries can be brought in: a row for each, its reader at first use.
+"""The importers by their names: ours by this table, those of other distributions by entry points.
 
-Never reads a file.
+Never reads what is installed before an importer is asked for that is not ours.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
-from msgspec import Struct
+from commonplace.core.plugins import IMPORTERS, Plugin, list_plugins
 
 if TYPE_CHECKING:
-    from commonplace.core.importer import ForeignReader
+    from commonplace.core.importer import Importer
 
-Into: TypeAlias = Literal["private", "timeline"]
-
-
-class Program(Struct, frozen=True, kw_only=True):
-    """A program whose entries can be brought in.
-
-    Attributes:
-        title: As its users call it.
-        takes: What PATH is, for people.
-        into: The journal that fits.
-        module: That reads it, below `readers`.
-    """
-
-    title: str
-    takes: str
-    into: Into
-    module: str
-
-    @property
-    def reader(self) -> ForeignReader:
-        """What reads it."""
-        package = "commonplace.importers"
-        return cast("ForeignReader", import_module(f"{package}.{self.module}"))
-
-
-PROGRAMS: dict[str, Program] = {
-    "jrnl": Program(
-        title="jrnl",
-        takes="its journal file or folder, or what `jrnl --format json` wrote",
-        into="private",
-        module="jrnl",
-    ),
-    "day-one": Program(
-        title="Day One",
-        takes="the archive of its JSON export, the folder in it, or a file of that",
-        into="private",
-        module="day_one",
-    ),
-    "obsidian": Program(
-        title="Obsidian",
-        takes="the vault's folder, or one in it",
-        into="private",
-        module="obsidian",
-    ),
-    "logseq": Program(
-        title="Logseq",
-        takes="the graph's folder, or its folder `journals`",
-        into="private",
-        module="logseq",
-    ),
-    "server-memory": Program(
-        title="server-memory",
-        takes="its memory.json, or memory.jsonl",
-        into="timeline",
-        module="server_memory",
-    ),
-    "basic-memory": Program(
-        title="basic-memory",
-        takes="the folder of a project, or a note in it",
-        into="timeline",
-        module="basic_memory",
-    ),
-    "mcp-memory-service": Program(
-        title="mcp-memory-service",
-        takes="its sqlite_vec.db",
-        into="timeline",
-        module="mcp_memory_service",
-    ),
-    "claude-mem": Program(
-        title="claude-mem",
-        takes="its claude-mem.db",
-        into="timeline",
-        module="claude_mem",
-    ),
-    "claude-memory": Program(
-        title="Claude Code's memory",
-        takes="a `memory` folder of Claude Code's, or one that holds such",
-        into="timeline",
-        module="claude_memory",
-    ),
-    "mem0": Program(
-        title="mem0",
-        takes="what `get_all` answers, or an export, as a JSON file",
-        into="timeline",
-        module="mem0",
-    ),
-    "activitywatch": Program(
-        title="ActivityWatch",
-        takes="the JSON file of its export",
-        into="timeline",
-        module="activitywatch",
-    ),
+OURS = {
+    "jrnl": "commonplace.importers.jrnl",
+    "day-one": "commonplace.importers.day_one",
+    "obsidian": "commonplace.importers.obsidian",
+    "logseq": "commonplace.importers.logseq",
+    "server-memory": "commonplace.importers.server_memory",
+    "basic-memory": "commonplace.importers.basic_memory",
+    "mcp-memory-service": "commonplace.importers.mcp_memory_service",
+    "claude-mem": "commonplace.importers.claude_mem",
+    "claude-memory": "commonplace.importers.claude_memory",
+    "mem0": "commonplace.importers.mem0",
+    "activitywatch": "commonplace.importers.activitywatch",
 }
-"""Diaries go into the private journal; what assistants kept, and activity, into the timeline."""
+"""The module of each, imported when it is used."""
+
+
+def list_others() -> list[str]:
+    """The names of the importers that other distributions add; one of ours cannot be replaced."""
+    return [name for name in list_plugins(IMPORTERS) if name not in OURS]
+
+
+def load_importer(name: str) -> Importer:
+    """The importer of a program. Raises: Unavailable where it is not installed, or cannot be."""
+    if name in OURS:
+        return cast("Importer", import_module(OURS[name]))
+    return cast("Importer", Plugin(group=IMPORTERS, name=name).load())

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
 from commonplace.core.ids import import_key
 from commonplace.core.importer import ForeignEntry, NotTaken
 from commonplace.verbs.imports.journals import Refused
-from commonplace.verbs.imports.programs import PROGRAMS
+from commonplace.verbs.imports.programs import OURS, list_others, load_importer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from commonplace.core.importer import Read
+    from commonplace.core.importer import Importer, Read
+    from commonplace.verbs.imports.counts import ImportCounts
     from commonplace.verbs.imports.journals import Outcome, TakesImports
     from commonplace.verbs.imports.records import ImportRecord, JournalRecord
-    from commonplace.verbs.imports.tally import ImportTally
 
 Progress: TypeAlias = "Callable[[int, int], None]"
 """Called with (entries read, 0: how many are to come is not known)."""
@@ -56,7 +56,8 @@ class ProgramImport(Struct, kw_only=True):
     """What an import took of a program, or would take.
 
     Attributes:
-        program: Its name in the table.
+        program: The name of its importer.
+        title: As its users call it.
         into: The journal.
         paths: What was read.
         new: Entries that are written now.
@@ -72,6 +73,7 @@ class ProgramImport(Struct, kw_only=True):
     """
 
     program: str
+    title: str
     into: str
     paths: list[str] = field(default_factory=list)
     new: int = 0
@@ -98,9 +100,9 @@ class ProgramImport(Struct, kw_only=True):
             why = "for other reasons"
         self.left_out.setdefault(why, Reason()).add(where, count)
 
-    def note(self, entry: ForeignEntry, fate: object) -> None:
+    def note(self, entry: ForeignEntry, outcome: object) -> None:
         """Count what became of an entry."""
-        match fate:
+        match outcome:
             case Refused(why=why):
                 self.leave_out(why, entry.where)
                 return
@@ -117,7 +119,7 @@ class ProgramImport(Struct, kw_only=True):
                     self.changed_here.append(entry.where)
             case _:
                 self.deleted_here += 1
-        if entry.read_as and fate in ("new", "updated"):
+        if entry.read_as and outcome in ("new", "updated"):
             self.guessed.setdefault(entry.read_as, Reason()).add(entry.where)
         if entry.at is not None:
             self.first_at = min(self.first_at or entry.at, entry.at)
@@ -129,7 +131,7 @@ class ForeignImport:
 
     Args:
         journals: Opens what takes entries, by the name of the journal.
-        tally: Keeps how much was ever brought in.
+        counts: Keeps how much was ever brought in.
         zone: In which times without one are read.
         home: The user's home folder.
         environ: The environment, which may say that a program keeps its files elsewhere.
@@ -139,13 +141,13 @@ class ForeignImport:
         self,
         journals: Mapping[str, Callable[[], TakesImports]],
         *,
-        tally: ImportTally,
+        counts: ImportCounts,
         zone: tzinfo,
         home: str,
         environ: Mapping[str, str],
     ) -> None:
         self._journals = journals
-        self._tally = tally
+        self._counts = counts
         self._zone = zone
         self._home = home
         self._environ = environ
@@ -154,34 +156,38 @@ class ForeignImport:
         """What is to be read of a program.
 
         Args:
-            program: Its name in the table.
+            program: The name of its importer.
             path: Of a file or a folder, in place of where the program keeps its entries.
 
         Raises:
             NotFound: There is nothing.
         """
-        row = PROGRAMS[program]
+        importer = load_importer(program)
+        hint = f"Name {importer.takes}."
         if path:
             if not os.path.exists(path):
-                raise NotFound(
-                    "There is no file or folder {place}.",
-                    hint=f"Name {row.takes}.",
-                    place=path,
-                )
+                raise NotFound("There is no file or folder {place}.", hint=hint, place=path)
             return [os.path.abspath(path)]
-        found = list(row.reader.find(self._home, self._environ))
+        found = [*importer.find(self._home, self._environ)]
         if not found:
-            raise NotFound(
-                f"Nothing of {row.title} was found where it keeps its entries.",
-                hint=f"Name {row.takes}.",
-            )
+            message = f"Nothing of {importer.title} was found where it keeps its entries."
+            raise NotFound(message, hint=hint)
         return found
 
-    def found_here(self) -> dict[str, list[str]]:
-        """What of each program lies where it is looked for unasked."""
-        return {
-            name: list(row.reader.find(self._home, self._environ)) for name, row in PROGRAMS.items()
-        }
+    def list_importers(
+        self,
+    ) -> tuple[dict[str, tuple[Importer, list[str]]], list[CommonplaceError]]:
+        """Each importer by name, with what it finds unasked; why others cannot be used."""
+        found: dict[str, tuple[Importer, list[str]]] = {}
+        failed: list[CommonplaceError] = []
+        for name in (*OURS, *list_others()):
+            try:
+                importer = load_importer(name)
+            except Unavailable as exc:
+                failed.append(exc)
+            else:
+                found[name] = importer, [*importer.find(self._home, self._environ)]
+        return found, failed
 
     def go_through(
         self,
@@ -197,7 +203,7 @@ class ForeignImport:
         """Import what is new or changed; what was imported before it is stopped stays.
 
         Args:
-            program: Its name in the table.
+            program: The name of its importer.
             paths: As `find` gives them.
             into: A journal; empty for the one that fits.
             since: Leaves out what is older.
@@ -209,27 +215,27 @@ class ForeignImport:
             Invalid, NotFound, Denied, Unavailable: The only file cannot be read at all, or the
                 journal not be written to.
         """
-        row = PROGRAMS[program]
-        name = into or row.into
+        importer = load_importer(program)
+        name = into or importer.into
         if name not in self._journals:
             raise Invalid(
                 f"Nothing can be imported into {name}.",
                 hint=f"Use one of {', '.join(self._journals)}.",
             )
         journal = self._journals[name]()
-        done = ProgramImport(program=program, into=name, paths=list(paths))
+        done = ProgramImport(program=program, title=importer.title, into=name, paths=list(paths))
         noting = None
         if record is not None:
             record.begin(program)
             noting = record.into(name)
         read = 0
-        for group in _groups(self._entries(done, since, dates)):
+        for group in _groups(self._entries(importer, done, since, dates)):
             if noting is not None:
-                fates = self._put(program, group, journal, noting)
+                outcomes = self._put(program, group, journal, noting)
             else:
-                fates = [journal.look(program, entry) for entry in group]
-            for entry, fate in zip(group, fates, strict=True):
-                done.note(entry, fate)
+                outcomes = [journal.look(program, entry) for entry in group]
+            for entry, outcome in zip(group, outcomes, strict=True):
+                done.note(entry, outcome)
             read += len(group)
             if progress is not None:
                 progress(read, 0)
@@ -249,20 +255,19 @@ class ForeignImport:
         keys = [import_key(program, entry.id) for entry in group]
         noting.put_planned(dict.fromkeys(journal.absent(keys), ""))
         written = journal.put(program, group)
-        fates = [each.fate for each in written]
+        outcomes = [each.outcome for each in written]
         added = zip(keys, written, strict=True)
-        versions = {key: each.version for key, each in added if each.fate == "new"}
-        noting.put_added(versions, updated=fates.count("updated"))
-        self._tally.add(program, noting.journal, len(versions))
-        return fates
+        versions = {key: each.version for key, each in added if each.outcome == "new"}
+        noting.put_added(versions, updated=outcomes.count("updated"))
+        self._counts.add(program, noting.journal, len(versions))
+        return outcomes
 
     def _entries(
-        self, done: ProgramImport, since: datetime | None, dates: Dates | None
+        self, importer: Importer, done: ProgramImport, since: datetime | None, dates: Dates | None
     ) -> Iterator[ForeignEntry]:
-        reader = PROGRAMS[done.program].reader
         seen: set[int] = set()  # hashes: a million ids as they are would take three times as much
         for path in done.paths:
-            found = reader.read(path, zone=self._zone)
+            found = importer.read(path, zone=self._zone)
             while (each := _next(found, path, done)) is not None:
                 if isinstance(each, NotTaken):
                     done.leave_out(each.why, each.where, each.count)

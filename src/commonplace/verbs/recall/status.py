@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.search.filing.filing import Filing
     from commonplace.verbs.backup.copies import MadeCopy
-    from commonplace.verbs.imports.tally import ImportCount
+    from commonplace.verbs.imports.counts import ImportCount
     from commonplace.verbs.projects import ProjectService, ProjectState
     from commonplace.verbs.transcripts.safety import Safety
 

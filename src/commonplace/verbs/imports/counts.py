@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import msgspec
+import msgspec.structs
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
@@ -29,7 +31,7 @@ class ImportCount(Struct, frozen=True, kw_only=True):
     last: str
 
 
-class ImportTally:
+class ImportCounts:
     """The counts of one owner.
 
     Args:
@@ -41,12 +43,9 @@ class ImportTally:
         self._path = folder / "imports.json"
         self._clock = clock
 
-    def counts(self) -> tuple[ImportCount, ...]:
+    def read(self) -> tuple[ImportCount, ...]:
         """What was imported, by program and journal; nothing where it cannot be read."""
-        return tuple(
-            ImportCount(program=program, into=into, entries=entries, last=last)
-            for (program, into), (entries, last) in sorted(self._read().items())
-        )
+        return tuple(row for _, row in sorted(self._read().items()))
 
     def add(self, program: str, into: str, entries: int) -> None:
         """Count entries that were imported just now. Never raises: they are imported."""
@@ -56,20 +55,19 @@ class ImportTally:
             make_folder(self._path.parent)
             with locked(self._path.parent):
                 there = self._read()
-                before = there.get((program, into), (0, ""))[0]
-                there[program, into] = (before + entries, self._clock().isoformat("T", "seconds"))
-                rows = [
-                    {"program": p, "into": i, "entries": n, "last": last}
-                    for (p, i), (n, last) in sorted(there.items())
-                ]
+                before = there.get((program, into))
+                there[program, into] = ImportCount(
+                    program=program,
+                    into=into,
+                    entries=entries + (before.entries if before else 0),
+                    last=self._clock().isoformat("T", "seconds"),
+                )
+                rows = [msgspec.structs.asdict(row) for _, row in sorted(there.items())]
                 replace_file(self._path, json.dumps(rows, indent=1).encode(), mode=0o600)
 
-    def _read(self) -> dict[tuple[str, str], tuple[int, str]]:
+    def _read(self) -> dict[tuple[str, str], ImportCount]:
         try:
-            rows: Any = json.loads(self._path.read_bytes())
-            return {
-                (str(row["program"]), str(row["into"])): (int(row["entries"]), str(row["last"]))
-                for row in rows
-            }
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            rows = msgspec.json.decode(self._path.read_bytes(), type=list[ImportCount])
+        except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
             return {}
+        return {(row.program, row.into): row for row in rows}
