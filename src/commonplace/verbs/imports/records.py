@@ -33,7 +33,7 @@ _KEPT = 20
 _log = logging.getLogger(__name__)
 
 
-class RecordLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ImportLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of a record: a group of entries, but for the first.
 
     Attributes:
@@ -71,13 +71,13 @@ class JournalRecord:
     def put_planned(self, versions: Mapping[str, str]) -> None:
         """See the port."""
         if versions:
-            line = RecordLine(line="planned", into=self.journal, versions=dict(versions))
+            line = ImportLine(line="planned", into=self.journal, versions=dict(versions))
             self._record.put_or_log(line)
 
     def put_added(self, versions: Mapping[str, str], *, updated: int = 0) -> None:
         """See the port; also of none, where what was planned was there already."""
         self._record.put_or_log(
-            RecordLine(line="added", into=self.journal, versions=dict(versions), updated=updated)
+            ImportLine(line="added", into=self.journal, versions=dict(versions), updated=updated)
         )
 
     def put_going(self, entries: Mapping[str, tuple[str, str]]) -> None:
@@ -85,9 +85,9 @@ class JournalRecord:
 
         entries: The ref and the version of each entry, by its key.
         """
-        self._record.put(RecordLine(line="going", into=self.journal, entries=dict(entries)))
+        self._record.put(ImportLine(line="going", into=self.journal, entries=dict(entries)))
 
-    def groups(self, *, last_first: bool = False) -> Iterator[RecordLine]:
+    def groups(self, *, last_first: bool = False) -> Iterator[ImportLine]:
         """What was added, and what was planned where the import broke off, as it is asked for."""
         places: list[int] = []
         is_planned = False
@@ -125,8 +125,8 @@ class ImportRecord:
         self._failed = False
 
     def begin(self, source: str, *, export: str = "") -> None:
-        """Name what is imported: a client, a program, a kind of file; see `RecordLine`."""
-        self.put_or_log(RecordLine(line="begun", source=source, export=export))
+        """Name what is imported: a client, a program, a kind of file; see `ImportLine`."""
+        self.put_or_log(ImportLine(line="begun", source=source, export=export))
 
     def into(self, journal: str) -> JournalRecord:
         """What is added to one journal."""
@@ -144,7 +144,7 @@ class ImportRecord:
         """Forget the import: nothing of it is to be taken back. Raises: Unavailable, Denied."""
         remove_file(self._path)
 
-    def put_or_log(self, line: RecordLine) -> None:
+    def put_or_log(self, line: ImportLine) -> None:
         """Append a line; what cannot be noted is logged."""
         self.is_empty = self.is_empty and not (line.versions or line.updated)
         if self._failed:
@@ -155,7 +155,7 @@ class ImportRecord:
             self._failed = True
             _log.warning("What is imported cannot be taken back as one: %s", exc)
 
-    def put(self, line: RecordLine) -> None:
+    def put(self, line: ImportLine) -> None:
         """Append a line. Raises: Unavailable, Denied."""
         make_folder(self._path.parent)
         with (
@@ -167,20 +167,20 @@ class ImportRecord:
             file.flush()
             os.fsync(file.fileno())
 
-    def lines(self) -> Iterator[tuple[int, RecordLine]]:
+    def lines(self) -> Iterator[tuple[int, ImportLine]]:
         """Each line that can be read, and where it begins; one that is damaged is left out."""
         place = 0
         with suppress(CommonplaceError), regular_file(self._path) as file:
             for content in file:
                 with suppress(msgspec.MsgspecError, ValueError, RecursionError):
-                    yield place, msgspec.json.decode(content, type=RecordLine)
+                    yield place, msgspec.json.decode(content, type=ImportLine)
                 place += len(content)
 
-    def line_at(self, place: int) -> RecordLine:
+    def line_at(self, place: int) -> ImportLine:
         """The line that begins there. Raises: Unavailable, Denied."""
         with regular_file(self._path) as file:
             file.seek(place)
-            return msgspec.json.decode(file.readline(), type=RecordLine)
+            return msgspec.json.decode(file.readline(), type=ImportLine)
 
     @contextmanager
     def held(self) -> Iterator[None]:
