@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 WRITE_MS = 80.0
 READ_MS = 15.0
 LIST_MS = 30.0
-LIST_BARE_MS = 600.0
 TOC_MS = 50.0
 SEARCH_MS = 35.0
 OVERHEAD = 0.15
@@ -80,7 +79,6 @@ def notebook_figures(sizes: Sizes, cache: Path, scratch: Path) -> Iterator[Figur
             app.filing.catch_up()
             yield from _read_figures(app, entries=entries, times=sizes.times)
             yield from _search_figures(app, entries=entries, times=sizes.times)
-        yield _bare_figure(home, scratch, entries=entries)
         yield _sync_figure(home, scratch / f"sync-{entries}", entries=entries)
     yield _catch_up_figure(cache, scratch, entries=sizes.part)
 
@@ -95,7 +93,7 @@ def filled_home(cache: Path, count: int) -> Home:
     home = written_home(cache, count)
     if not is_marked(home, "filed"):
         with home.opened(encoder="absent") as app:
-            app.notebook.journal.tidy()
+            app.notebook.journal.pack()
             app.filing.sweep()
         with home.opened() as app:
             put_synthetic_vectors(app)
@@ -226,24 +224,6 @@ def _read_figures(app: App, *, entries: int, times: int) -> Iterator[Figure]:
         )
 
 
-def _bare_figure(home: Home, scratch: Path, *, entries: int) -> Figure:
-    """A list by a ledger that holds nothing, each time another."""
-    took: list[float] = []
-    for number in range(_WARM):
-        notes = _opened(place_of(home), scratch / f"bare-{entries}-{number}.db")
-        took.append(_ms(lambda notes=notes: _full(notes.list_entries(RARE))))
-        notes.close()
-    return Figure(
-        name=f"last 10 entries of a rare section without the index, {entries:,} entries",
-        unit="ms",
-        measured=Spread.of(took),
-        floor=None,
-        limit=LIST_BARE_MS,
-        rule=f"{LIST_BARE_MS:.0f} ms",
-        note="the ledger is a new file each time.",
-    )
-
-
 def _sync_figure(home: Home, scratch: Path, *, entries: int) -> Figure:
     """Two clones that both wrote, and a bare repository on this disk: the second one's sync."""
     scratch.mkdir()
@@ -276,10 +256,6 @@ def _sync_figure(home: Home, scratch: Path, *, entries: int) -> Figure:
 
 def _sync(notes: Notebook) -> None:
     Sync(notes, remote="origin").run()
-
-
-def _full(lines: list[Any]) -> None:
-    assert len(lines) == min(10, RARE_ENTRIES)
 
 
 def _search_figures(app: App, *, entries: int, times: int) -> Iterator[Figure]:

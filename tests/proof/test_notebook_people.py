@@ -229,12 +229,14 @@ class History:
         """As files state them, as the ledger has them, and as one made anew reads them."""
         notes = self.team.notes[which]
         before = {
-            x: {y.id for y in notes.ledger.newest(x, length=999)} for x in notes.ledger.tallies()
+            x: {y.id for y in notes.ledger.newest(x, length=999)}
+            for x in notes.ledger.section_counts()
         }
         self.forget(which)
         notes.ledger.catch_up()
         after = {
-            x: {y.id for y in notes.ledger.newest(x, length=999)} for x in notes.ledger.tallies()
+            x: {y.id for y in notes.ledger.newest(x, length=999)}
+            for x in notes.ledger.section_counts()
         }
         assert before == after
         assert {x[3] for x in self.written} == set().union(*after.values())

@@ -149,7 +149,9 @@ class Team:
         notes = self.notes[which]
         notes.ledger.catch_up()
         lines = [
-            line for name in notes.ledger.tallies() for line in notes.list_entries(name, length=999)
+            line
+            for name in notes.ledger.section_counts()
+            for line in notes.list_entries(name, length=999)
         ]
         return [(x.section, x.summary) for x in sorted(lines, key=lambda x: (x.at, x.section))]
 

@@ -19,7 +19,7 @@ def lines_of(ledger: Ledger) -> dict[str, list[tuple[str, str]]]:
     """What it says of every section: ids and hashes, newest first."""
     return {
         name: [(x.id, x.hash) for x in ledger.newest(name, length=999)]
-        for name in sorted(ledger.tallies())
+        for name in sorted(ledger.section_counts())
     }
 
 

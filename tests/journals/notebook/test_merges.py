@@ -50,7 +50,7 @@ def test_a_merge_by_hand_reverts_no_overview(teams):
 
 
 def test_merges_made_crosswise_revert_no_overview(teams):
-    """Each merged the other's commit: what either had then is old, and what came since stands."""
+    """Each merged the other's commit: neither text is taken for the newer one, and both wait."""
     team = teams(("a", "x", "Old.\n\nOld too."))
     team.write(0, "a", "Ann", "Ann's.\n\nOld too.")
     team.write(1, "b", "Bob", "Bob's.")
@@ -63,10 +63,13 @@ def test_merges_made_crosswise_revert_no_overview(teams):
     team.write(0, "b", "Ann", "Bob's, then Ann's.")
     assert len(team.git(1, "merge-base", "--all", "main", "ann").split()) == 1
     team.sync(1)
-    assert team.sync(0).conflicts == ()
+    assert team.sync(0).conflicts == ("a", "b")
     both(team)
-    assert team.notes[1].read_section("a").overview == "Ann's, then Bob's.\n\nNew."
-    assert team.notes[1].read_section("b").overview == "Bob's, then Ann's."
+    waiting = {x.section: (x.ours, x.theirs) for x in Clashes(team.notes[0]).list_open()}
+    assert waiting == {
+        "a": ("Ann's.\n\nNew.", "Ann's, then Bob's.\n\nOld too."),
+        "b": ("Bob's, then Ann's.", "Bob's."),
+    }
     assert [team.notes[0].ledger.count(x) for x in "ab"] == [4, 2]
 
 

@@ -96,7 +96,7 @@ def test_a_conflict_of_overviews_holds_up_nothing_else(clashed):
         }
     )
     assert Clashes(team.notes[0]).list_open() == [waits]
-    assert Clashes(team.notes[0]).sections() == ["a"]
+    assert [x.section for x in Clashes(team.notes[0]).list_open()] == ["a"]
 
 
 @pytest.mark.parametrize(

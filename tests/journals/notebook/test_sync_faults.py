@@ -446,21 +446,6 @@ def test_a_link_that_a_remote_lays(team, tmp_path):
     (tmp_path / "moved").rename(team.place(0) / "d")
 
 
-@pytest.mark.long  # 65 MiB of it
-def test_a_large_file_is_left_to_git(team):
-    """It is synced; the folder gets it by git's own means, and the way is told."""
-    with (team.place(1) / "film.bin").open("wb") as film:
-        film.truncate(65 << 20)
-    team.git(1, "-c", "core.compression=0", "add", ".")
-    team.hand(1, "A film")
-    team.sync(1)
-    (note,) = team.sync(0).notes
-    git = "git restore -- film.bin"
-    assert note == f"film.bin is large; run in the notebook: {git}."
-    subprocess.run(git.split(), check=True, cwd=team.place(0))
-    assert team.git(0, "status", "--porcelain") == ""
-
-
 def test_a_partial_clone_is_told_how_to_become_whole(team, tmp_path):
     """What git left at the remote is not fetched unasked, and never passes for nothing."""
     for number in range(3):

@@ -73,6 +73,11 @@ class BranchMoved(Conflict):
     """Another process moved the branch; build the commit again on what is there."""
 
 
+def branch_moved(repo: GitRepository) -> BranchMoved:
+    """What to raise where our branch is elsewhere than it was seen."""
+    return BranchMoved("The notebook {place} has moved on.", hint="Try again.", place=repo.folder)
+
+
 def commit(repo: GitRepository, head: Head, draft: CommitDraft) -> str:
     """Put a commit on the branch if it is still where `head` says; its hash.
 
@@ -92,9 +97,7 @@ def commit_all(repo: GitRepository, head: Head, drafts: Sequence[CommitDraft]) -
     if ran.status == 0:
         return ran.out.decode("ascii", "replace").strip()
     if repo.head() != head:
-        raise BranchMoved(
-            "The notebook {place} has moved on.", hint="Try again.", place=repo.folder
-        )
+        raise branch_moved(repo)
     raise explain_failure(repo.folder, "fast-import", ran)
 
 
@@ -115,22 +118,18 @@ def commit_chains(
 
 
 def _import(repo: GitRepository, stream: bytes, *, timeout_s: float = TIMEOUT_S) -> GitResult:
+    """Give commits to git; a report of its that is left of them goes: no text lies outside one."""
     # `done` at the end: what is cut off with us makes no commit.
+    asked = ["fast-import", "--quiet", "--done", "--date-format=raw"]
     ran = repo.git.run(
-        [
-            "-c",
-            "fastimport.unpackLimit=100",
-            "fast-import",
-            "--quiet",
-            "--done",
-            "--date-format=raw",
-        ],
+        ["-c", "fastimport.unpackLimit=100", *asked],
         stdin=b"feature done\n" + stream + b"get-mark :1\ndone\n",
         timeout_s=timeout_s,
         statuses=range(-64, 256),
     )
-    if ran.status:
-        _remove_crash_reports(repo)
+    for path in repo.git_dir.glob("fast_import_crash_*") if ran.status else ():
+        with contextlib.suppress(OSError):
+            os.unlink(path)
     return ran
 
 
@@ -168,8 +167,7 @@ def render_person(identity: str) -> str:
 
 def _render_chain(ref: str, start: str, drafts: Sequence[CommitDraft]) -> bytes:
     # Only the first says where it begins: git goes on with what it has just made.
-    starts = [start, *([""] * len(drafts))]
-    return b"".join(_render(ref, x, draft) for x, draft in zip(starts, drafts, strict=False))
+    return b"".join(_render(ref, "" if n else start, draft) for n, draft in enumerate(drafts))
 
 
 def _render(ref: str, start: str, draft: CommitDraft) -> bytes:
@@ -215,12 +213,3 @@ def _stamp(at: datetime, zone: tzinfo) -> str:
         offset = None
     minutes = round(offset.total_seconds() / 60) if offset else 0
     return f"{seconds} {'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}{abs(minutes) % 60:02d}"
-
-
-def _remove_crash_reports(repo: GitRepository) -> None:
-    """fast-import leaves a report of what it was given; no text is to lie outside a commit."""
-    with contextlib.suppress(OSError), os.scandir(repo.git_dir) as names:
-        for name in names:
-            if name.name.startswith("fast_import_crash_"):
-                with contextlib.suppress(OSError):
-                    os.unlink(name.path)

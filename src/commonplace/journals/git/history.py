@@ -32,15 +32,12 @@ class TouchedPath(Struct, frozen=True, kw_only=True):
     """A path that a commit changed.
 
     Attributes:
-        status: A, M, D or T.
         is_file: A regular file, then or now.
-        mode, blob: What lies there since, empty for nothing.
+        blob: What lies there since, empty for nothing.
     """
 
     path: str
-    status: str
     is_file: bool
-    mode: str = ""
     blob: str = ""
 
 
@@ -66,7 +63,7 @@ def read_history(
 ) -> Iterator[Commit]:
     """The commits up to one, oldest first, less all that earlier ones hold.
 
-    paths: with what each touched. Raises: Unavailable, Denied.
+    paths: with what each touched.
     """
     without = [x for x in ([since] if isinstance(since, str) else since) if x]
     for name in (until, *without):
@@ -95,8 +92,9 @@ def read_history(
 def _listed_in_error(repo: GitRepository, until: str, without: Sequence[str]) -> frozenset[str]:
     """The commits that git lists although the earlier ones hold them.
 
-    git stops its walk by the dates of commits: where a clock was wrong, it lists shared ones too.
-    With each of those it lists one none of whose parents is listed, so these alone are looked at.
+    git stops its walk by the dates of commits: after a teammate's clock had been a day slow, it
+    listed shared entries, which were counted and filed again. With each of those it lists one none
+    of whose parents is listed, so these alone are looked at.
     """
     excluded = [f"^{x}" for x in without]
     listed = ["rev-list", "--parents", "--end-of-options", until, *excluded]
@@ -109,53 +107,16 @@ def _listed_in_error(repo: GitRepository, until: str, without: Sequence[str]) ->
     return frozenset(held.out.decode("ascii").split()) & parents.keys()
 
 
-def read_newest(repo: GitRepository, until: str, path: str, *, most: int) -> list[Commit]:
-    """The last commits up to one that touched a path, newest first, merges left out; one call.
-
-    Each names every path that it touched, not this one alone. Quick where git keeps filters of
-    changed paths. Raises: Unavailable, Denied.
-    """
-    if not _HASH.fullmatch(until):
-        raise Unavailable(
-            f"{until!r} is not a commit of the notebook {{place}}.",
-            hint="Try again.",
-            place=repo.folder,
-        )
-    # fmt: off
-    ran = repo.git.run([
-        "log", "-z", "--author-date-order", "--full-history", "--full-diff", "--no-merges",
-        f"--max-count={most}",
-        "--encoding=UTF-8", f"--format={_FORMAT}",
-        "--no-show-signature", "--no-notes", "--no-color", "--no-mailmap", "--no-decorate",
-        "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all",
-        "--raw", "--no-abbrev", "--end-of-options", until, "--", path,
-    ], timeout_s=LONG_TIMEOUT_S)
-    # fmt: on
-    *tokens, rest = ran.out.split(b"\0")
-    return list(_parse_history(iter([*tokens, rest] if rest.strip() else tokens)))
-
-
 def heads_before_rebase(repo: GitRepository, branch: str, *, since: str) -> list[str]:
     """Where a branch was before it was rebased by hand, as its reflog says; the newest first.
 
     since: the beginning of a reason; only what was after the last move for it counts.
-    Raises: Unavailable, Denied.
     """
-    ran = repo.git.run(
-        [
-            "log",
-            "-g",
-            "--no-show-signature",
-            "--format=%H %gs",
-            "-n1000",
-            "--end-of-options",
-            branch,
-        ],
-        statuses=(0, 128),
-    )
+    reflog = ["log", "-g", "--no-show-signature", "--format=%H %gs", "-n1000"]
+    ran = repo.git.run([*reflog, "--end-of-options", branch], statuses=(0, 128))
     found: list[str] = []
     was_rebase = False
-    for line in ran.out.decode("utf-8", "replace").splitlines() if ran.status == 0 else ():
+    for line in ran.out.decode("utf-8", "replace").splitlines():  # nothing without a reflog
         name, _, why = line.partition(" ")
         if was_rebase:
             found.append(name)
@@ -182,7 +143,11 @@ def _parse_history(tokens: Iterator[bytes]) -> Iterator[Commit]:
         touched = []
         token = next(tokens, None)
         while token is not None and token.lstrip(b"\n").startswith(b":"):
-            touched.append(_touch(token.lstrip(b"\n"), next(tokens, b"")))
+            before, after, _, blob, _ = token.lstrip(b"\n:").split(b" ")
+            path = next(tokens, b"").decode("utf-8", "surrogateescape")
+            is_file = before.startswith(b"100") or after.startswith(b"100")
+            there = "" if after == b"000000" else blob.decode("ascii", "replace")
+            touched.append(TouchedPath(path=path, is_file=is_file, blob=there))
             token = next(tokens, None)
         hash_, parents, author, address, at, message = (
             x.decode("utf-8", "replace") for x in fields
@@ -196,18 +161,6 @@ def _parse_history(tokens: Iterator[bytes]) -> Iterator[Commit]:
             message=message,
             touched=tuple(touched),
         )
-
-
-def _touch(facts: bytes, path: bytes) -> TouchedPath:
-    before, after, _, blob, status = facts[1:].split(b" ")
-    is_there = after != b"000000"
-    return TouchedPath(
-        path=path.decode("utf-8", "surrogateescape"),
-        status=status.decode("ascii", "replace")[:1],
-        is_file=before.startswith(b"100") or after.startswith(b"100"),
-        mode=after.decode("ascii", "replace") if is_there else "",
-        blob=blob.decode("ascii", "replace") if is_there else "",
-    )
 
 
 def instant_of(seconds: str) -> datetime:

@@ -35,7 +35,10 @@ class IndexLocked(LockHeld):
 
 
 class GitIndex:
-    """The index under its lock: a copy beside it is changed, then takes its place."""
+    """The index under its lock: a copy beside it is changed, then takes its place.
+
+    What reads or writes it raises Unavailable or Denied where git or the disk refuses.
+    """
 
     def __init__(self, repo: GitRepository) -> None:
         self._repo = repo
@@ -45,7 +48,7 @@ class GitIndex:
         self._is_changed = False
 
     def begin(self) -> None:
-        """Copy what is there. Raises: Unavailable, Denied."""
+        """Copy what is there."""
         with translated(self._copy), contextlib.suppress(FileNotFoundError):
             os.unlink(self._copy)
         with translated(self._path), contextlib.suppress(FileNotFoundError):
@@ -53,18 +56,17 @@ class GitIndex:
             shutil.copy2(self._path, self._copy)
 
     def load(self, paths: set[str]) -> None:
-        """Read what stands under these paths, all at once. Raises: Unavailable, Denied."""
-        if not paths:
-            return
-        self._known |= {**dict.fromkeys(paths), **read_entries(self._repo, paths, self._copy)}
+        """Read what stands under these paths, all at once."""
+        if paths:
+            self._known |= {**dict.fromkeys(paths), **read_entries(self._repo, paths, self._copy)}
 
     def read(self, paths: set[str]) -> dict[str, TreeEntry]:
-        """What stands under these paths; nothing where nothing does. Raises: as `load`."""
+        """What stands under these paths; nothing where nothing does."""
         self.load(paths - self._known.keys())
         return {path: entry for path in paths if (entry := self._known[path]) is not None}
 
     def put(self, entries: Mapping[str, TreeEntry | None]) -> None:
-        """Let these stand under their paths, None for nothing. Raises: Unavailable, Denied."""
+        """Let these stand under their paths, None for nothing."""
         if not entries:
             return
         nothing = "0" * self._repo.hash_length(self._repo.head())
@@ -80,7 +82,7 @@ class GitIndex:
         self._is_changed = True
 
     def publish(self) -> None:
-        """Put the copy in the index's place, if it was changed. Raises: Unavailable, Denied."""
+        """Put the copy in the index's place, if it was changed."""
         if self._is_changed:
             with translated(self._path):
                 os.replace(self._copy, self._path)
@@ -116,10 +118,7 @@ def locked_index(
 def read_entries(
     repo: GitRepository, paths: set[str], index: Path | None = None
 ) -> dict[str, TreeEntry]:
-    """What stands under these paths of git's index, or of a copy; nothing where nothing does.
-
-    Raises: Unavailable, Denied.
-    """
+    """What stands under these paths of git's index, or of a copy; nothing where nothing does."""
     named = sorted(paths) if len(paths) <= _FEW else []
     ran = repo.git.run(["ls-files", "-s", "-z", "--", *named], index=index)
     found: dict[str, TreeEntry] = {}

@@ -10,12 +10,13 @@ import base64
 import binascii
 import re
 import tempfile
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
 from commonplace.core.errors import Corrupted, Invalid
 from commonplace.core.text import opening
+from commonplace.journals.git.refs import list_refs
 from commonplace.journals.git.run import LONG_TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ _MODES = ("100644", "100755")
 _MADE = "refs/commonplace/made"
 _OCTAL = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _ESCAPES = dict(zip(b"ntrabfv", b"\n\t\r\a\b\f\v", strict=True))
-_BEGINNINGS = (b"blob", b"commit", b"reset")
 _LONGEST_PATH = 4000
 
 
@@ -70,41 +70,25 @@ class WholeCommit(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def read_commits(repo: GitRepository, since: datetime | None = None) -> Iterator[WholeCommit]:
-    """Every commit of every branch, parents before children.
+    """Every commit of every branch, parents before children, without links and submodules.
 
-    Links and submodules are left out.
-
-    Args:
-        repo: The repository.
-        since: Only commits from this time on; the first has all files, and no parent.
-
-    Raises:
-        Unavailable, Denied, Corrupted.
+    since: only commits from this time on; the first has all files, and no parent.
+    Raises: Unavailable, Denied, Corrupted.
     """
-    head = repo.head()
+    head = repo.head().branch
     ends: dict[str, list[str]] = {}
-    out = repo.git.run(["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads"]).out
-    for line in out.decode("utf-8", "replace").splitlines():
-        commit, _, ref = line.partition(" ")
-        ends.setdefault(commit, []).append(ref)
+    # The branch that is checked out first.
+    for ref, name in sorted(list_refs(repo, "refs/heads").items(), key=lambda x: x[0] != head):
+        ends.setdefault(name, []).append(ref)
     if not ends:
         return
     arguments = ["fast-export", "--show-original-ids", "--reencode=no"]
     arguments += [] if since is None else [f"--since={since.isoformat()}"]
     arguments.append("--branches")
     with repo.git.stream(arguments) as stream, tempfile.TemporaryFile() as contents:
-        for each in _parse(stream, _Blobs(contents)):
-            branches = sorted(ends.get(each.commit, ()), key=lambda ref: (ref != head.branch, ref))
-            yield WholeCommit(
-                commit=each.commit,
-                author=each.author,
-                committer=each.committer,
-                message=each.message,
-                parents=each.parents,
-                branches=branches,
-                is_head=head.branch in branches,
-                changes=each.changes,
-            )
+        for fields in _parse(stream, _Blobs(contents)):
+            branches = ends.get(fields["commit"], [])
+            yield WholeCommit(**fields, branches=branches, is_head=head in branches)
 
 
 def check_commit(each: WholeCommit) -> None:
@@ -124,15 +108,10 @@ def check_commit(each: WholeCommit) -> None:
 
 
 def write_commits(repo: GitRepository, commits: Iterable[WholeCommit]) -> int:
-    """Write commits into a new repository; returns how many.
+    """Write commits into a new repository, that no other process uses; returns how many.
 
-    Args:
-        repo: Without a commit, used by no other process.
-        commits: Parents before children, each checked.
-
-    Raises:
-        Invalid: A parent is missing.
-        Unavailable, Denied.
+    commits: parents before children, each checked.
+    Raises: Invalid where a parent is missing; Unavailable, Denied.
     """
     marks: dict[str, int] = {}
     ends: list[tuple[str, int]] = []
@@ -228,35 +207,46 @@ class _Blobs:
         return self._file.read(length)
 
 
-class _Parsed(Struct, kw_only=True):
-    """A commit while it is read from the stream."""
-
-    mark: bytes = b""
-    commit: str = ""
-    author: str = ""
-    committer: str = ""
-    message: str = ""
-    parents: list[str] = field(default_factory=list)
-    changes: list[FileChange] = field(default_factory=list)
-
-
-def _parse(stream: IO[bytes], blobs: _Blobs) -> Iterator[_Parsed]:
-    """The commits in the output of fast-export. Raises: Corrupted."""
+def _parse(stream: IO[bytes], blobs: _Blobs) -> Iterator[dict[str, Any]]:
+    """The commits in what fast-export gives, by the fields of `WholeCommit`. Raises: Corrupted."""
     names: dict[bytes, str] = {}
-    mark, made = b"", None
+    mark = b""
+    made: dict[str, Any] | None = None
     for verb, rest in _commands(stream):
-        if verb in _BEGINNINGS:
+        if verb in {b"blob", b"commit", b"reset"}:
             if made is not None:
                 yield made
-            made = _Parsed() if verb == b"commit" else None
-        elif made is not None:
-            _take(made, verb, rest, blobs, names)
+            made = {"parents": [], "changes": []} if verb == b"commit" else None
         elif verb == b"mark":
             mark = rest
+        elif made is not None:
+            if verb == b"original-oid":
+                names[mark] = rest.decode("ascii", "replace")
+                made["commit"] = names[mark]
+            else:
+                _take(made, verb, rest, blobs, names)
         elif verb == b"data":
             blobs.keep(mark, rest)
     if made is not None:
         yield made
+
+
+def _take(
+    made: dict[str, Any], verb: bytes, rest: bytes, blobs: _Blobs, names: Mapping[bytes, str]
+) -> None:
+    match verb:
+        case b"author" | b"committer":
+            made[verb.decode()] = rest.decode("utf-8", "replace")
+        case b"data":
+            made["message"] = rest.decode("utf-8", "replace")
+        case b"from" | b"merge":
+            made["parents"].append(names[rest])
+        case b"D":
+            made["changes"].append(FileChange(path=_path(rest)))
+        case b"M":
+            mode, mark, path = rest.split(b" ", 2)
+            if mode.decode() in _MODES:
+                made["changes"].append(_change(_path(path), mode.decode(), blobs.read(mark)))
 
 
 def _commands(stream: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
@@ -268,28 +258,6 @@ def _commands(stream: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
             if len(rest) != size:
                 raise Corrupted("git's export of the history broke off.", hint="Try again.")
         yield verb, rest
-
-
-def _take(made: _Parsed, verb: bytes, rest: bytes, blobs: _Blobs, names: dict[bytes, str]) -> None:
-    match verb:
-        case b"mark":
-            made.mark = rest
-        case b"original-oid":
-            made.commit = names[made.mark] = rest.decode("ascii", "replace")
-        case b"data":
-            made.message = rest.decode("utf-8", "replace")
-        case b"author":
-            made.author = rest.decode("utf-8", "replace")
-        case b"committer":
-            made.committer = rest.decode("utf-8", "replace")
-        case b"from" | b"merge":
-            made.parents.append(names[rest])
-        case b"D":
-            made.changes.append(FileChange(path=_path(rest)))
-        case b"M":
-            mode, mark, path = rest.split(b" ", 2)
-            if mode.decode() in _MODES:
-                made.changes.append(_change(_path(path), mode.decode(), blobs.read(mark)))
 
 
 def _change(path: str, mode: str, content: bytes) -> FileChange:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.journals.git.commit import BranchMoved
+from commonplace.journals.git.commit import branch_moved
 from commonplace.journals.git.run import explain_failure
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class RefUpdate(Struct, frozen=True):
 
 
 def list_refs(repo: GitRepository, prefix: str) -> dict[str, str]:
-    """The refs below a prefix, each with the name of what it points to. Raises: Unavailable."""
+    """The refs below a prefix, each with the name of what it points to."""
     ran = repo.git.run(["for-each-ref", "--format=%(objectname) %(refname)", prefix])
     return _parse_refs(ran.out)
 
@@ -48,7 +48,7 @@ def list_refs(repo: GitRepository, prefix: str) -> dict[str, str]:
 def find_leading(repo: GitRepository, commits: Sequence[str]) -> dict[str, str]:
     """The refs in whose history one of these commits lies; those that are gone are passed over.
 
-    A stash counts wherever it is in the stack. Raises: Unavailable, Denied.
+    A stash counts wherever it is in the stack.
     """
     names = [each.name for each in repo.read_objects(commits) if each is not None]
     if not names:
@@ -80,17 +80,16 @@ def update_refs(repo: GitRepository, moves: Sequence[RefUpdate], *, why: str) ->
     if ran.status == 0:
         return
     if any(sign in ran.err for sign in ("but expected", "already exists", "unable to resolve")):
-        raise BranchMoved(
-            "The notebook {place} has moved on.", hint="Try again.", place=repo.folder
-        )
+        raise branch_moved(repo)
     raise explain_failure(repo.folder, "update-ref", ran)
 
 
 def find_reset(repo: GitRepository, branch: str, commit: str) -> str:
     """Where a command of git's put a branch, that had read it before it came to be at a commit.
 
-    No person asked for that: `git stash`, say, resets to where the branch was when it began. Empty
-    where no such move from the commit is in the last lines of the reflog. Never raises.
+    No person asked for that: `git stash`, say, resets to where the branch was when it began, though
+    an entry was written and acknowledged meanwhile. Empty where no such move from the commit is in
+    the last lines of the reflog. Never raises.
     """
     lines: list[str] = []
     with contextlib.suppress(OSError), open(repo.common_dir / "logs" / branch, "rb") as file:

@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -20,26 +20,9 @@ from commonplace.journals.git.run import Git, run_anywhere, shell_command
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = [
-    "GitObject",
-    "GitRepository",
-    "Head",
-    "find_repository",
-    "init_repository",
-    "is_repository",
-]
-
-Kind: TypeAlias = Literal["blob", "tree", "commit", "tag"]
-
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _POINTER = re.compile(r"gitdir: (?P<path>[^\0\n]+)\n*")
 _REGULAR = ("100644", "100755")
-_KINDS: dict[bytes, Kind] = {
-    b"blob": "blob",
-    b"tree": "tree",
-    b"commit": "commit",
-    b"tag": "tag",
-}
 _MOST_POINTER = 10_000
 _CLONE = "commonplace-clone"
 
@@ -70,12 +53,14 @@ class GitObject(Struct, frozen=True, kw_only=True):
     """What lies under a path of a tree: the object's name, its type and its bytes."""
 
     name: str
-    kind: Kind
+    kind: str
     content: bytes
 
 
 class GitRepository:
     """One repository. Thread-safe; reads the head from git's files, everything else through git.
+
+    What reads it raises Unavailable or Denied where git or the disk refuses.
 
     Args:
         folder: Its work tree, or itself where it is bare.
@@ -126,10 +111,7 @@ class GitRepository:
         return os.path.exists(self.common_dir / "shallow")
 
     def clone_id(self) -> str:
-        """What this clone alone is called, for good: git copies it to no other one.
-
-        Raises: Unavailable, Denied.
-        """
+        """What this clone alone is called, for good: git copies it to no other one."""
         path = self.common_dir / _CLONE
         if not os.path.exists(path):
             with contextlib.suppress(FileExistsError):
@@ -138,10 +120,7 @@ class GitRepository:
             return _read_small(path)
 
     def head(self) -> Head:
-        """The branch and its commit, from two small files; by a call of git where those do not say.
-
-        Raises: NotFound, Unavailable, Denied.
-        """
+        """The branch and its commit, from two small files; by git where those do not say."""
         with translated(self.git_dir / "HEAD"):
             text = _read_small(self.git_dir / "HEAD").strip()
         if _HASH.fullmatch(text):
@@ -200,44 +179,23 @@ class GitRepository:
     def read_blobs(self, commit: str, paths: Sequence[str]) -> list[GitObject | None]:
         """What lies under these paths of a commit, None where nothing does; one call of git.
 
-        The path "" is the commit itself. A path holds no newline.
-        Raises: Invalid, Unavailable, Denied.
+        The path "" is the commit itself. Raises: Invalid for a newline or NUL in a path.
         """
-        if not commit or not paths:
+        if not commit:
             return [None] * len(paths)
         if not _HASH.fullmatch(commit) or any("\n" in x or "\0" in x for x in paths):
             raise Invalid("A path holds a newline or NUL.", hint="Use another name.")
-        asked = "".join(f"{commit}:{x}\n" if x else f"{commit}\n" for x in paths)
-        ran = self.git.run(["cat-file", "--batch"], stdin=asked.encode())
-        return _parse_batch(ran.out, len(paths))
+        return self.read_objects([f"{commit}:{x}" if x else commit for x in paths])
 
     def read_objects(self, names: Sequence[str]) -> list[GitObject | None]:
-        """The objects with these names, or beginnings of names, in hex; None for those not there.
-
-        Raises: Unavailable, Denied.
-        """
+        """The objects with these names, or beginnings of them, in hex; None for those not there."""
         if not names:
             return []
         ran = self.git.run(["cat-file", "--batch"], stdin="".join(f"{x}\n" for x in names).encode())
         return _parse_batch(ran.out, len(names))
 
-    def read_sizes(self, names: Sequence[str]) -> dict[str, int]:
-        """How many bytes objects have, by their names; those not there are left out.
-
-        Raises: Unavailable, Denied.
-        """
-        if not names:
-            return {}
-        given = "".join(f"{x}\n" for x in names).encode()
-        ran = self.git.run(["cat-file", "--batch-check=%(objectname) %(objectsize)"], stdin=given)
-        lines = (line.split(" ") for line in ran.out.decode("ascii", "replace").splitlines())
-        return {name: int(size) for name, size in lines if size.isdigit()}
-
     def list_files(self, commit: str) -> list[str]:
-        """The regular files of a commit by their paths, links and submodules left out.
-
-        Raises: Unavailable, Denied.
-        """
+        """The regular files of a commit by their paths, links and submodules left out."""
         if not commit:
             return []
         ran = self.git.run(["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit])
@@ -249,7 +207,7 @@ class GitRepository:
         return found
 
     def hash_length(self, head: Head) -> int:
-        """How long the names of its objects are. Raises: Unavailable, Denied."""
+        """How long the names of its objects are."""
         if head.commit:
             return len(head.commit)
         ran = self.git.run(["rev-parse", "--show-object-format"])
@@ -378,17 +336,11 @@ def _parse_batch(out: bytes, count: int) -> list[GitObject | None]:
         end = out.index(b"\n", at)
         head = out[at:end].split(b" ")
         at = end + 1
-        is_there = len(head) == 3 and head[1] in _KINDS and head[2].isdigit()  # noqa: PLR2004  name, type, size
-        if not is_there:
+        if len(head) != 3 or not head[2].isdigit():  # noqa: PLR2004  name, type, size
             found.append(None)  # "<name> missing", or "ambiguous"
             continue
         size = int(head[2])
-        found.append(
-            GitObject(
-                name=head[0].decode(),
-                kind=_KINDS[head[1]],
-                content=out[at : at + size],
-            )
-        )
+        content = out[at : at + size]
+        found.append(GitObject(name=head[0].decode(), kind=head[1].decode(), content=content))
         at += size + 1
     return found

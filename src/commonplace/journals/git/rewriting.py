@@ -6,16 +6,15 @@ Moves no branch and touches no work tree: the caller puts the new ones in place,
 from __future__ import annotations
 
 import tempfile
+from itertools import takewhile
 from typing import IO, TYPE_CHECKING
-
-from msgspec import Struct
 
 from commonplace.core.errors import Corrupted, Unavailable
 from commonplace.journals.git.refs import list_refs
 from commonplace.journals.git.run import LONG_TIMEOUT_S, explain_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from commonplace.journals.git.repo import GitRepository
 
@@ -28,24 +27,11 @@ _NOW = ("-c", "gc.reflogExpire=now", "-c", "gc.reflogExpireUnreachable=now")
 _FILE_WORDS = 4  # M, mode, mark or name, path
 
 
-class RewrittenBranches(Struct, frozen=True, kw_only=True):
-    """What the branches of a repository would be.
-
-    Attributes:
-        branches: By its ref, the commit that each branch would be at.
-        first_changed: The commits that change though none before them does. What leads to the
-            former history of any commit that changes leads to one of these.
-    """
-
-    branches: Mapping[str, str]
-    first_changed: tuple[str, ...]
-
-
 def rewrite_branches(
     repo: GitRepository,
     change_content: Callable[[bytes], bytes],
     change_message: Callable[[str, bytes], bytes],
-) -> RewrittenBranches:
+) -> tuple[dict[str, str], list[str]]:
     """Build every branch again.
 
     A commit before the first that changes stays what it is, signature and all; those behind it
@@ -55,6 +41,10 @@ def rewrite_branches(
         repo: As its one writer has it.
         change_content: Gives the new content of a file for the old one.
         change_message: Gives the new message of a commit for its hash and the old one.
+
+    Returns:
+        By its ref, the commit that each branch would be at; and the commits that change though none
+        before them does: what leads to the former history of any that changes leads to one of them.
 
     Raises:
         Unavailable, Denied, Corrupted.
@@ -71,9 +61,7 @@ def rewrite_branches(
             )
     rebuilt = list_refs(repo, REBUILT) if rewriting.first_changed else {}
     branches = {ref.replace(REBUILT + "/", _BRANCHES, 1): name for ref, name in rebuilt.items()}
-    return RewrittenBranches(
-        branches=branches | rewriting.unchanged, first_changed=tuple(rewriting.first_changed)
-    )
+    return branches | rewriting.unchanged, rewriting.first_changed
 
 
 def drop_unreachable(repo: GitRepository) -> None:
@@ -101,8 +89,8 @@ def drop_unreachable(repo: GitRepository) -> None:
 class _Rewriting:
     """Reads a stream of `git fast-export`, and writes for `git fast-import` what of it changes.
 
-    What stays is named by the hash that it has. Afterwards `first_changed` is as in
-    `RewrittenBranches`, and `unchanged` has the branches that stay where they are.
+    What stays is named by the hash that it has. Afterwards `first_changed` is as `rewrite_branches`
+    returns it, and `unchanged` has the branches that stay where they are.
     """
 
     def __init__(
@@ -131,7 +119,11 @@ class _Rewriting:
             elif verb == b"reset":
                 branch = rest
             elif verb == b"from":  # a branch without a commit of its own
-                yield from self._point(branch, rest)
+                if name := self._names.get(rest):
+                    self.unchanged[_text(branch)] = _text(name)
+                else:
+                    self.unchanged.pop(_text(branch), None)
+                    yield b"reset %s\nfrom %s\n\n" % (_aside(branch), rest)
 
     def _blob(self) -> Iterator[bytes]:
         _, mark, name, content = self._read_head()
@@ -144,11 +136,14 @@ class _Rewriting:
 
     def _commit(self, ref: bytes) -> Iterator[bytes]:
         head, mark, name, message = self._read_head()
-        rest = [self._with_name(line) for line in self._read_lines()]
+        lines = takewhile(lambda line: line != b"\n", self._stream)
+        rest = [self._with_name(line) for line in lines]
         new = self._change_message(_text(name), message)
         parents = [line for line in rest if line.startswith((b"from ", b"merge "))]
+        # What changes has a mark, and no name yet.
         follows = any(line.partition(b" ")[2].startswith(b":") for line in parents)
-        if not (follows or new != message or any(map(_has_new_content, rest))):
+        files = (line.split(b" ", _FILE_WORDS - 1) for line in rest if line.startswith(b"M "))
+        if not (follows or new != message or any(words[2].startswith(b":") for words in files)):
             self._names[mark] = name
             self.unchanged[_text(ref)] = _text(name)
             return
@@ -162,13 +157,6 @@ class _Rewriting:
         yield from _content(new)
         yield from rest
         yield b"\n"
-
-    def _point(self, ref: bytes, mark: bytes) -> Iterator[bytes]:
-        if name := self._names.get(mark):
-            self.unchanged[_text(ref)] = _text(name)
-            return
-        self.unchanged.pop(_text(ref), None)
-        yield b"reset %s\nfrom %s\n\n" % (_aside(ref), mark)
 
     def _read_head(self) -> tuple[list[bytes], bytes, bytes, bytes]:
         """The other lines before a content or message, its mark, its name, and itself."""
@@ -189,15 +177,6 @@ class _Rewriting:
                 head.append(line)
         raise Corrupted("git's export of the history broke off.", hint="Try again.")
 
-    def _read_lines(self) -> list[bytes]:
-        """The lines up to a blank one."""
-        lines: list[bytes] = []
-        for line in self._stream:
-            if line == b"\n":
-                break
-            lines.append(line)
-        return lines
-
     def _with_name(self, line: bytes) -> bytes:
         """A line about a parent or a file, with the name of what stays in place of its mark."""
         verb, _, rest = line.partition(b" ")
@@ -208,11 +187,6 @@ class _Rewriting:
         if verb == b"M" and len(words) == _FILE_WORDS:
             words[2] = self._names.get(words[2], words[2])
         return b" ".join(words)
-
-
-def _has_new_content(line: bytes) -> bool:
-    """Whether it is about a file whose content changes: that has a mark and no name yet."""
-    return line.startswith(b"M ") and line.split(b" ", _FILE_WORDS - 1)[2].startswith(b":")
 
 
 def _content(content: bytes) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ import shlex
 import signal
 import tempfile
 from functools import cache
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from msgspec import Struct
@@ -22,7 +23,6 @@ from commonplace.core.text import opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
 TIMEOUT_S = 30.0
 """How long one call of git may take."""
@@ -99,6 +99,10 @@ _SWITCHES_FOR_REMOTES = (
 )
 
 _NO_GIT = "Install git 2.36 or newer, and see that it is on the PATH."
+_LACKS_OBJECT = (
+    "The notebook {place} lacks an object.",
+    "Run: git -C {place} fsck; then fetch what is missing from a clone.",
+)
 _LOCK = re.compile(r"Unable to create '(?P<path>[^'\n]{1,400}\.lock)'")
 
 
@@ -162,10 +166,8 @@ class Git:
             self._command(arguments),
             what=f"git {arguments[0]} in {self.folder}",
             stdin=stdin,
-            environment={
-                **_environment_of(self.folder),
-                **({"GIT_INDEX_FILE": str(index)} if index else {}),
-            },
+            environment=_environment_of(self.folder)
+            | ({"GIT_INDEX_FILE": str(index)} if index else {}),
             timeout_s=timeout_s,
             descriptors=() if self._lock is None else (self._lock,),
         )
@@ -249,14 +251,7 @@ class Git:
         if os.name == "nt" or not _is_foreign(self.folder):
             return []
         asked = ["config", "--global", "--includes", "--get-all", "safe.directory"]
-        environment = {**_environment_of(self.folder)}
-        del environment["GIT_CONFIG_GLOBAL"]
-        found = _run_to_end(
-            [_git(), "-C", os.path.abspath(os.sep), *asked],
-            what="git config",
-            environment=environment,
-            timeout_s=TIMEOUT_S,
-        )
+        found = run_anywhere(asked, Path(os.path.abspath(os.sep)), own_config=True)
         named = found.out.decode("utf-8", "replace").split("\n")
         is_named = "*" in named or str(self.folder) in named
         return ["-c", f"safe.directory={self.folder}"] if is_named else []
@@ -267,7 +262,7 @@ def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = F
 
     own_config: let it see this user's own configuration, to read from it.
     """
-    environment = {**_environment_of(folder)}
+    environment = _environment_of(folder)
     if own_config:
         del environment["GIT_CONFIG_GLOBAL"]
     return _run_to_end(
@@ -380,26 +375,20 @@ def _not_run(exc: OSError) -> Unavailable:
     )
 
 
-def _environment_of(folder: Path) -> Mapping[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name.upper() in _VARIABLES}
-    # Never a repository that happens to lie around the folder.
-    ceiling = str(folder.parent)
+def _environment_of(folder: Path) -> dict[str, str]:
     return {
-        **kept,
+        **{name: value for name, value in os.environ.items() if name.upper() in _VARIABLES},
         **_ENVIRONMENT,
         "GIT_ALLOW_PROTOCOL": _OFFLINE,
-        "GIT_CEILING_DIRECTORIES": ceiling,
+        # Never a repository that happens to lie around the folder.
+        "GIT_CEILING_DIRECTORIES": str(folder.parent),
     }
 
 
 def _is_foreign(folder: Path) -> bool:
     """Whether the folder, or its repository, is another user's."""
-    user = os.geteuid()
-    for path in (folder, folder / ".git"):
-        with contextlib.suppress(OSError):
-            if os.lstat(path).st_uid != user:
-                return True
-    return False
+    paths = filter(os.path.lexists, (folder, folder / ".git"))
+    return any(os.lstat(path).st_uid != os.geteuid() for path in paths)
 
 
 def shell_command(folder: Path) -> str:
@@ -426,11 +415,8 @@ def explain_failure(folder: Path, verb: str, ran: GitResult) -> CommonplaceError
 
 def missing_object(folder: Path) -> Unavailable:
     """What to raise where an object is named and not there: it must not pass for nothing."""
-    return Unavailable(
-        "The notebook {place} lacks an object.",
-        hint="Run: git -C {place} fsck; then fetch what is missing from a clone.",
-        place=folder,
-    )
+    message, hint = _LACKS_OBJECT
+    return Unavailable(message, hint=hint, place=folder)
 
 
 _EXPLANATIONS: tuple[tuple[str, type[CommonplaceError], str, str], ...] = (
@@ -482,10 +468,5 @@ _EXPLANATIONS: tuple[tuple[str, type[CommonplaceError], str, str], ...] = (
         "The notebook {place} needs a newer git.",
         _NO_GIT,
     ),
-    (
-        "bad object",
-        Unavailable,
-        "The notebook {place} lacks an object.",
-        "Run: git -C {place} fsck; then fetch what is missing from a clone.",
-    ),
+    ("bad object", Unavailable, *_LACKS_OBJECT),
 )

@@ -1,6 +1,6 @@
 """Owns how trees are compared: which files differ between two commits, and what lies in one.
 
-Never reads a file's content, and never guesses at a rename.
+Never guesses at a rename. What git refuses is Unavailable or Denied.
 """
 
 from __future__ import annotations
@@ -50,10 +50,7 @@ class TreeChange(Struct, frozen=True):
 
 
 def compare_trees(repo: GitRepository, older: str, newer: str) -> dict[str, TreeChange]:
-    """What differs between two commits, by path; an empty name stands for nothing at all.
-
-    Raises: Unavailable, Denied.
-    """
+    """What differs between two commits, by path; an empty name stands for nothing at all."""
     if older == newer or not (older or newer):
         return {}
     empty = EMPTY_TREES[len(older or newer)]
@@ -75,7 +72,7 @@ def compare_trees(repo: GitRepository, older: str, newer: str) -> dict[str, Tree
 
 
 def list_tree(repo: GitRepository, commit: str) -> dict[str, TreeEntry]:
-    """All that lies in a commit's tree, by path. Raises: Unavailable, Denied."""
+    """All that lies in a commit's tree, by path."""
     return {
         path: change.after
         for path, change in compare_trees(repo, "", commit).items()
@@ -86,7 +83,7 @@ def list_tree(repo: GitRepository, commit: str) -> dict[str, TreeEntry]:
 def read_file(repo: GitRepository, commit: str, path: str) -> tuple[TreeEntry, bytes] | None:
     """What lies under a path of a commit, with its bytes; None for nothing; one call of git.
 
-    A folder has no bytes here. Raises: Invalid, Unavailable, Denied.
+    A folder has no bytes here. Raises: Invalid for a newline or NUL in a path.
     """
     if not commit:
         return None

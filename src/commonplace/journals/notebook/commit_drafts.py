@@ -50,11 +50,11 @@ def entry_draft(
 
     content: the bytes of the commit's object. Its author and his time are as they were.
     """
-    message = _named(parse_message(commit.message), entry, raw_message(content))
+    said = _named(parse_message(commit.message), entry, raw_message(content))
     author = " ".join(commit.author.translate(_UNNAMEABLE).split()) or "unknown"
     address = "".join(commit.address.translate(_UNNAMEABLE).split()) or "unknown"
     return CommitDraft(
-        message=message.replace(b"\0", b""),
+        message=said.replace(b"\0", b""),
         author=f"{author} <{address}>",
         committer=signature.person,
         at=commit.at,

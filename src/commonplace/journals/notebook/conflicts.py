@@ -91,7 +91,7 @@ def clash_draft(clash: Clash, signature: Signature, *, merge: str) -> CommitDraf
 
 
 def merge_of(repo: GitRepository, name: str) -> str:
-    """The commit whose merge left a clash aside that is kept so. Raises: Unavailable, Denied."""
+    """The commit whose merge left a clash aside that is kept so."""
     (kept,) = repo.read_blobs(name, [""])
     return parse_message(parse_commit(name, kept.content).message).text if kept else ""
 
@@ -112,14 +112,17 @@ def may_have_clashes(repo: GitRepository) -> bool:
 
 
 class Clashes:
-    """The overviews of one notebook that wait to be settled."""
+    """The overviews of one notebook that wait to be settled.
+
+    What reads or settles them raises Unavailable or Denied where git or the disk refuses.
+    """
 
     def __init__(self, notebook: Notebook) -> None:
         self._notebook = notebook
         self._repo = notebook.repo
 
     def list_open(self) -> list[OverviewClash]:
-        """All that wait, oldest first. Raises: Unavailable, Denied."""
+        """All that wait, oldest first."""
         if not may_have_clashes(self._repo):
             return []
         head = self._repo.head().commit
@@ -127,10 +130,7 @@ class Clashes:
         return sorted(found, key=lambda x: (x.at, x.section, x.ref))
 
     def forget_settled(self) -> None:
-        """Forget those whose text the branch holds by now.
-
-        Raises: BranchMoved, Unavailable, Denied.
-        """
+        """Forget those whose text the branch holds by now. Raises: BranchMoved."""
         if may_have_clashes(self._repo):
             head = self._repo.head().commit
             refs = self._refs()
@@ -145,12 +145,8 @@ class Clashes:
         kept = list_refs(self._repo, f"{OPEN}/")
         return {ref: name for ref, name in kept.items() if not ref.startswith(others)}
 
-    def sections(self) -> list[str]:
-        """The sections in which one waits; asks git only where there may be any."""
-        return list(dict.fromkeys(x.section for x in self.list_open()))
-
     def find(self, section: str) -> OverviewClash:
-        """The oldest that waits in a section. Raises: NotFound, Invalid, Unavailable."""
+        """The oldest that waits in a section. Raises: NotFound, Invalid."""
         name = parse_section(section)
         found = next((x for x in self.list_open() if x.section == name), None)
         if found is None:
@@ -164,7 +160,7 @@ class Clashes:
         """Put a text in the overview's place, None for the one that is there; the clash is over.
 
         Sentences on what of the folder was left as it was.
-        Raises: Conflict where the overview is another by now; Invalid, Denied, Unavailable.
+        Raises: Conflict where the overview is another by now; Invalid.
         """
         notes: tuple[str, ...] = ()
         wanted = clash.theirs if text is None else plain_overview(text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from msgspec.structs import replace
 from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.files import replace_file
 from commonplace.core.text import well_formed
-from commonplace.journals.git.history import parse_commit, read_history
 from commonplace.journals.git.refs import RefUpdate, find_leading, list_refs, update_refs
 from commonplace.journals.git.repo import is_repository
 from commonplace.journals.git.rewriting import REBUILT, drop_unreachable, rewrite_branches
@@ -24,7 +24,6 @@ from commonplace.journals.git.trees import compare_trees
 from commonplace.journals.notebook.conflicts import Clashes
 from commonplace.journals.notebook.format import (
     compose_message,
-    entries_of,
     parse_message,
     with_supersedes,
     without_work_context,
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.journals.git.repo import GitRepository
-    from commonplace.journals.git.rewriting import RewrittenBranches
-    from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.journal import Notebook
 
 _MESSAGE = b"An entry was forgotten.\n\nCommonplace: forgotten\n"
@@ -54,7 +51,10 @@ _BRANCHES = "refs/heads/"
 
 
 class NotebookHistory:
-    """Rewrites the history of one notebook."""
+    """Rewrites the history of one notebook.
+
+    Its verbs raise Unavailable or Denied where git or the disk refuses.
+    """
 
     def __init__(self, notebook: Notebook) -> None:
         self._notebook = notebook
@@ -84,7 +84,6 @@ class NotebookHistory:
         Raises:
             Conflict: Something of the notebook waits to be settled, finished or committed, or
                 another work tree is on a branch that would change.
-            Unavailable, Denied.
         """
         notebook = self._notebook
         refuse_shallow(notebook.repo)
@@ -93,49 +92,38 @@ class NotebookHistory:
                 "Overviews of the notebook wait to be settled.",
                 hint="Settle them first: `commonplace notebook conflicts`.",
             )
-        formers, hashes = self._named(refs)
-        bare = self._named(without_context)[0]
-        renamed = self._by_hand_with_end(cut)
-
-        def message_of(name: str, message: bytes) -> bytes:
-            text = message.decode("utf-8", "surrogateescape")
-            said = parse_message(text)
-            if name in hashes or said.entry_id in formers:
-                return _MESSAGE
-            if entry := renamed.get(name):
-                named = replace(said, entry_id=entry.id, section=entry.section)
-                return compose_message(named).encode("utf-8", "surrogateescape")
-            if said.entry_id in bare:
-                text = without_work_context(text)
-            if said.supersedes in formers:
-                text = with_supersedes(text, _first_left(said.supersedes, formers))
-            return text.encode("utf-8", "surrogateescape")
-
+        message_of = self._new_message(refs, without_context)
         with notebook.repo.locked() as repo:
             head = repo.writable_head()
             tree = WorkTree(repo)
             tree.refresh()  # what a process left that was killed after it had moved the branch
             former = list_refs(repo, _BRANCHES)
-            made = rewrite_branches(repo, cut, message_of)
-            leading = find_leading(repo, made.first_changed)
+            made, changed = rewrite_branches(repo, cut, message_of)
+            leading = find_leading(repo, changed)
             notes: list[str] = []
-            if made.first_changed:
-                self._refuse_work_trees(repo, made)
-                changes = compare_trees(repo, head.commit, made.branches[head.branch])
+            if changed:
+                self._refuse_work_trees(repo, made, changed)
+                changes = compare_trees(repo, head.commit, made[head.branch])
                 refuse_edits(repo, head.commit, changes, act="forget")
-                moves = self._moves(former, made.branches, leading, keep_until)
-                # Before the branches move: from then on no sync may bring it back.
-                self._note_forgotten(repo, former, made.first_changed)
+                moves = self._moves(former, made, leading, keep_until)
+                # Before the branches move: from then on no sync may bring it back. What was taken
+                # back since may come again.
+                tips = former.values()
+                known = [
+                    x for x in read_forgotten(repo) if not any(repo.is_ancestor(x, y) for y in tips)
+                ]
+                lines = "".join(f"{x}\n" for x in dict.fromkeys([*known, *changed]))
+                replace_file(repo.common_dir / FORGOTTEN, lines.encode())
                 with tree.following(head, changes, edits="refused") as notes:
                     update_refs(repo, moves, why=_WHY)
-            notes += self._settle(repo, tree, leading if made.first_changed else None)
+            notes += self._settle(repo, tree, leading if changed else None)
         self._remake_ledger()
         return tuple(notes)
 
     def finish(self) -> tuple[str, ...]:
         """Go on where the branches had moved: the folder follows, and what nothing leads to goes.
 
-        Sentences on what is left to do. Raises: Unavailable, Denied.
+        Sentences on what is left to do.
         """
         with self._notebook.repo.locked() as repo:
             tree = WorkTree(repo)
@@ -151,7 +139,7 @@ class NotebookHistory:
         return sorted({_end_of(ref) for ref in list_refs(self._notebook.repo, BACKUPS)})
 
     def drop_expired(self, now: datetime) -> int:
-        """Remove the former branches whose time is over; how many. Raises: Unavailable."""
+        """Remove the former branches whose time is over; how many."""
         if not is_repository(self._notebook.folder):
             return 0
         over = [x for x in list_refs(self._notebook.repo, BACKUPS) if _end_of(x) <= now]
@@ -160,6 +148,35 @@ class NotebookHistory:
                 update_refs(repo, [RefUpdate(ref, "") for ref in over], why=_WHY)
                 drop_unreachable(repo)
         return len(over)
+
+    def _new_message(
+        self, refs: Sequence[str], without_context: Sequence[str]
+    ) -> Callable[[str, bytes], bytes]:
+        """What gives the new message of a commit for its hash and the old one.
+
+        A commit by hand that a later one lets expire gets the id that it has: its own would follow
+        from what is cut out of its files, and the entry would be shown again.
+        """
+        ledger = self._notebook.ledger
+        formers, hashes = self._named(refs)
+        bare = self._named(without_context)[0]
+        ending = {x.hash: x for each in ledger.list_set_ends() for x in ledger.by_id(each)}
+
+        def message_of(name: str, message: bytes) -> bytes:
+            text = message.decode("utf-8", "surrogateescape")
+            said = parse_message(text)
+            if name in hashes or said.entry_id in formers:
+                return _MESSAGE
+            if not said.entry_id and (line := ending.get(name)):
+                named = replace(said, entry_id=line.id, section=line.section)
+                return compose_message(named).encode("utf-8", "surrogateescape")
+            if said.entry_id in bare:
+                text = without_work_context(text)
+            if said.supersedes in formers:
+                text = with_supersedes(text, _first_left(said.supersedes, formers))
+            return text.encode("utf-8", "surrogateescape")
+
+        return message_of
 
     def _named(self, refs: Sequence[str]) -> tuple[dict[str, str], set[str]]:
         """The ids of entries, each with that of the entry it superseded, and their commits."""
@@ -172,24 +189,6 @@ class NotebookHistory:
                     formers[entry.id] = entry.supersedes
                     hashes.add(entry.hash)
         return formers, hashes
-
-    def _by_hand_with_end(self, cut: Callable[[bytes], bytes]) -> dict[str, NotebookEntry]:
-        """By their commits the entries by hand whose ids would change, and that are to expire.
-
-        Their ids follow from the contents of files; a commit that says when one expires names it.
-        """
-        repo, ledger = self._notebook.repo, self._notebook.ledger
-        found: dict[str, NotebookEntry] = {}
-        for line in (x for each in ledger.list_set_ends() for x in ledger.by_id(each)):
-            (blob,) = repo.read_objects([line.hash])
-            parents = parse_commit(line.hash, blob.content).parents if blob else ()
-            for commit in read_history(repo, line.hash, since=parents) if blob else ():
-                entry = next(iter(entries_of(commit)), None)
-                blobs = repo.read_objects([x.blob for x in commit.touched if x.blob])
-                changes = any(x is not None and cut(x.content) != x.content for x in blobs)
-                if entry is not None and entry.by_hand and changes:
-                    found.setdefault(line.hash, entry)
-        return found
 
     def _moves(
         self,
@@ -213,19 +212,9 @@ class NotebookHistory:
             ]
         return [*moves, *(RefUpdate(ref, "") for ref in sorted(gone))]
 
-    def _note_forgotten(
-        self, repo: GitRepository, former: Mapping[str, str], changed: Sequence[str]
+    def _refuse_work_trees(
+        self, repo: GitRepository, made: Mapping[str, str], changed: Sequence[str]
     ) -> None:
-        """Note the commits by which a remote is refused, less those that were taken back since."""
-        known = [
-            each
-            for each in read_forgotten(repo)
-            if not any(repo.is_ancestor(each, tip) for tip in former.values())
-        ]
-        lines = dict.fromkeys([*known, *changed])
-        replace_file(repo.common_dir / FORGOTTEN, "".join(f"{x}\n" for x in lines).encode())
-
-    def _refuse_work_trees(self, repo: GitRepository, made: RewrittenBranches) -> None:
         """Refuse to move what another work tree is on: its next commit would bring all back."""
         ran = repo.git.run(["worktree", "list", "--porcelain", "-z"])
         for each in ran.out.decode("utf-8", "surrogateescape").split("\0\0"):
@@ -234,8 +223,8 @@ class NotebookHistory:
             if not path or "bare" in facts or os.path.realpath(path) == str(repo.folder):
                 continue
             at = facts.get("HEAD", "")
-            if made.branches.get(branch, at) != at or (
-                not branch and any(repo.is_ancestor(x, at) for x in made.first_changed)
+            if made.get(branch, at) != at or (
+                not branch and any(repo.is_ancestor(x, at) for x in changed)
             ):
                 shown, git = shlex.quote(well_formed(path)), repo.shell_command
                 raise Conflict(
@@ -278,12 +267,15 @@ class NotebookHistory:
         head = repo.head().branch.removeprefix(_BRANCHES)
         had, has = {head}, "may still have it"
         if leading is not None:
-            begins = (f"refs/remotes/{remote}/", f"refs/commonplace/synced/{remote}@")
-            had = {_branch_of(ref, remote) for ref in leading if ref.startswith(begins)}
+            # What a remote had is remembered as `refs/remotes/<name>/<branch>`, and by a sync as
+            # `refs/commonplace/synced/<name>@<place>/<branch>`.
+            called = re.escape(remote)
+            place = rf"refs/(?:remotes/{called}|commonplace/synced/{called}@[^/]*)/"
+            had = {re.sub(place, "", ref) for ref in leading if re.match(place, ref)}
             if had:
                 has = "still has it"
-            elif self._is_known(repo, remote):
-                return ""
+            elif any(re.match(place, ref) for ref in list_refs(repo, "refs/")):
+                return ""  # else an earlier forgetting may have left none of those refs
         here = {ref.removeprefix(_BRANCHES) for ref in list_refs(repo, _BRANCHES)}
         pushed = " ".join(shlex.quote(x) for x in sorted((had & here) or {head}))
         others = ", ".join(sorted(had - here))
@@ -293,12 +285,6 @@ class NotebookHistory:
             + (f" Remove the branches there that are not here: {others}." if others else "")
         )
 
-    def _is_known(self, repo: GitRepository, remote: str) -> bool:
-        """Whether a ref here says what a remote has; an earlier forgetting may have left none."""
-        places = (f"refs/remotes/{remote}/", "refs/commonplace/synced/")
-        refs = [ref for place in places for ref in list_refs(repo, place)]
-        return any(ref.startswith((places[0], f"{places[1]}{remote}@")) for ref in refs)
-
 
 def _first_left(entry_id: str, formers: Mapping[str, str]) -> str:
     """The entry that those which go, one after another, had superseded; empty for none."""
@@ -307,12 +293,6 @@ def _first_left(entry_id: str, formers: Mapping[str, str]) -> str:
         seen.add(entry_id)
         entry_id = formers[entry_id]
     return "" if entry_id in seen else entry_id
-
-
-def _branch_of(ref: str, remote: str) -> str:
-    """The branch at a remote that a ref here remembers."""
-    short = ref.removeprefix(f"refs/remotes/{remote}/")
-    return short if short != ref else ref.split("/", 4)[-1]
 
 
 def _end_of(ref: str) -> datetime:

@@ -20,7 +20,7 @@ from commonplace.journals.notebook.names import SUFFIX, file_of, find_section
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from commonplace.journals.git.history import Commit, TouchedPath
+    from commonplace.journals.git.history import Commit
 
 DEFAULT_AUTHOR = "Journal Server <journal@localhost>"
 """Who commits where no author is named; never shown as an author."""
@@ -100,18 +100,6 @@ class CommitMessage(Struct, frozen=True, kw_only=True):
     expires_entry: str = ""
 
 
-class SetEnd(Struct, frozen=True, kw_only=True):
-    """When an entry expires, as a later commit says.
-
-    Attributes:
-        entry_id: Of the entry.
-        expires: None for never.
-    """
-
-    entry_id: str
-    expires: datetime | None
-
-
 class NotebookEntry(Struct, frozen=True, kw_only=True):
     """One entry of one section.
 
@@ -169,23 +157,16 @@ def parse_file(content: bytes, *, errors: str = "replace") -> SectionFile:
     """
     text = content.decode("utf-8", errors)
     lone = list(_LONE_COUNT.finditer(text))
-    if not lone:
-        return SectionFile(overview=text.rstrip("\r\n"), count=None, lines=0)
-    last = lone[-1]
-    is_last = not text[last.end() :].strip()
-    if len(lone) > 1 or not is_last:
-        lone = [x for x in lone if (x is last and is_last) or not _is_fenced(text, x.start())]
-    count = int(lone[-1]["count"]) if lone else None
-    if is_last:
-        text = text[: last.end()]
+    if lone and not text[lone[-1].end() :].strip():  # as we write it: nothing is below it
+        text, own = text[: lone[-1].end()], [lone.pop()]
+    else:
+        own = []
+    # Where an odd number of fences stands above, a listing is open.
+    lone = [x for x in lone if len(_FENCE.findall(text, 0, x.start())) % 2 == 0] + own
     for found in reversed(lone):
         text = text[: found.start()] + text[found.end() :]
+    count = int(lone[-1]["count"]) if lone else None
     return SectionFile(overview=text.rstrip("\r\n"), count=count, lines=len(lone))
-
-
-def _is_fenced(text: str, at: int) -> bool:
-    """Whether a place lies in a fenced listing."""
-    return len(_FENCE.findall(text, 0, at)) % 2 == 1
 
 
 def render_file(overview: str, count: int) -> bytes:
@@ -242,14 +223,12 @@ def move_message(old: str, new: str) -> CommitMessage:
     return CommitMessage(summary=summary, text="", section=new, verb="move", moved_from=old)
 
 
-def set_end_of(message: CommitMessage) -> SetEnd | None:
-    """What a message says of the end of an entry that was there before; None where it does not."""
+def set_end_of(message: CommitMessage) -> tuple[str, datetime | None] | None:
+    """The entry, by its id, whose end a message sets, and that end; None where it sets none."""
     expires = _end(message.expires)
-    if message.verb != "expire" or not message.expires_entry:
+    if message.verb != "expire" or (expires is None and message.expires != NEVER):
         return None
-    if expires is None and message.expires != NEVER:
-        return None
-    return SetEnd(entry_id=message.expires_entry, expires=expires)
+    return (message.expires_entry, expires) if message.expires_entry else None
 
 
 def set_end_message(section: str, entry_id: str, expires: datetime | None) -> CommitMessage:
@@ -344,20 +323,9 @@ def entry_message(
     written: datetime | None = None,
     expires: datetime | None = None,
 ) -> CommitMessage:
-    """The message of an entry to be written, checked.
+    """The message of an entry to be written, checked; see `CommitMessage`.
 
-    Args:
-        section: Where.
-        entry_id: Its id for good.
-        text: What was done or learned.
-        summary: It in a line; else its first line.
-        work_context: What kind of work it was.
-        supersedes: The id of the entry whose place it takes.
-        written: When it is written down, where it is of another time.
-        expires: When it expires; None for never.
-
-    Raises:
-        Invalid: A text is blank, too long, or cannot be kept.
+    Raises: Invalid where a text is blank, too long, or cannot be kept.
     """
     text = checked_text(text, "entry")
     if not text.strip():
@@ -426,20 +394,6 @@ def summary_of(text: str) -> str:
     return first_words(text, SUMMARY_LENGTH)
 
 
-def manual_commit_id(commit: Commit) -> str:
-    """The entry id of a commit made by hand: a rebase that changes its hash alone leaves it.
-
-    It follows from who wrote the commit, when, what it says, and what it made of which sections.
-    """
-    files = [f"{x.path} {x.blob}" for x in _touched_sections(commit)]
-    said = (commit.author, commit.address, str(int(commit.at.timestamp())), commit.message, *files)
-    return str(uuid.uuid5(HAND, well_formed("\0".join(said))))
-
-
-def _touched_sections(commit: Commit) -> list[TouchedPath]:
-    return [x for x in commit.touched if x.is_file and find_section(x.path)]
-
-
 def entry_of(
     commit: Commit, message: CommitMessage, *, section: str, entry_id: str
 ) -> NotebookEntry:
@@ -464,16 +418,22 @@ def entry_of(
 def entries_of(commit: Commit, message: CommitMessage | None = None) -> Iterator[NotebookEntry]:
     """The entries a commit is: one with our id, one for each section a commit by hand touched.
 
-    A merge is not an entry, nor is our own upkeep.
+    A merge is not an entry, nor is our own upkeep. The id of a commit by hand follows from who
+    wrote it, when, what it says, and what it made of which sections: a rebase leaves it.
     """
     message = message or parse_message(commit.message)
     if len(commit.parents) > 1 or (message.verb and not message.entry_id):
         return
-    touched = [t.path.removesuffix(SUFFIX) for t in _touched_sections(commit)]
-    if message.entry_id:
+    files = [x for x in commit.touched if x.is_file and find_section(x.path)]
+    sections = [x.path.removesuffix(SUFFIX) for x in files]
+    entry_id = message.entry_id
+    if entry_id:
         # Its own word first: a rebase that keeps it may leave it without a change of its own.
         named = find_section(file_of(message.section))
-        touched = [named] if named else touched[:1]
-    entry_id = message.entry_id or (manual_commit_id(commit) if touched else "")
-    for section in touched:
+        sections = [named] if named else sections[:1]
+    elif files:
+        at, made = str(int(commit.at.timestamp())), [f"{x.path} {x.blob}" for x in files]
+        said = (commit.author, commit.address, at, commit.message, *made)
+        entry_id = str(uuid.uuid5(HAND, well_formed("\0".join(said))))
+    for section in sections:
         yield entry_of(commit, message, section=section, entry_id=entry_id)

@@ -5,18 +5,22 @@ Never says "written" before the branch holds it, and never loses what other peop
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
+import threading
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from commonplace.core.errors import Conflict, already_superseded
+from commonplace.core.errors import CommonplaceError, Conflict, already_superseded
 from commonplace.core.ids import key_id, new_id
 from commonplace.core.redact import Screen
 from commonplace.core.text import well_formed
 from commonplace.journals.git.commit import render_person
 from commonplace.journals.git.history import parse_commit
 from commonplace.journals.git.repo import init_repository
+from commonplace.journals.git.run import LONG_TIMEOUT_S
 from commonplace.journals.notebook.commit_drafts import Signature
 from commonplace.journals.notebook.format import (
     DEFAULT_AUTHOR,
@@ -34,11 +38,8 @@ from commonplace.journals.notebook.format import (
 )
 from commonplace.journals.notebook.ledger import EntryLine
 from commonplace.journals.notebook.names import file_of, parse_new_section, parse_section
-from commonplace.journals.notebook.reader import NotebookReader, Section
-from commonplace.journals.notebook.toc import TocNode
-from commonplace.journals.notebook.upkeep import RepositoryUpkeep, tidy
+from commonplace.journals.notebook.reader import NotebookReader, Section, TocNode
 from commonplace.journals.notebook.write import (
-    EntryRequest,
     NotebookWriter,
     OverviewConflict,
     SectionMoves,
@@ -64,9 +65,17 @@ __all__ = [
     "WrittenEntry",
 ]
 
+_log = logging.getLogger(__name__)
+
+# As git guesses: so many in one of 256 folders are about 6,700 loose objects.
+_SAMPLE = "17"
+_MANY = 27
+
 
 class Notebook(NotebookReader):
     """One owner's notebook in one git repository. Thread-safe; several processes may write.
+
+    Its verbs raise Invalid, NotFound, Conflict, Denied or Unavailable where they are refused.
 
     Args:
         folder: Its work tree, there or not.
@@ -97,34 +106,51 @@ class Notebook(NotebookReader):
         self.owner = owner
         self._author = author
         self._random_bytes = random_bytes
-        self._upkeep = RepositoryUpkeep() if auto_gc else None
+        self._auto_gc = auto_gc
+        self._packing: threading.Thread | None = None
         self._person = ""
         self.screen = screen or Screen()
 
     def init(self) -> Path:
-        """Make the repository, or take the one that is there as it is; the folder it lies in.
-
-        Raises: Unavailable, Denied, Invalid.
-        """
+        """Make the repository, or take the one that is there as it is; the folder it lies in."""
         return init_repository(self.folder).folder
 
-    @property
-    def person(self) -> str:
-        """Who commits, as `Name <address>`. Raises: Invalid where the setting cannot be meant."""
+    def signature(self) -> Signature:
+        """Who commits, now. Raises: Invalid where the setting cannot be meant."""
         if not self._person:
             self._person = render_person(self._author or self.repo.identity() or DEFAULT_AUTHOR)
-        return self._person
+        return Signature(person=self._person, now=self.clock(), zone=self.zone)
 
-    def signature(self) -> Signature:
-        """Who commits, now. Raises: as `person`."""
-        return Signature(person=self.person, now=self.clock(), zone=self.zone)
+    @property
+    def _writer(self) -> NotebookWriter:
+        return NotebookWriter(self, self.signature)
 
-    def tidy(self) -> None:
-        """Pack the repository now; it is done in the background when many objects lie loose.
+    def pack(self) -> None:
+        """Pack the objects, and write the commit-graph with which a section's history is found.
 
-        Raises: Unavailable, Denied, NotFound.
+        Takes seconds; readers and writers go on beside it. What a branch, a reflog or the last two
+        weeks hold stays.
         """
-        tidy(self.repo)
+        self.repo.git.run(["gc", "--quiet"], timeout_s=LONG_TIMEOUT_S)
+        graph = ["commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"]
+        self.repo.git.run(graph, timeout_s=LONG_TIMEOUT_S)
+
+    def _pack_if_due(self) -> None:
+        """Pack in the background where many objects lie loose, one time at once in this process."""
+        is_due = False
+        with contextlib.suppress(OSError):
+            is_due = len(os.listdir(self.repo.common_dir / "objects" / _SAMPLE)) >= _MANY
+        if not is_due or (self._packing is not None and self._packing.is_alive()):
+            return
+
+        def pack() -> None:
+            try:
+                self.pack()
+            except CommonplaceError as exc:
+                _log.warning("The notebook was not packed: %s", exc)
+
+        self._packing = threading.Thread(target=pack, name="pack notebook", daemon=True)
+        self._packing.start()
 
     def write(
         self,
@@ -157,34 +183,30 @@ class Notebook(NotebookReader):
             expires: When the entry expires, aware; None for never. Kept in whole seconds.
 
         Raises:
-            OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
+            Also OverviewConflict, with both texts.
         """
-        name, now = self._new_section(section), self.clock()
-        noted, at = (None if at is None else now), at or now
+        now = self.clock()
         if entry_id is None and idempotency_key is not None:
-            # In another clone the same key is another write.
+            # Two clones that took the same key wrote two entries: a sync kept only one of them.
             entry_id = key_id(KEYS, f"{self.owner} {self.repo.clone_id()}", idempotency_key)
         message = entry_message(
-            section=name,
-            entry_id=entry_id or new_id(at, self._random_bytes(10)),
+            section=self._new_section(section),
+            entry_id=entry_id or new_id(at or now, self._random_bytes(10)),
             text=self.screen(entry),
             summary=self.screen.values(summary),
             work_context=self.screen.values(work_context),
             supersedes=supersedes,
-            written=noted,
+            written=None if at is None else now,
             expires=expires,
         )
-        request = EntryRequest(
-            section=name,
-            message=message,
-            yours=None if overview is None else plain_overview(self.screen(overview)),
+        written = self._writer.write(
+            message,
+            at=at or now,
+            overview=None if overview is None else plain_overview(self.screen(overview)),
             base_version=(base_version or "").strip().lower(),
-            at=at,
-            is_keyed=bool(entry_id),
         )
-        written = NotebookWriter(self, self.signature).write(request)
-        if self._upkeep is not None:
-            self._upkeep.start_if_due(self.repo)
+        if self._auto_gc:
+            self._pack_if_due()
         return written
 
     def supersede(
@@ -201,22 +223,20 @@ class Notebook(NotebookReader):
     ) -> WrittenEntry:
         """Add an entry in the place of another; both stay in the history.
 
+        Done twice in one clone it is one entry, `repeated`. The end of the former is its own.
+
         Args:
             address: Of the entry that no longer holds: `path#<entry id>` or `path#hash`.
             text: Of the new one.
             section: Empty for that of the former.
-            overview: As for `write`.
-            summary: As for `write`.
+            overview: As for `write`, like all that follows.
+            summary: In a line.
             work_context: None for that of the former.
-            base_version: As for `write`.
-            expires: As for `write`; the former's end is its own.
-
-        Returns:
-            The new entry; the one that is there, `repeated`, where this was done before.
+            base_version: Of the overview.
+            expires: When the new one expires.
 
         Raises:
-            Conflict: Another entry has taken its place.
-            Invalid, NotFound, Denied, Unavailable.
+            Also Conflict where another entry has taken its place.
         """
         old, text = self.read_entry(address), self.screen(text)
         known = self.ledger.find_successor(old.id)
@@ -243,13 +263,12 @@ class Notebook(NotebookReader):
         """Set when an entry expires, None for never, by a commit of its own; the entry with it.
 
         One that has expired is shown again if it is to stay. Where the end is that already,
-        nothing is written. Raises: as `read_kept_entry`; Conflict, Denied.
+        nothing is written.
         """
         found = self.read_kept_entry(address)
         end = None if expires is None else expires.replace(microsecond=0)
         if found.expires != end:
-            message = set_end_message(found.section, found.id, end)
-            NotebookWriter(self, self.signature).set_end(message)
+            self._writer.set_end(set_end_message(found.section, found.id, end))
         return replace(found, expires=end)
 
     def take_back(self, address: str | SectionAddress) -> tuple[NotebookEntry, bool]:
@@ -261,8 +280,7 @@ class Notebook(NotebookReader):
             The entry, and whether the overview was put back.
 
         Raises:
-            Conflict: Another entry has taken its place, or the overview was changed since.
-            Invalid, NotFound, Denied, Unavailable.
+            Also Conflict where another entry has taken its place, or the overview was changed.
         """
         found = self.read_entry(address)
         if later := self.ledger.find_successor(found.id):
@@ -273,10 +291,10 @@ class Notebook(NotebookReader):
         message = set_end_message(found.section, found.id, TAKEN_BACK)
         before, made = self._overviews_around(found)
         if before == made:
-            NotebookWriter(self, self.signature).set_end(message)
+            self._writer.set_end(message)
             return found, False
         try:
-            NotebookWriter(self, self.signature).put_overview(message, before, version_of(made))
+            self._writer.put_overview(message, before, version_of(made))
         except OverviewConflict as exc:
             raise Conflict(
                 f"{ref_of(found.section)} was changed since {found.ref} was written with it.",
@@ -287,25 +305,17 @@ class Notebook(NotebookReader):
 
     def bring_back(
         self, address: str | SectionAddress, *, overview: str | None, base_version: str
-    ) -> NotebookEntry:
+    ) -> None:
         """Show an entry again that was taken back, with the overview that it brings.
 
-        Args:
-            address: Of the entry.
-            overview: The whole new overview; None for the one that is there.
-            base_version: The version of the overview that was read; empty for none.
-
-        Raises:
-            OverviewConflict with both texts, Conflict, NotFound, Invalid, Denied, Unavailable.
+        overview: the whole new one, None for the one that is there; base_version: as for `write`.
         """
         found = self.read_kept_entry(address)
         message = set_end_message(found.section, found.id, None)
-        writer = NotebookWriter(self, self.signature)
         if overview is None:
-            writer.set_end(message)
+            self._writer.set_end(message)
         else:
-            writer.put_overview(message, plain_overview(self.screen(overview)), base_version)
-        return replace(found, expires=None)
+            self._writer.put_overview(message, plain_overview(self.screen(overview)), base_version)
 
     def _overviews_around(self, entry: NotebookEntry) -> tuple[str, str]:
         """The overview of an entry's section before its commit, and as that left it."""
@@ -334,28 +344,22 @@ class Notebook(NotebookReader):
             The section, and sentences on what of the folder was left as it was.
 
         Raises:
-            OverviewConflict with both texts, NotFound, Invalid, Denied, Unavailable.
+            Also OverviewConflict, with both texts.
         """
         name = parse_section(section)
-        message = CommitMessage(
-            summary=summary or f"Amend the overview of {name}",
-            text="",
-            section=name,
-            verb="overview",
-        )
-        notes = NotebookWriter(self, self.signature).put_overview(
-            message, plain_overview(self.screen(text)), base_version
-        )
+        said = summary or f"Amend the overview of {name}"
+        message = CommitMessage(summary=said, text="", section=name, verb="overview")
+        new = plain_overview(self.screen(text))
+        notes = self._writer.put_overview(message, new, base_version)
         return self.read_section(name), notes
 
     def move(self, old: str, new: str, *, below: bool = False) -> SectionMoves:
         """Give a section another name, its entries with it; a folder alone goes with all below it.
 
-        below: the sections below it go along.
-        Raises: Invalid, NotFound, Conflict where a new name is taken, Denied, Unavailable.
+        below: the sections below it go along. Raises: also Conflict where a new name is taken.
         """
         before, after = parse_section(old.rstrip("/")), self._new_section(new.rstrip("/"))
-        return NotebookWriter(self, self.signature).move(before, after, below=below)
+        return self._writer.move(before, after, below=below)
 
     def _new_section(self, text: str) -> str:
         name = parse_new_section(text)

@@ -91,7 +91,7 @@ class ReplacedEntry(Struct, frozen=True, kw_only=True):
     is_on_one_line: bool
 
 
-class SectionTally(Struct, frozen=True, kw_only=True):
+class SectionCount(Struct, frozen=True):
     """How many entries a section has, and when the newest was."""
 
     count: int
@@ -170,7 +170,8 @@ class Ledger:
     """The entries of one repository's branch, in a database of ours. Thread-safe.
 
     An entry that has expired is in no list, nor beside another, nor in a chain of replaced ones:
-    only its id or its hash leads to it.
+    only its id or its hash leads to it. What asks it raises Unavailable or Denied where git or the
+    disk refuses.
     """
 
     def __init__(self, repo: GitRepository, path: Path, clock: Clock) -> None:
@@ -193,10 +194,7 @@ class Ledger:
                 self._database = None
 
     def rebuild(self) -> None:
-        """Read the whole history again, in the place of all that is held.
-
-        Raises: Unavailable, Denied, NotFound.
-        """
+        """Read the whole history again, in the place of all that is held."""
         head = self._repo.head().commit
         whole = self._whole(head)
         try:
@@ -207,25 +205,25 @@ class Ledger:
         self.catch_up()
 
     def erase(self) -> None:
-        """Erase what the file still holds of entries that are gone. Raises: Unavailable."""
+        """Erase what the file still holds of entries that are gone."""
         with self._open().using() as conn, translated(self._path):
             erase(conn)
 
     def clear(self) -> None:
-        """Leave nothing in it; the next question reads the history again. Raises: Unavailable."""
-        self._apply(_Step(come=[], whole=True), at=self._head(), head="")
+        """Leave nothing in it; the next question reads the history again."""
+        self._apply(_Step(whole=True), at=self._head(), head="")
         self.erase()
 
     def clear_others(self) -> None:
         """Leave nothing in the ledgers beside this one: a notebook that moved leaves one behind.
 
-        That of a notebook which is used still is filled again. Raises: Unavailable.
+        That of a notebook which is used still is filled again.
         """
         for other in self._others():
             other.clear()
 
     def sweep(self, entry_ids: Sequence[str]) -> None:
-        """Remove what is held of the text of entries that have expired. Raises: Unavailable."""
+        """Remove what is held of the text of entries that have expired."""
         with self._open().using() as conn, translated(self._path):
             with transaction(conn):
                 asked = [{"id": entry_id} for entry_id in entry_ids]
@@ -234,7 +232,7 @@ class Ledger:
                 erase(conn)
 
     def sweep_others(self, entry_ids: Sequence[str]) -> None:
-        """The same for the ledgers beside this one. Raises: Unavailable."""
+        """The same for the ledgers beside this one."""
         for other in self._others():
             other.sweep(entry_ids)
 
@@ -255,16 +253,12 @@ class Ledger:
             for query in ("all_entries", "all_moves"):
                 for row in conn.execute(_sql()[query]):
                     made.update(repr(row).encode("utf-8", "surrogateescape"))
-        digest: str = made.hexdigest()
-        return digest
+        return str(made.hexdigest())
 
     def catch_up(self, to: str | None = None) -> str:
         """Read what the history has more, or has in another's place; the commit it is at then.
 
-        Args:
-            to: The commit whose history it is to hold; the branch's where none is named.
-
-        Raises: Unavailable, Denied, NotFound.
+        to: the commit whose history it is to hold; the branch's where none is named.
         """
         for _ in range(_TRIES):
             known = self._head()
@@ -279,11 +273,6 @@ class Ledger:
             hint="Try again.",
             place=self._repo.folder,
         )
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether it holds no history yet: catching up reads all of it."""
-        return not self._head()
 
     def append(self, commit: Commit) -> None:
         """File one commit of ours, if the ledger stands at its parent; else it is read later."""
@@ -395,12 +384,10 @@ class Ledger:
         after = _lines(self._ask("after", section=section, id=entry_id))
         return next(iter(before), None), next(iter(after), None)
 
-    def tallies(self) -> dict[str, SectionTally]:
+    def section_counts(self) -> dict[str, SectionCount]:
         """Each section that ever had an entry."""
-        return {
-            section: SectionTally(count=count, newest=_instant(newest))
-            for section, count, newest in self._ask("tallies")
-        }
+        rows = self._ask("section_counts")
+        return {section: SectionCount(count, _instant(newest)) for section, count, newest in rows}
 
     def current_name(self, section: str) -> str:
         """What a section is called now; the name itself where it never moved."""
@@ -426,8 +413,7 @@ class Ledger:
             return conn.execute(_sql()[query], asked).fetchall()
 
     def _head(self) -> str:
-        found = self._ask("state")
-        return found[0][1] if found and found[0][0] == _LAYOUT else ""
+        return str(self._ask("state")[0][1])
 
     def _read(self, known: str, head: str) -> _Step:
         """What leads from one commit's history to another's."""
@@ -471,11 +457,10 @@ class Ledger:
             step.summaries.update(self._swept_summaries([*step.gone, *step.come]))
         try:
             with self._open().using() as conn, transaction(conn):
-                layout, known = conn.execute(_sql()["state"]).fetchone()
-                if (known if layout == _LAYOUT else "") != at:
+                if conn.execute(_sql()["state"]).fetchone() != (_LAYOUT, at):
                     return False
                 _take_step(conn, step)
-                conn.execute(_sql()["set_state"], {"head": head, "layout": _LAYOUT})
+                conn.execute(_sql()["set_state"], {"head": head})
         except _NeedsWholeHistory:
             return self._apply(self._whole(head), at=at, head=head)
         return True
@@ -512,18 +497,15 @@ class Ledger:
             with database.using() as conn, translated(self._path), transaction(conn):
                 conn.execute(_sql()["create_state"])
                 conn.execute(_sql()["begin_state"], {"layout": _LAYOUT})
-                if conn.execute(_sql()["state"]).fetchone()[0] != _LAYOUT:
-                    # Derived: nothing of another layout is worth keeping.
-                    conn.execute(_sql()["drop_entries"])
-                    conn.execute(_sql()["drop_moves"])
-                    conn.execute(_sql()["drop_merges"])
-                    conn.execute(_sql()["drop_ends"])
-                    conn.execute(_sql()["set_state"], {"head": "", "layout": _LAYOUT})
-                for name in _TABLES:
+                is_known = conn.execute(_sql()["state"]).fetchone()[0] == _LAYOUT
+                for name in _TABLES if is_known else ():
                     conn.execute(_sql()[f"create_{name}"])
         except BaseException:
             database.close()
             raise
+        if not is_known:  # derived: nothing of another layout is worth keeping
+            database.close()
+            raise Corrupted("The ledger {place} has another layout.", place=self._path)
         return database
 
 
@@ -531,11 +513,8 @@ def _take_step(conn: sqlite3.Connection, step: _Step) -> None:
     """Take out what is gone, and file what has come. Raises: _NeedsWholeHistory."""
     sql = _sql()
     gone = [x for x in step.gone if isinstance(x, dict)]
-    if step.whole:
-        conn.execute(sql["clear_entries"])
-        conn.execute(sql["clear_moves"])
-        conn.execute(sql["clear_merges"])
-        conn.execute(sql["clear_ends"])
+    for table in ("entries", "moves", "merges", "ends") if step.whole else ():
+        conn.execute(sql[f"clear_{table}"])
     conn.executemany(sql["drop_copy"], gone)
     conn.executemany(sql["drop_gone"], gone)
     _add(conn, step.come)
@@ -554,14 +533,12 @@ def _settle_ends(conn: sqlite3.Connection, step: _Step) -> None:
     if step.whole:
         conn.execute(sql["settle_ends"])
     elif gone or conn.execute(sql["has_ends"]).fetchone():
-        ids = {x["id"] if isinstance(x, dict) else x.id for x in _with_ids(step)}
+        rows = (*step.gone, *step.come)
+        ids = {x.id for x in rows if isinstance(x, _End)}
+        ids |= {x["id"] for x in rows if isinstance(x, dict)}
         conn.executemany(sql["settle_end"], [{"id": each} for each in ids])
     for name, summary in step.summaries.items():
         conn.execute(sql["bring_back"], {"hash": name, "summary": summary})
-
-
-def _with_ids(step: _Step) -> list[_End | dict[str, Any]]:
-    return [x for x in (*step.gone, *step.come) if isinstance(x, (_End, dict))]
 
 
 def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
@@ -587,7 +564,7 @@ def _rows_of(commit: Commit) -> Iterator[_Row]:
     if move := move_of(message):
         yield _Move(*move)
     if end := set_end_of(message):
-        yield _End(end.entry_id, commit.hash, int(commit.at.timestamp()), _seconds(end.expires))
+        yield _End(end[0], commit.hash, int(commit.at.timestamp()), _seconds(end[1]))
     for entry in entries_of(commit, message):
         yield {
             "id": entry.id,

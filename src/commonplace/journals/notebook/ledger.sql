@@ -78,31 +78,15 @@ SELECT layout, head FROM state;
 
 -- name: set_state
 -- The commit whose history is held now.
-UPDATE state SET head = :head, layout = :layout;
-
--- name: drop_entries
--- The table of another layout.
-DROP TABLE IF EXISTS entries;
-
--- name: drop_moves
--- As above.
-DROP TABLE IF EXISTS moves;
+UPDATE state SET head = :head;
 
 -- name: clear_entries
 -- Forget every entry: the history is another.
 DELETE FROM entries;
 
--- name: drop_ends
--- As above.
-DROP TABLE IF EXISTS ends;
-
 -- name: clear_ends
 -- Forget when entries expire: the history is another.
 DELETE FROM ends;
-
--- name: drop_merges
--- As above.
-DROP TABLE IF EXISTS merges;
 
 -- name: clear_merges
 -- Forget every merge: the history is another.
@@ -327,6 +311,6 @@ WHERE section = :section AND expires > :now
   AND (at, seq) > (SELECT at, seq FROM entries WHERE section = :section AND id = :id)
 ORDER BY at, seq LIMIT 1;
 
--- name: tallies
+-- name: section_counts
 -- Each section's number of entries, and when its newest was, but for those that have expired.
 SELECT section, count(*), max(at) FROM entries WHERE expires > :now GROUP BY section;

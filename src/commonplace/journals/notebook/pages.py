@@ -83,8 +83,8 @@ class NotebookPages:
             at=entry.at,
             text=entry.text,
             author=entry.author_name,
-            before=_glimpse(before),
-            after=_glimpse(after),
+            before=_neighbour(before),
+            after=_neighbour(after),
             supersedes=former.ref if former else "",
             superseded_by=successor.ref if successor else "",
         )
@@ -99,10 +99,10 @@ class NotebookPages:
             kind=OVERVIEW,
             at=at,
             text=section.overview,
-            before=_glimpse(section.last_entry),
+            before=_neighbour(section.last_entry),
             replaced_since=self.replaced_since(ref_of(section.name)),
         )
 
 
-def _glimpse(line: EntryLine | None) -> Glimpse | None:
+def _neighbour(line: EntryLine | None) -> Glimpse | None:
     return Glimpse(ref=line.ref, at=line.at, text=line.summary) if line else None

@@ -29,7 +29,7 @@ from commonplace.journals.git.portable import (
 )
 from commonplace.journals.git.repo import find_repository, init_repository, is_repository
 from commonplace.journals.notebook.format import JOURNAL, own_end, parse_message, ref_of
-from commonplace.journals.notebook.whole import WHOLE, refs_of, stage_of
+from commonplace.journals.notebook.whole import WHOLE, refs_of, temporary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,11 +131,9 @@ class PortableNotebook:
 
     def _end_of(self, commit: WholeCommit) -> datetime | None:
         """When the entry of a commit expires, as the ledger knows it, or the commit itself."""
-        line = next(iter(self._notebook.ledger.by_hash(commit.commit)), None)
-        said = parse_message(commit.message)
-        if line is None and said.entry_id:
-            line = next(iter(self._notebook.ledger.by_id(said.entry_id)), None)
-        return line.expires if line is not None else own_end(said)
+        ledger, said = self._notebook.ledger, parse_message(commit.message)
+        lines = ledger.by_hash(commit.commit) or (said.entry_id and ledger.by_id(said.entry_id))
+        return lines[0].expires if lines else own_end(said)
 
     def export_summaries(self, since: datetime | None) -> Iterator[PortableOverview]:
         """The overviews as they are now, by section, each at the time of its newest entry."""
@@ -160,24 +158,24 @@ class PortableNotebook:
         if not self.is_empty():
             return self._refuse_another(first, commits)
         self._notebook.close()
-        stage = stage_of(self._folder)
-        empty = stage.with_suffix(".empty")
-        for folder in (stage, empty):  # of an import that was killed
+        temporary = temporary_of(self._folder)
+        empty = temporary.with_suffix(".empty")
+        for folder in (temporary, empty):  # of an import that was killed
             shutil.rmtree(folder, ignore_errors=True)
         try:
             make_folder(self._folder.parent)
-            made = init_repository(stage)
+            made = init_repository(temporary)
             count = write_commits(made, chain([first], commits))
             noting.put_planned({WHOLE: refs_of(made)})
             with translated(self._folder):
                 if os.path.isdir(self._folder):
                     # It holds neither a commit nor a file; half of a repository opens as none.
                     os.rename(self._folder, empty)
-                os.rename(stage, self._folder)
+                os.rename(temporary, self._folder)
                 sync_folder(self._folder.parent)
             noting.put_added({WHOLE: refs_of(find_repository(self._folder))})
         finally:
-            for folder in (stage, empty):
+            for folder in (temporary, empty):
                 shutil.rmtree(folder, ignore_errors=True)
         return count
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,18 +34,16 @@ from commonplace.journals.notebook.names import (
     parse_address,
     parse_section,
 )
-from commonplace.journals.notebook.newest_entries import newest_entries
 from commonplace.journals.notebook.replaced import replaced_since_overview
-from commonplace.journals.notebook.toc import TocNode, build_toc
-from commonplace.journals.notebook.upkeep import has_changed_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime, tzinfo
     from pathlib import Path
 
     from commonplace.core.values import Replacement
     from commonplace.journals.git.repo import GitRepository
+    from commonplace.journals.notebook.ledger import SectionCount
 
 MOST_LINES = 1000
 DEEPEST = 64
@@ -69,8 +67,29 @@ class Section(Struct, frozen=True, kw_only=True):
     last_entry: EntryLine | None
 
 
+class TocNode(Struct, frozen=True, kw_only=True):
+    """A section, or a folder without a file of its own (a group), with what lies below it.
+
+    Attributes:
+        last_updated: Of itself, of a group the newest below it; None where nothing says.
+        subsections: As far as the depth asked for reaches.
+        below: How many sections lie below it, at any depth.
+    """
+
+    id: str
+    type: Literal["section", "group"]
+    last_updated: datetime | None
+    entry_count: int
+    subsections: tuple[TocNode, ...] = ()
+    below: int = 0
+
+
 class NotebookReader:
-    """One owner's notebook in one git repository, to be read; see `Notebook`."""
+    """One owner's notebook in one git repository, to be read; see `Notebook`.
+
+    What reads it raises Invalid for what no notebook has, NotFound for what this one has not, and
+    Unavailable or Denied where git or the disk refuses.
+    """
 
     def __init__(
         self,
@@ -94,12 +113,12 @@ class NotebookReader:
 
     @property
     def repo(self) -> GitRepository:
-        """The repository. Raises: NotFound, with how to make one; Denied, Unavailable."""
+        """The repository. Raises: NotFound, with how to make one."""
         return self._open()[0]
 
     @property
     def ledger(self) -> Ledger:
-        """What the history holds, by section, id and hash. Raises: as `repo`."""
+        """What the history holds, by section, id and hash."""
         return self._open()[1]
 
     def close(self) -> None:
@@ -117,12 +136,12 @@ class NotebookReader:
             return self._opened
 
     def head_at(self) -> datetime:
-        """When the branch's commit was made; the present where it has none. Raises: Unavailable."""
+        """When the branch's commit was made; the present where it has none."""
         (blob,) = self.repo.read_blobs(self.repo.head().commit, [""])
         return parse_commit(blob.name, blob.content).at if blob else self.clock()
 
     def read_section(self, section: str) -> Section:
-        """A section's overview, as the branch has it. Raises: Invalid, NotFound, Unavailable."""
+        """A section's overview, as the branch has it."""
         name = parse_section(section)
         head = self.repo.head()
         (blob,) = self.repo.read_blobs(head.commit, [file_of(name)])
@@ -156,15 +175,23 @@ class NotebookReader:
         """An entry by `path#<entry id>` or `path#hash`, the section's former names included.
 
         A hash that a rebase has replaced still leads to its entry while git keeps it.
-        Raises: Invalid, NotFound, where it has expired too; Unavailable.
+        Raises: NotFound where it has expired, too.
         """
         found = self.read_kept_entry(address)
-        if found.expires is not None and found.expires <= self.clock():
-            raise _has_expired(found.ref, found.expires, self.zone)
-        return found
+        if found.expires is None or found.expires > self.clock():
+            return found
+        what = "was taken back"
+        if found.expires != TAKEN_BACK:
+            what = f"expired on {render_date(local_date(found.expires, self.zone))}"
+        raise NotFound(
+            f"{found.ref} {what}; git's history still holds it.",
+            hint="Only a person can remove it there:"
+            f" `commonplace forget {found.ref} --rewrite-history`; or bring it back:"
+            f" `commonplace expire {found.ref} --never`.",
+        )
 
     def read_kept_entry(self, address: str | SectionAddress) -> NotebookEntry:
-        """The same, also where it has expired: the history keeps it. Raises: as `read_entry`."""
+        """The same, also where it has expired: the history keeps it."""
         wanted = parse_address(address) if isinstance(address, str) else address
         line = self.find_line(wanted)
         (blob,) = self.repo.read_objects([line.hash])
@@ -176,7 +203,7 @@ class NotebookReader:
         return replace(entry, expires=line.expires)
 
     def find_line(self, address: SectionAddress) -> EntryLine:
-        """Where an address leads to, also where that has expired. Raises: as `read_entry`."""
+        """Where an address leads to, also where that has expired."""
         self.ledger.catch_up()
         section = address.section
         names = {section, self.ledger.current_name(section)}
@@ -207,22 +234,13 @@ class NotebookReader:
         return [line for entry_id in ids for line in self.ledger.by_id(entry_id)]
 
     def list_entries(self, section: str, *, start: int = 0, length: int = 10) -> list[EntryLine]:
-        """The entries of a section, newest first, those written under its former names included.
-
-        Raises: Invalid, NotFound for a section that never was, Unavailable.
-        """
+        """The entries of a section, newest first, those written under its former names included."""
         if start < 0 or not 1 <= length <= MOST_LINES:
             raise Invalid(
                 f"Invalid page: start {start}, length {length}.",
                 hint=f"Use a start of 0 or more and a length of 1 to {MOST_LINES}.",
             )
         name = parse_section(section)
-        if self.ledger.is_empty and has_changed_paths(self.repo):
-            # A first question is not to wait for a walk through all that was ever written.
-            head, now = self.repo.head().commit, self.clock()
-            found = newest_entries(self.repo, head, name, start=start, length=length, now=now)
-            if found:
-                return found
         self.ledger.catch_up()
         found = self.ledger.newest(name, start=start, length=length)
         if not found and not self.ledger.count(name):
@@ -232,15 +250,12 @@ class NotebookReader:
         return found
 
     def list_sections(self) -> list[str]:
-        """Every section that has a file now, by name. Raises: Unavailable."""
+        """Every section that has a file now, by name."""
         files = self.repo.list_files(self.repo.head().commit)
         return sorted(x for path in files if (x := find_section(path)) is not None)
 
     def toc(self, section: str = "", *, depth: int = 1) -> tuple[TocNode, ...]:
-        """What lies below a section, or below the root, by name; so many levels of it.
-
-        Raises: Invalid, NotFound, Unavailable.
-        """
+        """What lies below a section, or below the root, by name; so many levels of it."""
         if not 1 <= depth <= DEEPEST:
             raise Invalid(f"Invalid depth: {depth}.", hint=f"Use 1 to {DEEPEST}.")
         top = parse_section(section) if section.strip() else ""
@@ -248,13 +263,10 @@ class NotebookReader:
         sections = self.list_sections()
         if top and not any(x == top or x.startswith(f"{top}/") for x in sections):
             raise self.no_section(top)
-        return build_toc(sections, self.ledger.tallies(), top=top, depth=depth)
+        return _nodes(sections, self.ledger.section_counts(), top=top, depth=depth)
 
     def node(self, section: str) -> TocNode:
-        """A section, or a group, as a table of contents shows it, without what lies below it.
-
-        Raises: as `toc`.
-        """
+        """A section, or a group, as a table of contents shows it, without what lies below it."""
         name = parse_section(section)
         found = self.toc(name.rpartition("/")[0])
         node = next((x for x in found if x.id == name), None)
@@ -279,15 +291,39 @@ class NotebookReader:
         return NotFound(f"There is no section {opening(name, 80)!r}.", hint=hint)
 
 
-def _has_expired(ref: str, at: datetime, zone: tzinfo) -> NotFound:
-    what = (
-        "was taken back" if at == TAKEN_BACK else f"expired on {render_date(local_date(at, zone))}"
-    )
-    return NotFound(
-        f"{ref} {what}; git's history still holds it.",
-        hint=f"Only a person can remove it there: `commonplace forget {ref} --rewrite-history`; or"
-        f" bring it back: `commonplace expire {ref} --never`.",
-    )
+def _nodes(
+    sections: Iterable[str], counts: Mapping[str, SectionCount], *, top: str, depth: int
+) -> tuple[TocNode, ...]:
+    """The nodes right below `top`, by name, each with what lies below it to the depth.
+
+    Args:
+        sections: The names of all that there are.
+        counts: Of those that ever had an entry.
+        top: Empty for the root.
+        depth: 1 or more.
+    """
+    start = f"{top}/" if top else ""
+    below: dict[str, list[str]] = {}
+    for section in sections:
+        if section.startswith(start):
+            name = start + section[len(start) :].partition("/")[0]
+            below.setdefault(name, []).append(section)
+    nodes = []
+    for name, inside in sorted(below.items()):
+        is_section = name in inside
+        own = counts.get(name) if is_section else None
+        dated = [own] if is_section else [counts.get(x) for x in inside]
+        nodes.append(
+            TocNode(
+                id=name,
+                type="section" if is_section else "group",
+                last_updated=max((x.newest for x in dated if x is not None), default=None),
+                entry_count=own.count if own is not None else 0,
+                subsections=_nodes(inside, counts, top=name, depth=depth - 1) if depth > 1 else (),
+                below=len(inside) - is_section,
+            )
+        )
+    return tuple(nodes)
 
 
 def _no_entry(address: SectionAddress) -> NotFound:

@@ -32,7 +32,7 @@ STALE_S = 180.0
 FSCK_S = 120.0
 """How long git may check its objects; those of 50,000 entries take it 3 s."""
 _NAMED = 5
-_MISSING = re.compile(r"^missing blob (?P<name>[0-9a-f]{40,64})$", re.MULTILINE)
+_MISSING = re.compile(r"^missing blob ([0-9a-f]{40,64})$", re.MULTILINE)
 
 
 def find_problems(notebook: NotebookReader) -> Iterator[Problem]:
@@ -67,10 +67,7 @@ def find_problems(notebook: NotebookReader) -> Iterator[Problem]:
 
 
 def held_expired(notebook: NotebookReader) -> Iterator[str]:
-    """What has expired and the history still holds, in a sentence; nothing where nothing is.
-
-    Raises: Unavailable, Denied.
-    """
+    """What has expired and the history still holds, in a sentence; nothing where nothing is."""
     notebook.ledger.catch_up()
     lines = notebook.ledger.list_expired()
     if lines:
@@ -83,7 +80,7 @@ def held_expired(notebook: NotebookReader) -> Iterator[str]:
 
 
 def repair(notebook: NotebookReader) -> list[str]:
-    """Repair what can be repaired; a sentence for each repair. Raises: Unavailable, Denied."""
+    """Repair what can be repaired; a sentence for each repair."""
     if not notebook.exists:
         return []
     done = []
@@ -95,8 +92,8 @@ def repair(notebook: NotebookReader) -> list[str]:
             done.append(f"Brought the folder {repo.folder} up to its branch.")
         if done:
             done += tree.refresh()
-    for path, content in _restorable(notebook.repo, _check_objects(notebook.repo) or "").items():
-        notebook.repo.git.run(["hash-object", "-w", "--stdin"], stdin=content)
+    for path in _restorable(notebook.repo, _check_objects(notebook.repo) or ""):
+        notebook.repo.git.run(["hash-object", "-w", "--no-filters", "--", path])
         done.append(f"Put {path} back into git from the folder's file.")
     if _left_by_sync(notebook.repo):
         with locked(work_folder(notebook.repo)):
@@ -150,17 +147,12 @@ def _broken_objects(repo: GitRepository) -> Iterator[Problem]:
         )
 
 
-def _restorable(repo: GitRepository, faults: str) -> dict[str, bytes]:
-    """The files whose objects are missing from git, and whose bytes the folder still has."""
-    missing = {found["name"] for found in _MISSING.finditer(faults)}
-    if not missing:
-        return {}
+def _restorable(repo: GitRepository, faults: str) -> list[str]:
+    """The files whose objects are missing from git, and that the folder still has as they were."""
+    missing = set(_MISSING.findall(faults))
+    entries = list_tree(repo, repo.head().commit) if missing else {}
     tree = WorkTree(repo)
-    return {
-        path: content
-        for path, entry in list_tree(repo, repo.head().commit).items()
-        if entry.blob in missing and (content := tree.find_content(path, entry.blob)) is not None
-    }
+    return [path for path, x in entries.items() if x.blob in missing and tree.has(path, x)]
 
 
 def _is_ledger_true(notebook: NotebookReader) -> bool:

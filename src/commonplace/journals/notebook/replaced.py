@@ -34,14 +34,8 @@ def replaced_since_overview(
     the writer of the overview could read. Where nothing of the section was ever replaced this is
     one query of the ledger, without git.
 
-    Args:
-        repo: The notebook's.
-        ledger: Of its entries, caught up.
-        section: As it is called now.
-        before: Only what was written before counts; None for all.
-
-    Raises:
-        Unavailable, Denied.
+    ledger: of its entries, caught up; before: only what was written before counts, None for all.
+    Raises: Unavailable, Denied.
     """
     replaced = ledger.list_replaced(section)
     head = repo.head().commit if replaced else ""
@@ -69,8 +63,7 @@ def _unknown_to_writer(
     is newer, unless it comes from a line of the history that was merged.
     """
     commits = [line.hash for each in replaced for line in (each.former, each.successor)]
-    overviews.read([f"{commit}^" for commit in commits])
-    if overviews.is_blank:
+    if not overviews.read([f"{commit}^" for commit in commits]):
         return
     is_open = any(
         not each.is_on_one_line and f"{each.successor.hash}^" not in overviews for each in replaced
@@ -101,13 +94,8 @@ class _Overviews:
     def __contains__(self, commit: str) -> bool:
         return self._texts.get(commit) == self._texts[self.head]
 
-    @property
-    def is_blank(self) -> bool:
-        """Whether there is no overview; the first read says it."""
-        return not self._texts[self.head]
-
-    def read(self, commits: Sequence[str]) -> None:
-        """Read the overview at each commit, and first at the head."""
+    def read(self, commits: Sequence[str]) -> bool:
+        """Read the overview at each commit, and first at the head; whether there is one there."""
         commits = list(dict.fromkeys([*([] if self._texts else [self.head]), *commits]))
         width = len(self.paths)
         for start in range(0, len(commits), _AT_ONCE):
@@ -119,6 +107,7 @@ class _Overviews:
                 blob = next((x for x in there if x is not None and x.kind == "blob"), None)
                 text = parse_file(blob.content).overview if blob else ""
                 self._texts[commit] = version_of(text) if text.strip() else ""
+        return bool(self._texts[self.head])
 
 
 def _later(overviews: _Overviews, commits: Sequence[str]) -> frozenset[str]:
@@ -136,20 +125,16 @@ def _commits_that_wrote(overviews: _Overviews) -> list[str]:
     """The commits that made the overview what it is; several where clones wrote the same text."""
     most = _AT_ONCE
     while True:
-        parents = _list_touching(overviews, most)
+        # The newest that touched the section, each with those that it follows in that list.
+        asked = ["rev-list", "--parents", f"--max-count={most}", "--end-of-options", overviews.head]
+        ran = overviews.repo.git.run([*asked, "--", *overviews.paths], timeout_s=LONG_TIMEOUT_S)
+        lines = (line.split() for line in ran.out.decode("ascii").splitlines())
+        parents = {commit: before for commit, *before in lines}
         overviews.read([*parents])
         found = _walk_back(parents, overviews, is_all=len(parents) < most)
         if found is not None:
             return found
         most *= _MORE
-
-
-def _list_touching(overviews: _Overviews, most: int) -> dict[str, list[str]]:
-    """The newest commits that touched a section, each with those that it follows in that list."""
-    asked = ["rev-list", "--parents", f"--max-count={most}", "--end-of-options", overviews.head]
-    ran = overviews.repo.git.run([*asked, "--", *overviews.paths], timeout_s=LONG_TIMEOUT_S)
-    lines = (line.split() for line in ran.out.decode("ascii").splitlines())
-    return {commit: parents for commit, *parents in lines}
 
 
 def _walk_back(

@@ -81,8 +81,7 @@ class NotebookSource:
         One stream of git's history. Where the branch was rewritten, what lies in the old history
         alone is looked at as well. Where the two share nothing, or a section was moved, all of it
         is read, and what differs from the stamps is handed over. Entries that have expired are
-        dropped.
-        Raises: Unavailable, Denied where the repository cannot be read.
+        dropped. Raises: Unavailable, Denied.
         """
         repo = self._notebook.repo
         head = self._notebook.ledger.catch_up()
@@ -96,7 +95,10 @@ class NotebookSource:
                 if since.stamps(doc.ref).get(doc.ref) != doc.stamp:
                     yield Put(doc)
             if not (come.moved or gone.moved):
-                yield from self._drops(left, since)
+                for ref in (doc.ref for doc in left):  # those that are nowhere else in the history
+                    is_there = self._notebook.ledger.by_id(ref.rpartition("#")[2])
+                    if not is_there and since.stamps(ref).get(ref):
+                        yield Drop(ref)
                 # What a merge made of both sides, or a person in it, neither side's commits say.
                 paths = compare_trees(repo, mark, head)
                 changed = {x for path in paths if (x := find_section(path)) is not None}
@@ -107,13 +109,6 @@ class NotebookSource:
                     yield from self._ended(ends, since)
                 return
         yield from self._everything(head, since)
-
-    def _drops(self, docs: Sequence[Doc], since: Since) -> Iterator[Change]:
-        """Of docs that a history no longer leads to, those that are nowhere else in it."""
-        for doc in docs:
-            entry_id = doc.ref.rpartition("#")[2]
-            if not self._notebook.ledger.by_id(entry_id) and since.stamps(doc.ref).get(doc.ref):
-                yield Drop(doc.ref)
 
     def _everything(self, head: str, since: Since) -> Iterator[Change]:
         known = since.stamps(f"{JOURNAL}:")
@@ -203,7 +198,7 @@ class _Commits:
             message = parse_message(commit.message)
             self.moved = self.moved or message.verb == "move"
             if end := set_end_of(message):
-                self.ends.add(end.entry_id)
+                self.ends.add(end[0])
             touched = {x for t in commit.touched if (x := find_section(t.path)) is not None}
             self.touched |= touched
             at = written_of(message) or commit.at

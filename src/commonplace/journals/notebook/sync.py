@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import locked, make_folder
-from commonplace.journals.git.commit import BranchMoved, commit_chains
+from commonplace.journals.git.commit import BranchMoved, branch_moved, commit_chains
 from commonplace.journals.git.refs import RefUpdate, list_refs, update_refs
 from commonplace.journals.git.remote import fetch, find_remote, push
 from commonplace.journals.git.trees import compare_trees, list_tree
@@ -46,25 +46,21 @@ from commonplace.journals.notebook.sync_checks import (
 from commonplace.journals.notebook.tree_merge import (
     MERGED,
     RECOUNTED,
-    MergedTree,
-    ThreeWay,
     TreeMerge,
-    find_base,
     joined_draft,
     recount,
 )
 from commonplace.journals.notebook.work_tree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from commonplace.journals.git.commit import CommitDraft
     from commonplace.journals.git.remote import Remote
     from commonplace.journals.git.repo import GitRepository, Head
-    from commonplace.journals.git.trees import TreeChange
     from commonplace.journals.notebook.journal import Notebook
     from commonplace.journals.notebook.ledger import Ledger
-    from commonplace.journals.notebook.tree_merge import Clash
+    from commonplace.journals.notebook.tree_merge import Clash, MergedTree
 
 TRIES = 10
 _PAUSE_S = 0.2
@@ -89,7 +85,7 @@ class SyncReport(Struct, frozen=True, kw_only=True):
         conflicts: Sections where an overview of ours waits to be settled.
         before: Where our branch was, empty for nowhere.
         now: Where both branches are.
-        notes: Sentences on what was left as it is.
+        notes: Sentences on what was left as it was.
     """
 
     remote: str
@@ -104,37 +100,13 @@ class SyncReport(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class _SyncInput(Struct, frozen=True, kw_only=True):
-    """What a sync begins with: the branch here, the branch there, our refs."""
-
-    head: Head
-    remote: Remote
-    theirs: str
-    refs: Mapping[str, str]
-
-
-class _SyncResult(Struct, kw_only=True):
-    """What a sync has made.
-
-    Attributes:
-        to: The commit that both sides are to be at.
-    """
-
-    to: str
-    clashes: Sequence[Clash] = ()
-    received: int = 0
-    sent: int = 0
-    dropped: int = 0
-    notes: Sequence[str] = ()
-
-
 def work_folder(repo: GitRepository) -> Path:
     """Where a sync keeps what it works on; its lock is on this folder."""
     return repo.common_dir / _FOLDER
 
 
 def list_half_made(repo: GitRepository) -> list[str]:
-    """What a sync that was cut off has left: its files and refs, by name. Raises: Unavailable."""
+    """What a sync that was cut off has left: its files and refs, by name."""
     with suppress(FileNotFoundError):
         files = [str(path) for path in work_folder(repo).iterdir()]
         return [*files, *filter(_HALF_MADE.fullmatch, list_refs(repo, f"{_OURS}/sync/"))]
@@ -142,7 +114,7 @@ def list_half_made(repo: GitRepository) -> list[str]:
 
 
 def remove_half_made(repo: GitRepository) -> None:
-    """Remove what a sync has left; its lock is held. Raises: Unavailable, Denied."""
+    """Remove what a sync has left; its lock is held."""
     updates = []
     for left in list_half_made(repo):
         if left.startswith(_OURS):
@@ -172,8 +144,7 @@ class Sync:
     ) -> None:
         self._notebook = notebook
         self._repo = notebook.repo
-        self._ledger = notebook.ledger
-        self._name = remote
+        self._remote = remote
         self._accepts = accept_loss
         self._sleep = sleep
 
@@ -200,122 +171,159 @@ class Sync:
     def _attempt(self) -> SyncReport:
         refuse_shallow(self._repo)
         head = self._repo.writable_head()
-        remote = find_remote(self._repo, self._name, head.branch)
+        remote = find_remote(self._repo, self._remote, head.branch)
         remove_half_made(self._repo)
-        given = self._read_input(head, remote, fetch(self._repo, remote))
-        refuse_forgotten(self._repo, remote, ours=head.commit, theirs=given.theirs)
-        if not head.commit and not given.theirs:
-            return SyncReport(remote=remote.name, branch=remote.branch, address=remote.address)
+        theirs = fetch(self._repo, remote)
+        refuse_forgotten(self._repo, remote, ours=head.commit, theirs=theirs)
+        report = SyncReport(remote=remote.name, branch=remote.branch, address=remote.address)
+        if not head.commit and not theirs:
+            return report
+        meeting = _Meeting(self._notebook, head, remote, theirs, accepts_loss=self._accepts)
         try:
-            made = self._build(given)
-            if made.to != given.theirs:
+            meeting.build()
+            if meeting.to != theirs:
                 # Kept before others see what was merged.
-                place = self._place(given.head, "clashes")
-                chains = [
-                    (ref, "", [clash_draft(x, self._notebook.signature(), merge=made.to)])
-                    for x in made.clashes
-                    if (ref := f"{place}/{clash_key(x)}") not in given.refs
-                ]
-                commit_chains(self._repo, chains)
-                push(self._repo, remote, made.to, seen=given.theirs)
-            notes = self._finish(given, made)
+                meeting.keep_clashes()
+                push(self._repo, remote, meeting.to, seen=theirs)
+            meeting.finish()
         finally:
             with suppress(CommonplaceError):
                 remove_half_made(self._repo)
-        return SyncReport(
-            remote=remote.name,
-            branch=remote.branch,
-            address=remote.address,
-            received=made.received,
-            sent=made.sent,
-            dropped=made.dropped,
-            conflicts=tuple(sorted({x.section for x in made.clashes})),
+        return replace(
+            report,
+            received=meeting.received,
+            sent=meeting.sent,
+            dropped=meeting.dropped,
+            conflicts=tuple(sorted({x.section for x in meeting.clashes})),
             before=head.commit,
-            now=made.to,
-            notes=(*made.notes, *notes),
+            now=meeting.to,
+            notes=tuple(meeting.notes),
         )
 
-    # Where things are kept: below `next` what is being made, below `clashes` the overviews that a
-    # merge left aside which is being pushed. Those stay if we are cut off: the next sync knows by
-    # their merge whether it arrived.
 
-    def _place(self, head: Head, what: str) -> str:
-        return f"{_OURS}/sync/{head.branch.removeprefix('refs/heads/')}/{what}"
+class _Meeting:
+    """One attempt to bring two branches to one commit, and what has come of it.
 
-    def _read_input(self, head: Head, remote: Remote, theirs: str) -> _SyncInput:
-        """What a sync finds, less the clashes of merges that never arrived."""
-        refs = list_refs(self._repo, f"{_OURS}/")
-        gone = [
-            ref
-            for ref, name in refs.items()
-            if ref.startswith(self._place(head, "clashes/"))
-            and not (theirs and self._repo.is_ancestor(merge_of(self._repo, name), theirs))
-        ]
-        update_refs(
-            self._repo, [RefUpdate(x, "") for x in gone], why="commonplace sync: not arrived"
-        )
-        kept = {ref: name for ref, name in refs.items() if ref not in gone}
-        return _SyncInput(head=head, remote=remote, theirs=theirs, refs=kept)
+    Refs of ours hold it: below `next` what is being made, below `clashes` the overviews that a
+    merge left aside which is being pushed. Those stay if we are cut off: the next sync knows by
+    their merge whether it arrived.
 
-    def _build(self, given: _SyncInput) -> _SyncResult:
+    Args:
+        notebook: Ours.
+        head: The branch here.
+        remote: The other one.
+        theirs: The commit of the branch there, empty for none.
+        accepts_loss: As `Sync` has it.
+
+    Attributes:
+        to: The commit that both sides are to be at.
+        clashes: The overviews that the merge left aside.
+        received, sent, dropped: As `SyncReport` has them.
+        notes: Likewise.
+    """
+
+    def __init__(
+        self, notebook: Notebook, head: Head, remote: Remote, theirs: str, *, accepts_loss: bool
+    ) -> None:
+        self._notebook = notebook
+        self._repo = notebook.repo
+        self._ledger = notebook.ledger
+        self._head = head
+        self._ours = head.commit
+        self._theirs = theirs
+        self._remote = remote
+        self._accepts = accepts_loss
+        self._place = f"{_OURS}/sync/{head.branch.removeprefix('refs/heads/')}"
+        short = remote.branch.removeprefix("refs/heads/")
+        at = sha256_hex(remote.address.encode("utf-8", "surrogateescape"))[:8]
+        self._synced = f"{_SYNCED}/{remote.name}@{at}/{short}"
+        self._tracked = f"refs/remotes/{remote.name}/{short}"
+        self._refs = list_refs(self._repo, f"{_OURS}/")
+        self.to = ""
+        self.clashes: Sequence[Clash] = ()
+        self.received = self.sent = self.dropped = 0
+        self.notes: list[str] = []
+
+    def build(self) -> None:
         """Make the commit that both sides are to be at, on a ref of ours."""
-        ours, theirs = given.head.commit, given.theirs
-        if self._ledger.catch_up() != ours:
-            raise BranchMoved(
-                "The notebook {place} has moved on.", hint="Try again.", place=self._repo.folder
-            )
+        self._drop_lost_clashes()
+        if self._ledger.catch_up() != self._ours:
+            raise branch_moved(self._repo)
         with tempfile.TemporaryDirectory(dir=work_folder(self._repo)) as folder:
             ledger = self._ledger.copy_to(Path(folder, "ledger.db"))
             try:
-                made = self._merge_histories(given, ledger)
-                ledger.catch_up(made.to)
-                made.received = ledger.total() - self._ledger.total() + made.dropped
+                self._merge_histories(ledger)
+                ledger.catch_up(self.to)
+                self.received = ledger.total() - self._ledger.total() + self.dropped
                 if not self._accepts:
-                    refuse_loss(self._repo, self._ledger, ledger, ours=ours, to=made.to)
-                if ours:
-                    branch, known = given.head.branch, (made.to, theirs)
-                    lost = dropped_by_rebase(self._repo, branch, ledger, without=known)
-                    made.notes = [*made.notes, *lost]
-                ledger.catch_up(theirs)
-                new = entries_between(self._repo, made.to, since=theirs)
-                made.sent = len({(x.id, x.section) for _, x in new if not ledger.by_id(x.id)})
+                    refuse_loss(self._repo, self._ledger, ledger, ours=self._ours, to=self.to)
+                if self._ours:
+                    known = (self.to, self._theirs)
+                    self.notes += dropped_by_rebase(
+                        self._repo, self._head.branch, ledger, without=known
+                    )
+                ledger.catch_up(self._theirs)
+                new = entries_between(self._repo, self.to, since=self._theirs)
+                self.sent = len({(x.id, x.section) for _, x in new if not ledger.by_id(x.id)})
             finally:
                 ledger.close()
-        refuse_dirt(self._repo, ours, made.to)
-        return made
+        refuse_dirt(self._repo, self._ours, self.to)
 
-    def _merge_histories(self, given: _SyncInput, ledger: Ledger) -> _SyncResult:
-        ours, theirs = given.head.commit, given.theirs
+    def keep_clashes(self) -> None:
+        """Keep the overviews that the merge left aside, those that are not kept yet."""
+        chains = [
+            (ref, "", [clash_draft(x, self._notebook.signature(), merge=self.to)])
+            for x in self.clashes
+            if (ref := f"{self._place}/clashes/{clash_key(x)}") not in self._refs
+        ]
+        commit_chains(self._repo, chains)
+
+    def _drop_lost_clashes(self) -> None:
+        """Drop the overviews that were left aside by merges that never arrived."""
+        gone = [
+            ref
+            for ref, name in self._refs.items()
+            if ref.startswith(f"{self._place}/clashes/")
+            and not (
+                self._theirs and self._repo.is_ancestor(merge_of(self._repo, name), self._theirs)
+            )
+        ]
+        why = "commonplace sync: not arrived"
+        update_refs(self._repo, [RefUpdate(ref, "") for ref in gone], why=why)
+        for ref in gone:
+            del self._refs[ref]
+
+    def _merge_histories(self, ledger: Ledger) -> None:
+        ours, theirs = self._ours, self._theirs
         if not theirs or not ours:
-            return self._with_counts(given, ours or theirs, ledger)
-        seen = self._last_seen(given)
+            self._take(ours or theirs, ledger)
+            return
+        seen = self._last_seen()
         if seen and not self._repo.is_ancestor(seen, theirs):
             ledger.catch_up(theirs)
             gone = entries_between(self._repo, seen, since=theirs)
             lost = {entry.id for _, entry in gone if not ledger.by_id(entry.id)}
             held = {x for x in lost if self._ledger.by_id(x)}
-            is_held = self._repo.is_ancestor(seen, ours)
             # A person who has left that history need accept nothing.
-            if is_held or held:
+            if held or self._repo.is_ancestor(seen, ours):
                 if not self._accepts:
-                    raise self._rewritten(given, len(held))
-                return replace(self._replay_on_theirs(given, seen, lost, ledger), dropped=len(held))
+                    raise self._rewritten(len(held))
+                self.dropped = len(held)
+                self._replay_on_theirs(seen, lost, ledger)
+                return
         common = self._repo.list_merge_bases(ours, theirs)
         if common in ([ours], [theirs]):
-            return self._with_counts(given, theirs if common == [ours] else ours, ledger)
+            self._take(theirs if common == [ours] else ours, ledger)
+            return
         if not common:
-            refuse_stranger(self._repo, given.remote, theirs)
-        base = find_base(
-            self._repo,
-            ours,
-            theirs,
-            signature=self._notebook.signature(),
-            place=self._place(given.head, "next/base"),
-        )
-        joined = TreeMerge(self._repo, ThreeWay(base=base, ours=ours, theirs=theirs)).run()
-        return self._merged(given, joined, ledger, others=[ours])
+            refuse_stranger(self._repo, self._remote, theirs)
+        # Where they part at several commits, since people merged crosswise, an older text would
+        # pass for a newer one against any of them: against none all that differs is a clash.
+        base = common[0] if len(common) == 1 else ""
+        joined = TreeMerge(self._repo, base=base, ours=ours, theirs=theirs).run()
+        self._put_on_theirs(joined, ledger, others=[ours])
 
-    def _with_counts(self, given: _SyncInput, to: str, ledger: Ledger) -> _SyncResult:
+    def _take(self, to: str, ledger: Ledger) -> None:
         """A history as it is, with one commit more where files state wrong counts."""
         ledger.catch_up(to)
         before = list_tree(self._repo, to)
@@ -328,32 +336,30 @@ class Sync:
                 count=ledger.count,
                 message=RECOUNTED,
             )
-            to = self._commit(given, "to", to, [draft])
-        return _SyncResult(to=to)
+            to = self._commit("to", to, [draft])
+        self.to = to
 
-    def _merged(
+    def _put_on_theirs(
         self,
-        given: _SyncInput,
         joined: MergedTree,
         ledger: Ledger,
         *,
         before: Sequence[CommitDraft] = (),
         others: Sequence[str] = (),
-    ) -> _SyncResult:
+    ) -> None:
         """Put what was merged on theirs.
 
         Args:
-            given: What the sync began with.
             joined: The merged tree.
             ledger: The copy of the ledger that follows what is built.
             before: Commits between.
             others: What it merges.
         """
-        signature, theirs = self._notebook.signature(), given.theirs
+        signature, theirs = self._notebook.signature(), self._theirs
         moves = [move_draft(signature, old, new) for old, new in joined.moves]
         bare = replace(maintenance_draft(signature, MERGED), others=others)
         # The history alone says what is to be counted: it is there before the files are.
-        ledger.catch_up(self._commit(given, "bare", theirs, [*before, bare, *moves]))
+        ledger.catch_up(self._commit("bare", theirs, [*before, bare, *moves]))
         draft = joined_draft(
             signature,
             recount(self._repo, joined.files, ledger.count),
@@ -361,105 +367,83 @@ class Sync:
             count=ledger.count,
             others=others,
         )
-        to = self._commit(given, "to", theirs, [*before, draft, *moves])
-        return _SyncResult(to=to, clashes=joined.clashes, notes=joined.notes)
+        self.to = self._commit("to", theirs, [*before, draft, *moves])
+        self.clashes, self.notes = joined.clashes, joined.notes
 
-    def _replay_on_theirs(
-        self, given: _SyncInput, seen: str, lost: Collection[str], ledger: Ledger
-    ) -> _SyncResult:
+    def _replay_on_theirs(self, seen: str, lost: Collection[str], ledger: Ledger) -> None:
         """What was written here since, on a history that was rewritten: its entries, then files.
 
         A merge would bring back what they took out. The ledger holds theirs.
         """
-        ours, theirs = given.head.commit, given.theirs
+        ours, theirs, signature = self._ours, self._theirs, self._notebook.signature()
         held = self._repo.is_ancestor(seen, ours)
         base = seen if held else self._repo.merge_base(ours, theirs)
-        join = TreeMerge(self._repo, ThreeWay(base=base, ours=ours, theirs=theirs))
+        join = TreeMerge(self._repo, base=base, ours=ours, theirs=theirs)
         joined = join.run()
-        drafts = [move_draft(self._notebook.signature(), old, new) for old, new in join.our_moves]
+        drafts = [move_draft(signature, old, new) for old, new in join.our_moves]
         for commit, entry in entries_between(self._repo, ours, since=(theirs, seen)):
             if entry.id not in lost and not ledger.by_id(entry.id):
                 place = join.name_of(self._ledger.current_section(entry.id, entry.section))
                 (blob,) = self._repo.read_objects([commit.hash])
                 content = blob.content if blob else b""
-                named = replace(entry, section=place)
-                drafts.append(entry_draft(self._notebook.signature(), commit, content, named))
+                drafts.append(
+                    entry_draft(signature, commit, content, replace(entry, section=place))
+                )
         drafts += [
-            replace(maintenance_draft(self._notebook.signature(), message), at=commit.at)
+            replace(maintenance_draft(signature, message), at=commit.at)
             for commit, message in set_ends_between(self._repo, ours, since=(theirs, seen))
         ]
         if not drafts and joined.files == list_tree(self._repo, theirs):
-            return self._with_counts(given, theirs, ledger)
-        return self._merged(given, joined, ledger, before=drafts)
+            self._take(theirs, ledger)
+        else:
+            self._put_on_theirs(joined, ledger, before=drafts)
 
-    def _commit(
-        self, given: _SyncInput, name: str, start: str, drafts: Sequence[CommitDraft]
-    ) -> str:
-        ref = self._place(given.head, f"next/{name}")
+    def _commit(self, name: str, start: str, drafts: Sequence[CommitDraft]) -> str:
+        ref = f"{self._place}/next/{name}"
         commit_chains(self._repo, [(ref, start, drafts)])
         return list_refs(self._repo, ref)[ref]
 
-    def _last_seen(self, given: _SyncInput) -> str:
+    def _last_seen(self) -> str:
         """The remote's commit as the last sync, or a clone, left it; empty for none."""
-        short = given.remote.branch.removeprefix("refs/heads/")
-        if known := given.refs.get(self._synced(given.remote), ""):
+        if known := self._refs.get(self._synced, ""):
             return known
-        if any(ref.startswith(f"{_SYNCED}/{given.remote.name}@") for ref in given.refs):
+        if any(ref.startswith(f"{_SYNCED}/{self._remote.name}@") for ref in self._refs):
             return ""  # it lay elsewhere then: what was pushed there says nothing of this one
-        tracked = f"refs/remotes/{given.remote.name}/{short}"
-        return list_refs(self._repo, tracked).get(tracked, "")
+        return list_refs(self._repo, self._tracked).get(self._tracked, "")
 
-    def _synced(self, remote: Remote) -> str:
-        place = sha256_hex(remote.address.encode("utf-8", "surrogateescape"))[:8]
-        short = remote.branch.removeprefix("refs/heads/")
-        return f"{_SYNCED}/{remote.name}@{place}/{short}"
-
-    def _rewritten(self, given: _SyncInput, lost: int) -> Conflict:
-        name, git = given.remote.name, self._repo.shell_command
+    def _rewritten(self, lost: int) -> Conflict:
+        name, git = self._remote.name, self._repo.shell_command
         gone = f"{lost} of your entries are gone from it" if lost else "no entry is gone from it"
         return Conflict(
             f"The history at the remote {name} was rewritten since the last sync: {gone}.",
-            hint=f"Look at it: {git} log {given.theirs[:12]}. Take it as it is with"
+            hint=f"Look at it: {git} log {self._theirs[:12]}. Take it as it is with"
             f" `commonplace notebook sync --remote {name} --accept-loss`: what you wrote since is"
             " kept.",
         )
 
-    def _finish(self, given: _SyncInput, made: _SyncResult) -> tuple[str, ...]:
+    def finish(self) -> None:
         """Move the branch to what was made, and with it all that says so; then the folder."""
-        head = given.head
-        refs = list_refs(self._repo, f"{_OURS}/sync/")
-        short = given.remote.branch.removeprefix("refs/heads/")
-        moves = [
-            RefUpdate(head.branch, made.to, head.commit),
-            RefUpdate(self._synced(given.remote), made.to),
-            RefUpdate(f"refs/remotes/{given.remote.name}/{short}", made.to),
-        ]
-        if made.to == head.commit:
-            del moves[0]
-        place, kept = self._place(head, "clashes/"), open_place(head.branch)
+        refs = list_refs(self._repo, f"{self._place}/")
+        moves = [RefUpdate(ref, self.to) for ref in (self._synced, self._tracked)]
+        if self.to != self._ours:
+            moves.append(RefUpdate(self._head.branch, self.to, self._ours))
+        place, kept = f"{self._place}/clashes/", open_place(self._head.branch)
         for ref, name in refs.items():
             if ref.startswith(place):
-                moves += [RefUpdate(f"{kept}/{ref.removeprefix(place)}", name)]
-        moves += [RefUpdate(x, "") for x in refs if x.startswith(self._place(head, ""))]
+                moves.append(RefUpdate(f"{kept}/{ref.removeprefix(place)}", name))
+            moves.append(RefUpdate(ref, ""))
         with self._repo.locked() as repo:
-            changes = compare_trees(repo, head.commit, made.to)
-            with WorkTree(repo).following(head, changes) as notes:
-                update_refs(repo, moves, why=f"commonplace sync: {given.remote.name}")
+            changes = compare_trees(repo, self._ours, self.to)
+            with WorkTree(repo).following(self._head, changes) as notes:
+                update_refs(repo, moves, why=f"commonplace sync: {self._remote.name}")
         self._ledger.catch_up()
         with suppress(BranchMoved):
             Clashes(self._notebook).forget_settled()
-        left = () if self._repo.is_bare else _left_to_git(self._repo.shell_command, changes)
-        return (*notes, *left)
-
-
-def _left_to_git(git: str, changes: Mapping[str, TreeChange]) -> list[str]:
-    """What lies in the tree, or lay there, that only git itself brings into a folder."""
-    odd = [
-        path
-        for path, change in changes.items()
-        if any(x is not None and not x.is_file for x in (change.before, change.after))
-    ]
-    return [
-        f"{path} is a link, or another repository, and is left to git: {git} restore -- {path}."
-        for path in sorted(odd)[:_NAMED]
-    ]
+        # What lies in the tree, or lay there, that only git itself brings into a folder.
+        odd = sorted(path for path, change in changes.items() if not change.is_file)
+        git = self._repo.shell_command
+        self.notes += notes
+        self.notes += [
+            f"{path} is a link, or another repository, and is left to git: {git} restore -- {path}."
+            for path in ([] if self._repo.is_bare else odd[:_NAMED])
+        ]

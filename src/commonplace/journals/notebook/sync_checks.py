@@ -1,6 +1,7 @@
 """Owns what a sync must not do unasked: lose entries, mix strangers, overwrite a person's files.
 
-Moves no branch; reads the histories of both sides, and raises or counts.
+Moves no branch; reads the histories of both sides, and counts, or raises Conflict. What git or the
+disk refuses is Unavailable or Denied.
 """
 
 from __future__ import annotations
@@ -42,10 +43,7 @@ _NAMED = 10
 def entries_between(
     repo: GitRepository, until: str, *, since: str | Sequence[str]
 ) -> Iterator[tuple[Commit, NotebookEntry]]:
-    """The entries up to a commit that earlier ones do not hold, oldest first, with their commits.
-
-    Raises: Unavailable, Denied.
-    """
+    """The entries up to a commit that earlier ones do not hold, oldest first, by their commits."""
     for commit in read_history(repo, until, since=since):
         for entry in entries_of(commit):
             yield commit, entry
@@ -54,10 +52,7 @@ def entries_between(
 def set_ends_between(
     repo: GitRepository, until: str, *, since: Sequence[str]
 ) -> Iterator[tuple[Commit, CommitMessage]]:
-    """The commits that say when earlier entries expire, up to one and not in others' histories.
-
-    Raises: Unavailable, Denied.
-    """
+    """The commits that say when earlier entries expire, up to one and not in others' histories."""
     for commit in read_history(repo, until, since=since, paths=False):
         message = parse_message(commit.message)
         if set_end_of(message):
@@ -65,7 +60,7 @@ def set_ends_between(
 
 
 def refuse_shallow(repo: GitRepository) -> None:
-    """Refuse a clone whose history is cut off. Raises: Conflict."""
+    """Refuse a clone whose history is cut off."""
     if repo.is_shallow:
         raise Conflict(
             f"The notebook {repo.folder} is a shallow clone: its history is cut off.",
@@ -74,7 +69,7 @@ def refuse_shallow(repo: GitRepository) -> None:
 
 
 def read_forgotten(repo: GitRepository) -> list[str]:
-    """The commits of former histories that no remote may bring back. Raises: Denied."""
+    """The commits of former histories that no remote may bring back."""
     path = repo.common_dir / FORGOTTEN
     with translated(path):
         try:
@@ -86,7 +81,7 @@ def read_forgotten(repo: GitRepository) -> list[str]:
 def refuse_forgotten(repo: GitRepository, remote: Remote, *, ours: str, theirs: str) -> None:
     """Refuse a remote that would bring back what was forgotten here, and not taken back since.
 
-    What was fetched of it goes again. Raises: Conflict, Unavailable, Denied.
+    What was fetched of it goes again.
     """
     gone = [
         each
@@ -118,10 +113,7 @@ def find_followers(leading: Iterable[str]) -> list[str]:
 
 
 def refuse_stranger(repo: GitRepository, remote: Remote, theirs: str) -> None:
-    """Refuse a remote that is not a notebook; two notebooks begun apart may be joined.
-
-    Raises: Conflict, Unavailable, Denied.
-    """
+    """Refuse a remote that is not a notebook; two notebooks begun apart may be joined."""
     if all(find_section(path) for path in list_tree(repo, theirs)):
         return  # sections alone, whichever tool committed them
     for commit in read_history(repo, theirs, paths=False):
@@ -145,22 +137,19 @@ def refuse_loss(repo: GitRepository, kept: Ledger, merged: Ledger, *, ours: str,
         merged: The ledger of what the sync has made.
         ours: The commit of our branch, empty for none.
         to: The commit that the sync has made.
-
-    Raises:
-        Conflict, Unavailable, Denied.
     """
     if not ours:
         return
     now = {x for path in list_tree(repo, to) if (x := find_section(path))}
     before = {x for path in list_tree(repo, ours) if (x := find_section(path))}
-    tallies = kept.tallies()
+    counts = kept.section_counts()
     gone: dict[str, int] = {}
-    for name in before & tallies.keys():
+    for name in before & counts.keys():
         if now.isdisjoint({name, merged.current_name(name)}):
-            lines = kept.newest(name, length=tallies[name].count)
+            lines = kept.newest(name, length=counts[name].count)
             unseen = [x for x in lines if now.isdisjoint(y.section for y in merged.by_id(x.id))]
             gone |= {name: len(unseen)} if unseen else {}
-    total, dropped = sum(x.count for x in tallies.values()), sum(gone.values())
+    total, dropped = sum(x.count for x in counts.values()), sum(gone.values())
     if dropped * _TENTH > total:
         names = opening(", ".join(sorted(gone)), 200)
         raise Conflict(
@@ -175,16 +164,14 @@ def dropped_by_rebase(
 ) -> list[str]:
     """Sentences on entries that a rebase by hand took for nothing new, since the last sync.
 
-    git leaves a commit out whose change is there already, as that of a count may be.
+    `git pull --rebase` left an entry out that only raised a count to what a teammate's had made it
+    already: to git its change was there.
 
     Args:
         repo: The notebook's.
         branch: Whose reflog says where it was before it was rebased.
         ledger: Of what the sync has made.
         without: Commits whose histories hold nothing that was lost.
-
-    Raises:
-        Unavailable, Denied.
     """
     lost = {
         entry.id: (entry, commit.hash)
@@ -201,7 +188,7 @@ def dropped_by_rebase(
 
 
 def refuse_dirt(repo: GitRepository, ours: str, to: str) -> None:
-    """Refuse to change a file that a person has changed in the folder. Raises: Conflict."""
+    """Refuse a sync that would change a file that a person has changed in the folder."""
     if repo.is_bare:
         return
     with repo.locked() as writable:
@@ -220,9 +207,6 @@ def refuse_edits(
         ours: The commit of our branch, empty for none.
         changes: Of its files.
         act: What would change them, as a verb.
-
-    Raises:
-        Conflict, Unavailable, Denied.
     """
     if dirty := WorkTree(repo).dirty(ours, changes):
         git = repo.shell_command

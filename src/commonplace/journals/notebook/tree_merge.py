@@ -5,15 +5,14 @@ Never moves a branch, and never loses a line of an overview that neither side to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+import os
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Invalid
-from commonplace.journals.git.commit import commit_chains
 from commonplace.journals.git.history import read_history
-from commonplace.journals.git.refs import list_refs
 from commonplace.journals.git.run import missing_object
 from commonplace.journals.git.trees import TreeEntry, list_tree
 from commonplace.journals.notebook.commit_drafts import maintenance_draft
@@ -24,7 +23,7 @@ from commonplace.journals.notebook.format import (
     parse_message,
     render_file,
 )
-from commonplace.journals.notebook.merge import merge, try_merge
+from commonplace.journals.notebook.merge import try_merge
 from commonplace.journals.notebook.names import SUFFIX, file_of, find_section, refuse_twin
 
 if TYPE_CHECKING:
@@ -39,20 +38,6 @@ MERGED = CommitMessage(summary="Merge what both sides wrote", text="", verb="mer
 RECOUNTED = CommitMessage(summary="Count the entries again", text="", verb="recount")
 
 _AT_ONCE = 200
-# Merges made crosswise again and again: from here on all that differs is a clash.
-_DEEPEST = 20
-
-
-class ThreeWay(Struct, frozen=True, kw_only=True):
-    """The commits of two histories.
-
-    Attributes:
-        base: Where they parted, empty for nowhere.
-    """
-
-    base: str
-    ours: str
-    theirs: str
 
 
 class Clash(Struct, frozen=True, kw_only=True):
@@ -97,29 +82,24 @@ class _Part(Struct, frozen=True):
     theirs: TreeEntry | None = None
 
 
-_Moves: TypeAlias = "Sequence[tuple[str, str]]"
-
-
 class TreeMerge:
     """Merges the trees of two commits: sections by their names and blocks, other files whole.
 
-    Used once.
+    Used once. base: where their histories parted, empty for nowhere.
     """
 
-    def __init__(self, repo: GitRepository, sides: ThreeWay) -> None:
+    def __init__(self, repo: GitRepository, *, base: str, ours: str, theirs: str) -> None:
         self._repo = repo
-        self._base = list_tree(repo, sides.base)
-        self._ours = list_tree(repo, sides.ours)
-        self._theirs = list_tree(repo, sides.theirs)
-        self.our_moves = list(_moves(repo, sides.ours, without=(sides.theirs, sides.base)))
-        self._their_moves = list(_moves(repo, sides.theirs, without=(sides.ours, sides.base)))
+        self._base, self._ours, self._theirs = (list_tree(repo, x) for x in (base, ours, theirs))
+        self.our_moves = list(_moves(repo, ours, without=(theirs, base)))
+        self._their_moves = list(_moves(repo, theirs, without=(ours, base)))
         trees = (self._base, self._ours, self._theirs)
         self._odd = {path for tree in trees for path, entry in tree.items() if not entry.is_file}
         self._overviews: dict[str, str] = {}
         self._merged = MergedTree()
 
     def run(self) -> MergedTree:
-        """Merge them. Raises: Conflict where a file and a folder have one name; Unavailable."""
+        """Merge them. Raises: Conflict where a file and a folder have one name."""
         places = self._places()
         self._read_overviews(part for parts in places.values() for part in parts)
         for section, parts in sorted(places.items()):
@@ -241,7 +221,8 @@ class TreeMerge:
             if ours not in (base, theirs) and theirs in (base, None):
                 wanted = ours
             elif ours is not None and ours not in (base, theirs):
-                beside = _path_beside(path, ours.blob)
+                stem, ending = os.path.splitext(path)
+                beside = f"{stem}.{ours.blob[:7]}{ending}"
                 self._merged.notes.append(
                     f"{path} is another on both sides: yours is {beside} now."
                 )
@@ -269,10 +250,7 @@ class TreeMerge:
 
 
 def read_files(repo: GitRepository, blobs: Sequence[str]) -> Iterator[SectionFile | None]:
-    """The section files under these names of objects; None for one that is not there.
-
-    Raises: Unavailable, Denied.
-    """
+    """The section files under these names of objects; None for one that is not there."""
     for start in range(0, len(blobs), _AT_ONCE):
         for blob in repo.read_objects(blobs[start : start + _AT_ONCE]):
             yield parse_file(blob.content, errors="surrogateescape") if blob else None
@@ -285,7 +263,7 @@ def recount(
 ) -> dict[str, TreeEntry | MergedOverview]:
     """These files, those whose count line is wrong, or not alone, to be written again.
 
-    count: how many entries a section has. Raises: Unavailable, Denied.
+    count: how many entries a section has.
     """
     found = dict(files)
     sections = [
@@ -300,63 +278,6 @@ def recount(
     return found
 
 
-def find_base(
-    repo: GitRepository,
-    one: str,
-    other: str,
-    *,
-    signature: Signature,
-    place: str,
-    deepest: int = _DEEPEST,
-) -> str:
-    """The commit where two histories part, empty for none.
-
-    Where they part at several, since people merged crosswise, that is a commit that merges these:
-    against one of them alone an older text would pass for the newer one.
-
-    Args:
-        repo: The notebook's.
-        one: A commit.
-        other: Another one.
-        signature: Who commits, and when.
-        place: The ref below which such a merge is kept; it belongs to no history.
-        deepest: How many levels of crosswise merges are followed.
-
-    Raises:
-        Unavailable, Denied.
-    """
-    base, *others = repo.list_merge_bases(one, other) or [""]
-    if others and not deepest:
-        return ""
-    for another in others:
-        ref = f"{place}/{base}-{another}"
-        if not (known := list_refs(repo, ref)):
-            below = find_base(
-                repo, base, another, signature=signature, place=place, deepest=deepest - 1
-            )
-            try:
-                joined = TreeMerge(repo, ThreeWay(base=below, ours=another, theirs=base)).run()
-            except Conflict:
-                return ""
-            for clash in joined.clashes:
-                path = file_of(clash.section)
-                theirs = joined.files[path]
-                assert isinstance(theirs, MergedOverview)
-                both = merge(clash.ours, theirs.overview, base=clash.base).text
-                joined.files[path] = MergedOverview(theirs.mode, both)
-            draft = joined_draft(
-                signature,
-                joined.files,
-                onto=list_tree(repo, base),
-                count=lambda _: 0,
-                others=[another],
-            )
-            commit_chains(repo, [(ref, base, [draft])])
-            known = list_refs(repo, ref)
-        base = known[ref]
-    return base
-
-
 def joined_draft(
     signature: Signature,
     files: Mapping[str, TreeEntry | MergedOverview],
@@ -368,13 +289,8 @@ def joined_draft(
 ) -> CommitDraft:
     """The commit that has these files.
 
-    Args:
-        signature: Who commits, and when.
-        files: All of the tree, by path.
-        onto: Those of its first parent.
-        count: How many entries a section has.
-        others: Its further parents.
-        message: What it says.
+    files: all of the tree, by path; onto: those of its first parent; count: how many entries a
+    section has; others: its further parents.
     """
     texts = {path: x for path, x in files.items() if isinstance(x, MergedOverview)}
     return replace(
@@ -400,16 +316,8 @@ def _moves(repo: GitRepository, one: str, *, without: Sequence[str]) -> Iterator
             yield move
 
 
-def _follow(name: str, moves: _Moves) -> str:
+def _follow(name: str, moves: Sequence[tuple[str, str]]) -> str:
     """What a section that was there before these moves is called after them."""
     for old, new in moves:
         name = new if name == old else name
     return name
-
-
-def _path_beside(path: str, blob: str) -> str:
-    folder, sign, name = path.rpartition("/")
-    stem, dot, ending = name.rpartition(".")
-    if not stem:
-        return f"{path}.{blob[:7]}"
-    return f"{folder}{sign}{stem}.{blob[:7]}{dot}{ending}"

@@ -25,7 +25,7 @@ WHOLE = "@"
 _REFS = ("refs/heads", "refs/tags", "refs/stash", "refs/remotes")
 
 
-def stage_of(folder: Path) -> Path:
+def temporary_of(folder: Path) -> Path:
     """Where a notebook lies that is not there yet, or not any more."""
     return folder.with_name(f"{folder.name}.importing")
 
@@ -54,10 +54,10 @@ def find_whole(folder: Path) -> str:
 def take_out(notebook: Notebook) -> None:
     """Move a notebook out of its folder, in one step. Raises: Unavailable, Denied."""
     notebook.close()
-    stage = stage_of(notebook.folder)
-    shutil.rmtree(stage, ignore_errors=True)
+    temporary = temporary_of(notebook.folder)
+    shutil.rmtree(temporary, ignore_errors=True)
     with translated(notebook.folder):
-        os.rename(notebook.folder, stage)
+        os.rename(notebook.folder, temporary)
         sync_folder(notebook.folder.parent)
 
 
@@ -69,7 +69,7 @@ def finish_taking_out(notebook: Notebook) -> None:
     if not is_repository(notebook.folder):
         init_repository(notebook.folder)
     notebook.ledger.clear()
-    stage = stage_of(notebook.folder)
-    with translated(stage):
-        if os.path.isdir(stage):
-            shutil.rmtree(stage)
+    temporary = temporary_of(notebook.folder)
+    with translated(temporary):
+        if os.path.isdir(temporary):
+            shutil.rmtree(temporary)

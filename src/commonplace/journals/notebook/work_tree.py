@@ -18,10 +18,12 @@ from msgspec.structs import asdict
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import remove_leftovers, temp_file, translated
+from commonplace.core.regular_files import NotRegularError, open_regular
 from commonplace.core.text import opening, well_formed
-from commonplace.journals.git.commit import EMPTY_TREES, BranchMoved
+from commonplace.journals.git.commit import EMPTY_TREES, branch_moved
 from commonplace.journals.git.index import locked_index, read_entries
 from commonplace.journals.git.refs import RefUpdate, find_reset, update_refs
+from commonplace.journals.git.run import missing_object
 from commonplace.journals.git.trees import REGULAR, TreeEntry, compare_trees, list_tree
 
 if TYPE_CHECKING:
@@ -39,9 +41,7 @@ _AT_ONCE = 200
 # What a disk answers that can hold no file of a name.
 _NO_SUCH_NAME = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
 # What another try does not change.
-_LASTING = _NO_SUCH_NAME | {errno.EISDIR, errno.ENOTDIR}
-# Of a larger file nothing is held in memory: git itself brings it.
-_LARGE = 64 * 1024 * 1024
+_LASTING = _NO_SUCH_NAME | {errno.EISDIR, errno.ENOTDIR, errno.ELOOP}
 
 
 class _LastMove(Struct, frozen=True):
@@ -60,6 +60,8 @@ class _LastMove(Struct, frozen=True):
 
 class WorkTree:
     """The files and the index of one repository's work tree.
+
+    What reads or writes them raises Unavailable or Denied where git or the disk refuses.
 
     Args:
         repo: As its one writer has it, see `GitRepository.locked`.
@@ -81,14 +83,10 @@ class WorkTree:
 
         A person's command and this exclude each other as two commands of git's do. Yields sentences
         on what was left as it is; they are whole once the block is done. Raises, before the block
-        is entered: IndexLocked, BranchMoved, Unavailable, Denied, and Conflict for edits that are
-        refused.
+        is entered: IndexLocked, BranchMoved, and Conflict for edits that are refused.
 
-        Args:
-            head: Where the branch must be.
-            changes: What the commit changes, by path.
-            contents: The new bytes of the files, where all are known.
-            edits: What a person changed in these files, or staged.
+        head: where the branch must be; changes: what the commit changes, by path; contents: the new
+        bytes of the files, where all are known; edits: what a person changed in them, or staged.
         """
         notes: list[str] = []
         if self._repo.is_bare:
@@ -100,9 +98,7 @@ class WorkTree:
             healed, behind = self._finish_last_move(former, index)
             if self._repo.head() != head:
                 index.publish()
-                raise BranchMoved(
-                    "The notebook {place} has moved on.", hint="Try again.", place=self._repo.folder
-                )
+                raise branch_moved(self._repo)
             found = index.read({*changes})
             staged = sorted(p for p, x in changes.items() if not _is_entry_at(found.get(p), x))
             if edits == "refused":
@@ -136,7 +132,7 @@ class WorkTree:
     def refresh(self) -> tuple[str, ...]:
         """Bring up what a process left that was killed after it had moved the branch.
 
-        Sentences on what was left as it was. Raises: IndexLocked, Unavailable, Denied.
+        Sentences on what was left as it was. Raises: IndexLocked.
         """
         if self._repo.is_bare:
             return ()
@@ -149,13 +145,13 @@ class WorkTree:
             return tuple(notes)
 
     def forget_last_move(self) -> None:
-        """Forget where the branch was: a reset of it is then kept. Raises: Unavailable, Denied."""
+        """Forget where the branch was: a reset of it is then kept."""
         last = self._repo.git_dir / _LAST
         with translated(last):
             last.unlink(missing_ok=True)
 
     def is_behind(self) -> bool:
-        """Whether index or files are behind the branch through us. Raises: Unavailable, Denied."""
+        """Whether index or files are behind the branch through us."""
         note = None if self._repo.is_bare else self._read_last_move()
         head = self._repo.head()
         if note is None or head.branch != note.branch or head.commit == note.older:
@@ -167,7 +163,7 @@ class WorkTree:
     def dirty(self, commit: str, changes: Mapping[str, TreeChange]) -> list[str]:
         """Which of the files that are to change a person has changed here, or staged.
 
-        commit: the branch's, empty where it has none. Raises: Unavailable, Denied.
+        commit: the branch's, empty where it has none.
         """
         if self._repo.is_bare or not changes:
             return []
@@ -178,17 +174,6 @@ class WorkTree:
         )
         staged = {x.decode("utf-8", "surrogateescape") for x in ran.out.split(b"\0")}
         return sorted({*found, *(staged & changes.keys())})
-
-    def find_content(self, path: str, blob: str) -> bytes | None:
-        """The bytes of a blob, if the folder's file still has them; None where it has not."""
-        if self._repo.is_bare or not _is_safe(path) or not self._is_inside(path):
-            return None
-        with contextlib.suppress(OSError):
-            found = _read_plain(self._repo.folder / path) or b""
-            for content in (found, found.replace(b"\r\n", b"\n")):
-                if blob_name(content, len(blob)) == blob:
-                    return content
-        return None
 
     def _is_edited(self, path: str, change: TreeChange) -> bool:
         before, after = change.before, change.after
@@ -252,13 +237,15 @@ class WorkTree:
             path: entries.get(path)
             for path in same
             if _blob(entries.get(path)) != note.files[path]
-            and not (note.newer and not self._is_there(path, entries.get(path)))
+            and not (note.newer and not self.has(path, entries.get(path)))
         }
 
     def _restore_branch(self, note: _LastMove, head: Head, index: GitIndex) -> list[str]:
         """Put the branch back where we had put it, after a command of git's that had not seen it.
 
-        A sentence where others have gone on from there, as then only a merge brings it back.
+        A person's `git stash` beside a writer had read the head, and then took an entry off the
+        branch that was acknowledged meanwhile. A sentence where others have gone on from there, as
+        then only a merge brings it back.
         """
         if head.branch != note.branch or note.newer in {"", head.commit}:
             return []
@@ -284,15 +271,14 @@ class WorkTree:
         files = {p: _blob(x.before) for p, x in changes.items() if x.is_file}
         return self._update_files(note.newer, files, {})[0]
 
-    def _is_there(self, path: str, entry: TreeEntry | None) -> bool:
-        """Whether a file of the folder is what the tree has."""
-        try:
+    def has(self, path: str, entry: TreeEntry | None) -> bool:
+        """Whether a file of the folder is what a tree has, None for nothing."""
+        with contextlib.suppress(OSError):
             found = _read_plain(self._repo.folder / path)
-        except OSError:
-            return False
-        if found is None or entry is None:
+            if found is not None and entry is not None:
+                return _is_blob(found, entry.blob)
             return found is None and entry is None
-        return _is_blob(found, entry.blob)
+        return False
 
     def _update_files(
         self, commit: str, files: Mapping[str, str], contents: Mapping[str, bytes]
@@ -312,15 +298,13 @@ class WorkTree:
         paths = sorted(files, key=lambda path: path in entries)
         for start in range(0, len(paths), _AT_ONCE):
             some = paths[start : start + _AT_ONCE]
-            sizes = self._repo.read_sizes([entries[x].blob for x in some if x in entries])
-            small = [x for x in some if x in entries and sizes.get(entries[x].blob, 0) <= _LARGE]
-            blobs = self._repo.read_objects([entries[x].blob for x in small])
-            known = {path: blob.content for path, blob in zip(small, blobs, strict=True) if blob}
+            there = [x for x in some if x in entries]
+            blobs = self._repo.read_objects([entries[x].blob for x in there])
+            known = {path: blob.content for path, blob in zip(there, blobs, strict=True) if blob}
             for path in some:
                 entry = entries.get(path)
                 if entry is not None and path not in known:
-                    git = f"git restore -- {_shown(path)}"
-                    notes.append(f"{_shown(path)} is large; run in the notebook: {git}.")
+                    notes.append(missing_object(self._repo.folder).summary)
                 elif self._update_file(path, files[path], known.get(path), notes, left) and entry:
                     self._set_mode(path, entry)
         return notes, left
@@ -366,7 +350,7 @@ class WorkTree:
         if not self._is_inside(path):
             return f"{shown} was left alone: a link leads out of the notebook."
         found = _read_plain(target)
-        if found == wanted or (found is None and wanted is None):
+        if found == wanted:
             return ""
         if found is None and old_blob:
             return f"{shown} was removed in the folder and not committed; it was left so."
@@ -431,7 +415,7 @@ class WorkTree:
         """The move that was cut off, else the last one."""
         for name in (_NOTE, _LAST):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-                # A plain file alone: what else lies there may have no end.
+                # A plain file alone: a link to a device without an end took all memory there is.
                 kept = json.loads(_read_plain(self._repo.git_dir / name) or b"")
                 files = {str(k): str(v) for k, v in kept["files"].items()}
                 branch = str(kept.get("branch") or self._repo.head().branch)
@@ -473,29 +457,28 @@ def _is_safe(path: str) -> bool:
 def _read_plain(path: Path) -> bytes | None:
     """The bytes of a regular file; None where nothing is. Raises: OSError, for a link too."""
     try:
-        found = os.lstat(path)
+        with open_regular(path, follows_links=False) as file:
+            return file.readall()
     except FileNotFoundError:
         return None
-    if not stat.S_ISREG(found.st_mode):
-        raise IsADirectoryError(21, "not a regular file")
-    return path.read_bytes()
+    except NotRegularError as exc:
+        raise IsADirectoryError(errno.EISDIR, "not a regular file") from exc
 
 
 def _is_blob(content: bytes, name: str) -> bool:
     """Whether these bytes are a blob's, as they are or with the line ends of Windows."""
-    return blob_name(content, len(name)) == name or _has_crlf(content, name)
+    return _blob_name(content, len(name)) == name or _has_crlf(content, name)
 
 
 def _has_crlf(content: bytes, name: str) -> bool:
-    if b"\r\n" not in content:
-        return False
     return (
-        blob_name(content, len(name)) != name
-        and blob_name(content.replace(b"\r\n", b"\n"), len(name)) == name
+        b"\r\n" in content
+        and _blob_name(content, len(name)) != name
+        and _blob_name(content.replace(b"\r\n", b"\n"), len(name)) == name
     )
 
 
-def blob_name(content: bytes, digits: int) -> str:
+def _blob_name(content: bytes, digits: int) -> str:
     """The name git gives to these bytes, in a repository whose names have so many digits."""
     import hashlib
 
@@ -509,4 +492,4 @@ def next_entry(
 ) -> TreeEntry:
     """A file with new bytes: one that may be run still may."""
     mode = before.mode if before is not None and before.is_file else REGULAR
-    return TreeEntry(mode, blob_name(content, repo.hash_length(head)))
+    return TreeEntry(mode, _blob_name(content, repo.hash_length(head)))

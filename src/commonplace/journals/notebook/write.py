@@ -6,15 +6,15 @@ Never writes over an overview that was not read, and never over what a person ch
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.git.commit import (
-    BranchMoved,
     CommitDraft,
+    branch_moved,
     commit,
     commit_all,
     retry_while_branch_moves,
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
     from commonplace.journals.git.repo import GitRepository, Head
     from commonplace.journals.notebook.commit_drafts import Signature
-    from commonplace.journals.notebook.ledger import EntryLine
     from commonplace.journals.notebook.reader import NotebookReader
 
+Made = TypeVar("Made")
 
 _SECOND = timedelta(seconds=1)
 
@@ -61,22 +61,20 @@ class OverviewConflict(Conflict):
     Args:
         section: Whose.
         base_version: What was read, empty for nothing.
-        version, current: What is there now.
+        there: What is there now; `version` and `current` are of it.
         yours: What was to be written.
     """
 
-    def __init__(
-        self, *, section: str, base_version: str, version: str, current: str, yours: str
-    ) -> None:
+    def __init__(self, section: str, base_version: str, there: SectionFile, yours: str) -> None:
         self.section = section
         self.base_version = base_version
-        self.version = version
-        self.current = current
+        self.version = there.version
+        self.current = there.overview
         self.yours = yours
         read = f"you read {base_version}" if base_version else "you have not read it"
         super().__init__(
-            f"The overview of {section} is at version {version}, {read}; nothing was written.",
-            hint=f"Read {section}, merge both texts, then write with base_version {version}.",
+            f"The overview of {section} is at version {self.version}, {read}; nothing was written.",
+            hint=f"Read {section}, merge both texts, then write with base_version {self.version}.",
         )
 
 
@@ -98,37 +96,17 @@ class WrittenEntry(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class EntryRequest(Struct, frozen=True, kw_only=True):
-    """A write, checked.
-
-    Attributes:
-        yours: The new overview, None for the one that is there.
-        base_version: Of the overview that was read, empty for none.
-        is_keyed: The message's id follows from an idempotency key.
-    """
-
-    section: str
-    message: CommitMessage
-    yours: str | None
-    base_version: str
-    at: datetime
-    is_keyed: bool
-
-
 class SectionMoves(NamedTuple):
-    """What a move came to.
-
-    Attributes:
-        pairs: Each former name with the new one.
-        notes: Sentences on what of the folder was left as it was.
-    """
+    """Each former name of a section with the new one, and what of the folder was left as it was."""
 
     pairs: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
 
 class NotebookWriter:
-    """Writes to one notebook.
+    """Writes to one notebook, as its one writer, again while others move the branch.
+
+    Each of its acts raises Conflict, Invalid, Denied or Unavailable where it is refused.
 
     Args:
         signature: Who commits, now.
@@ -136,51 +114,66 @@ class NotebookWriter:
 
     def __init__(self, notebook: NotebookReader, signature: Callable[[], Signature]) -> None:
         self._notebook = notebook
+        self._signature = signature
         self._repo = notebook.repo
         self._ledger = notebook.ledger
-        self._signature = signature
 
-    def write(self, asked: EntryRequest) -> WrittenEntry:
-        """Add an entry in one commit, tried again while others move the branch.
+    def _run(self, act: Callable[[GitRepository, Head], Made]) -> Made:
+        """Do an act on the head, with the ledger at it."""
 
-        Raises: OverviewConflict, Conflict, Invalid, Denied, Unavailable.
-        """
+        def attempt() -> Made:
+            head = repo.writable_head()
+            if self._ledger.catch_up() != head.commit:
+                raise branch_moved(repo)
+            return act(repo, head)
+
         with self._repo.locked() as repo:
-            return retry_while_branch_moves(lambda: self._attempt(asked, repo))
+            return retry_while_branch_moves(attempt)
 
-    def move(self, old: str, new: str, *, below: bool) -> SectionMoves:
-        """Give a section another name, and with `below` those below it, all or none of them.
+    def write(
+        self, message: CommitMessage, *, at: datetime, overview: str | None, base_version: str
+    ) -> WrittenEntry:
+        """Add an entry, and put a new overview in place, None for the one that is there.
 
-        Raises: NotFound, Conflict, Invalid, Denied, Unavailable.
+        An entry that is there by its id is returned as it is. Raises: also OverviewConflict.
         """
-        with self._repo.locked() as repo:
-            return retry_while_branch_moves(lambda: self._attempt_move(old, new, repo, below=below))
+        return self._run(
+            lambda repo, head: (
+                self._repeated(message.entry_id, repo)
+                or self._add(repo, head, message, at=at, yours=overview, base_version=base_version)
+            )
+        )
 
-    def _attempt(self, asked: EntryRequest, repo: GitRepository) -> WrittenEntry:
-        head = self._head_with_ledger()
-        if asked.is_keyed and (known := self._ledger.by_id(asked.message.entry_id)):
-            return self._repeated(known[0], repo)
-        path = file_of(asked.section)
-        found = read_file(repo, head.commit, path)
-        if found is None:
+    def _add(
+        self,
+        repo: GitRepository,
+        head: Head,
+        message: CommitMessage,
+        *,
+        at: datetime,
+        yours: str | None,
+        base_version: str,
+    ) -> WrittenEntry:
+        section, path = message.section, file_of(message.section)
+        entry, former = read_file(repo, head.commit, path) or (None, b"")
+        if entry is None:
             sections = self._notebook.list_sections()
-            if asked.section in sections:
+            if section in sections:
                 raise missing_object(repo.folder)
-            refuse_twin(asked.section, sections)
-        entry, former = found or (None, b"")
-        if entry is not None and entry.mode == FOLDER:
+            refuse_twin(section, sections)
+        elif entry.mode == FOLDER:
             raise Invalid(f"{path} is a folder.", hint="Use another name for the section.")
-        file = _checked(asked, former)
-        count = self._notebook.count(asked.section, file) + 1
-        overview = file.overview if asked.yours is None else asked.yours
+        file = parse_file(former, errors="surrogateescape")  # its bytes are kept
+        overview = file.overview if yours is None else yours
+        if yours is not None:
+            there = parse_file(former)
+            is_read = base_version == there.version or not (there.overview or base_version)
+            if yours != there.overview and not is_read:
+                raise OverviewConflict(section, base_version, there, yours)
+        count = self._notebook.count(section, file) + 1
         content = render_file(overview, count)
         after = next_entry(repo, head, entry, content)
-        draft = replace(
-            maintenance_draft(self._signature(), asked.message),
-            at=asked.at,
-            puts={path: content},
-            modes={path: after.mode},
-        )
+        draft = replace(self._draft(message), at=at, puts={path: content}, modes={path: after.mode})
         edits: Literal["left", "refused"] = "left" if overview == file.overview else "refused"
         try:
             with WorkTree(repo).following(
@@ -195,34 +188,35 @@ class NotebookWriter:
             notes = [exc.summary]
         shown = parse_file(content)
         return WrittenEntry(
-            entry=entry_of(
-                made, asked.message, section=asked.section, entry_id=asked.message.entry_id
-            ),
+            entry=entry_of(made, message, section=section, entry_id=message.entry_id),
             overview=shown.overview,
             version=shown.version,
-            entry_count=count - self._ledger.count_expired(asked.section),
+            entry_count=count - self._ledger.count_expired(section),
             notes=tuple(notes),
         )
 
+    def _repeated(self, entry_id: str, repo: GitRepository) -> WrittenEntry | None:
+        """The entry with an id, as an earlier call wrote it; None where none is there."""
+        line = next(iter(self._ledger.by_id(entry_id)), None)
+        if line is None:
+            return None
+        try:
+            notes = WorkTree(repo).refresh()  # what the first call left if it was killed
+        except IndexLocked as exc:
+            notes = (exc.summary,)
+        section = self._notebook.read_section(line.section)
+        return WrittenEntry(
+            entry=self._notebook.read_entry(SectionAddress(line.section, line.id)),
+            overview=section.overview,
+            version=section.version,
+            entry_count=section.entry_count,
+            repeated=True,
+            notes=notes,
+        )
+
     def set_end(self, message: CommitMessage) -> None:
-        """Put a message on the branch that says when an entry expires; no file changes.
-
-        Its time is later than that of any such message before, whatever another clone's clock
-        said: the latest counts. Raises: as `write`.
-        """
-
-        def attempt(repo: GitRepository) -> None:
-            head = self._head_with_ledger()
-            self._commit(repo, head, self._draft(message))
-
-        with self._repo.locked() as repo:
-            retry_while_branch_moves(lambda: attempt(repo))
-
-    def _draft(self, message: CommitMessage) -> CommitDraft:
-        """A commit of our upkeep; one that sets an end is later than all that set it before."""
-        draft = maintenance_draft(self._signature(), message)
-        last = self._ledger.last_end_set(message.expires_entry) if message.expires_entry else None
-        return draft if last is None else replace(draft, at=max(draft.at, last + _SECOND))
+        """Put a message on the branch that says when an entry expires; no file changes."""
+        self._run(lambda repo, head: self._commit(repo, head, self._draft(message)))
 
     def put_overview(
         self, message: CommitMessage, overview: str, base_version: str
@@ -238,71 +232,51 @@ class NotebookWriter:
             Sentences on what of the folder was left as it was.
 
         Raises:
-            OverviewConflict, NotFound, Invalid, Denied, Unavailable.
+            Also OverviewConflict, NotFound.
         """
-        with self._repo.locked() as repo:
-            return retry_while_branch_moves(
-                lambda: self._attempt_overview(message, overview, base_version, repo)
-            )
 
-    def _attempt_overview(
-        self, message: CommitMessage, overview: str, base_version: str, repo: GitRepository
-    ) -> tuple[str, ...]:
-        head = self._head_with_ledger()
-        path = file_of(message.section)
-        entry, content = read_file(repo, head.commit, path) or (None, b"")
-        if entry is None or entry.mode == FOLDER:
-            raise self._notebook.no_section(message.section)
-        current = parse_file(content)
-        if current.overview == overview:
-            if message.expires_entry:
-                self._commit(repo, head, self._draft(message))
-            return ()
-        if current.version != base_version:
-            raise OverviewConflict(
-                section=message.section,
-                base_version=base_version,
-                version=current.version,
-                current=current.overview,
-                yours=overview,
-            )
-        content = render_file(overview, self._notebook.count(message.section, current))
-        after = next_entry(repo, head, entry, content)
-        draft = replace(self._draft(message), puts={path: content}, modes={path: after.mode})
-        with WorkTree(repo).following(
-            head, {path: TreeChange(entry, after)}, {path: content}, edits="refused"
-        ) as notes:
-            self._commit(repo, head, draft)
-        return tuple(notes)
+        def put(repo: GitRepository, head: Head) -> tuple[str, ...]:
+            path = file_of(message.section)
+            entry, content = read_file(repo, head.commit, path) or (None, b"")
+            if entry is None or entry.mode == FOLDER:
+                raise self._notebook.no_section(message.section)
+            current = parse_file(content)
+            if current.overview == overview:
+                if message.expires_entry:
+                    self._commit(repo, head, self._draft(message))
+                return ()
+            if current.version != base_version:
+                raise OverviewConflict(message.section, base_version, current, overview)
+            content = render_file(overview, self._notebook.count(message.section, current))
+            after = next_entry(repo, head, entry, content)
+            draft = replace(self._draft(message), puts={path: content}, modes={path: after.mode})
+            with WorkTree(repo).following(
+                head, {path: TreeChange(entry, after)}, {path: content}, edits="refused"
+            ) as notes:
+                self._commit(repo, head, draft)
+            return tuple(notes)
 
-    def _head_with_ledger(self) -> Head:
-        """The head, with the ledger standing at it. Raises: BranchMoved, Conflict."""
-        head = self._repo.writable_head()
-        if self._ledger.catch_up() != head.commit:
-            raise BranchMoved(
-                "The notebook {place} has moved on.", hint="Try again.", place=self._repo.folder
-            )
-        return head
+        return self._run(put)
 
-    def _repeated(self, line: EntryLine, repo: GitRepository) -> WrittenEntry:
-        try:
-            notes = WorkTree(repo).refresh()  # what the first call left if it was killed
-        except IndexLocked as exc:
-            notes = (exc.summary,)
-        section = self._notebook.read_section(line.section)
-        return WrittenEntry(
-            entry=self._notebook.read_entry(SectionAddress(line.section, line.id)),
-            overview=section.overview,
-            version=section.version,
-            entry_count=section.entry_count,
-            repeated=True,
-            notes=notes,
-        )
+    def _draft(self, message: CommitMessage) -> CommitDraft:
+        """A commit of ours, now; one that sets an end is later than all that set it before.
 
-    def _attempt_move(
-        self, old: str, new: str, repo: GitRepository, *, below: bool
+        The latest counts, and another clone's clock may be fast.
+        """
+        draft = maintenance_draft(self._signature(), message)
+        last = self._ledger.last_end_set(message.expires_entry) if message.expires_entry else None
+        return draft if last is None else replace(draft, at=max(draft.at, last + _SECOND))
+
+    def move(self, old: str, new: str, *, below: bool) -> SectionMoves:
+        """Give a section another name, and with `below` those below it, all or none of them.
+
+        Raises: also NotFound.
+        """
+        return self._run(lambda repo, head: self._move(repo, head, old, new, below=below))
+
+    def _move(
+        self, repo: GitRepository, head: Head, old: str, new: str, *, below: bool
     ) -> SectionMoves:
-        head = self._head_with_ledger()
         sections = self._notebook.list_sections()
         pairs = _pairs(old, new, sections, below=below)
         if not pairs:
@@ -354,18 +328,3 @@ def _pairs(
             raise Invalid(f"{new} lies in {old}.", hint="Choose a name outside it.")
         pairs += [(x, parse_new_section(new + x.removeprefix(old))) for x in inside]
     return tuple(pairs)
-
-
-def _checked(asked: EntryRequest, content: bytes) -> SectionFile:
-    """The section's file as it is, its bytes kept. Raises: OverviewConflict."""
-    current = parse_file(content)
-    is_read = asked.base_version == current.version or not (current.overview or asked.base_version)
-    if asked.yours is not None and asked.yours != current.overview and not is_read:
-        raise OverviewConflict(
-            section=asked.section,
-            base_version=asked.base_version,
-            version=current.version,
-            current=current.overview,
-            yours=asked.yours,
-        )
-    return parse_file(content, errors="surrogateescape")

@@ -109,7 +109,7 @@ class NotebookTools:
         from commonplace.journals.notebook.conflicts import Clashes
 
         notes = []
-        if section.name in Clashes(notebook).sections():
+        if any(clash.section == section.name for clash in Clashes(notebook).list_open()):
             notes.append(
                 "Another overview written here could not be merged with this one: `commonplace"
                 f" notebook conflicts` shows both, `commonplace notebook resolve {section.name}`"
