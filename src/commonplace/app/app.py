@@ -19,6 +19,8 @@ from commonplace.app.wiring.recall import AmendWiring, RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.expiring import PENDING, is_revealed
+from commonplace.core.ports import FindsShortRefs
+from commonplace.core.refs import short_number
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.journals.table import DEFAULT, JOURNALS, PARTS, TOOLSETS
 from commonplace.verbs.selection import classic_toolset, default_toolset
@@ -161,8 +163,23 @@ class App(OwnerContext):
         ]
 
     def names_behind(self, text: str) -> str:
-        """The ref, tag or place that a text names in which marks stand for secrets."""
+        """The ref, tag or place that a text names: as a short ref, or with marks for secrets.
+
+        Raises: Invalid where a short ref is that of two entries; Unavailable.
+        """
+        if (number := short_number(text)) is not None:
+            return self._ref_behind(number) or text
         return self.shared.screen.names_behind(text, self._names())
+
+    def _ref_behind(self, number: int) -> str:
+        index = self.recall.service().index
+        refs = index.refs_behind(number) if isinstance(index, FindsShortRefs) else ()
+        if len(refs) > 1:
+            raise Invalid(
+                f"Two entries share this short ref: {refs[0]} and {refs[1]}.",
+                hint="Give one of these.",
+            )
+        return refs[0] if refs else ""
 
     def _names(self) -> Iterator[str]:
         """The refs, tags and folders of all entries, as the journals themselves have them."""

@@ -491,6 +491,15 @@ class DatesRefs(Protocol):
 
 
 @runtime_checkable
+class FindsShortRefs(Protocol):
+    """An index that finds the refs of a short form."""
+
+    def refs_behind(self, number: int) -> Sequence[str]:
+        """All refs whose `core.refs.short_number` this is. Raises: Unavailable."""
+        ...
+
+
+@runtime_checkable
 class FollowsChains(Protocol):
     """An index that follows supersedings from an entry to the newest, however many there are."""
 

@@ -1,10 +1,12 @@
-"""Refs as they are copied: out of a sentence, with its punctuation still around them.
+"""Refs as they are shown and copied: in short, and out of a sentence with its punctuation.
 
 Never knows a journal, and never alters a ref that leads somewhere as it is.
 """
 
 from __future__ import annotations
 
+import re
+import zlib
 from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.core.errors import Invalid, NotFound
@@ -17,6 +19,27 @@ _Found = TypeVar("_Found")
 _BEFORE = "()[]{}<>,;!?'\"`"
 """No dot: one in front begins a path, such as `../api`."""
 _AFTER = f"{_BEFORE}."
+
+
+SHORT_REF = "[a-z]:[0-9a-f]{8}"
+"""What a short ref looks like, as a regular expression."""
+
+
+def short_ref(ref: str) -> str:
+    """A ref in ten characters: its journal's first letter and 32 bits of the whole, `c:7c55e795`.
+
+    It is the same for good, and an index finds the ref by it. Of 100,000 refs one in 43,000 shares
+    its short form with another.
+    """
+    return f"{ref[:1]}:{zlib.crc32(ref.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def short_number(text: str) -> int | None:
+    """The 32 bits of a short ref, which may have punctuation around it; None for any other text."""
+    bare = bare_ref(text)
+    if not re.fullmatch(SHORT_REF, bare):
+        return None
+    return int.from_bytes(bytes.fromhex(bare[2:]), "big")
 
 
 def bare_ref(ref: str) -> str:

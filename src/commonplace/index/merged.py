@@ -13,7 +13,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import DatesRefs, FollowsChains, NamesPreviousEncoder, Tallying
+from commonplace.core.ports import (
+    DatesRefs,
+    FindsShortRefs,
+    FollowsChains,
+    NamesPreviousEncoder,
+    Tallying,
+)
 from commonplace.core.values import Candidates, Counts
 
 if TYPE_CHECKING:
@@ -79,6 +85,13 @@ class MergedIndex:
             lambda each: each.dates_of(refs) if isinstance(each, DatesRefs) else {}
         )
         return {ref: at for dates in found for ref, at in dates.items()}
+
+    def refs_behind(self, number: int) -> list[str]:
+        """The refs of a short form, of all of them."""
+        found = self._of_each(
+            lambda each: each.refs_behind(number) if isinstance(each, FindsShortRefs) else ()
+        )
+        return [ref for refs in found for ref in refs]
 
     def links_from(
         self, refs: Sequence[str], *, before: datetime | None = None

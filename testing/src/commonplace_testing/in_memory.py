@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid
+from commonplace.core.refs import short_number, short_ref
 from commonplace.core.text import (
     count_words,
     fold_name,
@@ -190,6 +191,11 @@ class MemoryOwnerIndex:
         """When the docs of some refs were; see `core.ports.DatesRefs`."""
         with self._lock:
             return {ref: self._held[ref].doc.at for ref in refs if ref in self._held}
+
+    def refs_behind(self, number: int) -> list[str]:
+        """The refs of a short form; see `core.ports.FindsShortRefs`."""
+        with self._lock:
+            return [ref for ref in sorted(self._held) if short_number(short_ref(ref)) == number]
 
     def links_from(
         self, refs: Sequence[str], *, before: datetime | None = None

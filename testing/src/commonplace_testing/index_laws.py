@@ -14,7 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
-from commonplace.core.ports import DatesRefs, FollowsChains, Tallying
+from commonplace.core.ports import DatesRefs, FindsShortRefs, FollowsChains, Tallying
+from commonplace.core.refs import short_number, short_ref
 from commonplace.core.text import text_hash
 from commonplace.core.values import (
     Asked,
@@ -32,7 +33,7 @@ from commonplace.core.values import (
 from commonplace_testing.fakes import START, HashingEncoder, a_doc, encode_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from commonplace.core.ports import Encoder, Index, OwnerIndex
     from commonplace.core.values import Vector
@@ -580,6 +581,24 @@ class IndexContract:
             assert mine.dates_of(["n:1", "n:9"]) == {"n:1": START}
         mine.apply([Drop("n:2")])
         assert not self.find(mine, "sea", where=where)
+
+    def test_a_ref_is_found_by_its_short_form(self, index: Index) -> None:
+        """Of this owner alone, whatever signs it has; two that share one are both found."""
+        mine, other = index.of_owner("me"), index.of_owner("you")
+        if not isinstance(mine, FindsShortRefs):
+            return
+
+        def behind(ref: str) -> Sequence[str]:
+            number = short_number(short_ref(ref))
+            assert number is not None
+            return mine.refs_behind(number)
+
+        refs = ["n:1", "n:api/Fehlerkan\u00e4le#1", "n:plumless", "n:buckeroo"]
+        mine.apply([Put(a_doc(ref, "sea")) for ref in refs])
+        other.apply([Put(a_doc("n:2", "sea"))])
+        assert [behind(ref) for ref in refs[:2]] == [[ref] for ref in refs[:2]]
+        assert sorted(behind("n:plumless")) == ["n:buckeroo", "n:plumless"]
+        assert not behind("n:2")
 
     def test_what_took_a_place_is_followed_to_the_last(self, index: Index) -> None:
         """Older successors first, a circle once, nothing written since, and of this owner alone."""

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid, Unavailable
+from commonplace.core.refs import short_number, short_ref
 from commonplace.core.values import (
     Candidates,
     Counts,
@@ -274,6 +275,12 @@ class PostgresOwnerIndex:
         with self._reading() as tx:
             rows = tx.query("list_dates", refs=Texts(plain(ref) for ref in refs)).fetchall()
         return {ref: instant(at_us) for ref, at_us in rows}
+
+    def refs_behind(self, number: int) -> list[str]:
+        """The refs of a short form; see `core.ports.FindsShortRefs`. Raises: Unavailable."""
+        with self._reading() as tx:
+            refs = [ref for (ref,) in tx.query("list_all_refs")]
+        return [ref for ref in refs if short_number(short_ref(ref)) == number]
 
     def links_from(
         self, refs: Sequence[str], *, before: datetime | None = None

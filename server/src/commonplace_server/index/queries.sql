@@ -400,6 +400,10 @@ FROM wb_embeddings AS e WHERE e.user_id = %(user)s AND e.model_tag = %(model)s;
 SELECT string_agg(int8send(id), ''::bytea) FROM wb_docs
 WHERE user_id = %(user)s AND coalesce(written_us, at_us) >= %(before)s;
 
+-- name: list_all_refs
+-- Every ref.
+SELECT ref FROM wb_docs WHERE user_id = %(user)s ORDER BY ref;
+
 -- name: list_dates
 -- When the docs of some refs were.
 SELECT d.ref, d.at_us FROM unnest(%(refs)s::text[]) AS a (ref)

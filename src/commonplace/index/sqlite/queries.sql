@@ -354,6 +354,10 @@ SELECT group_concat(doc) FROM doc_tags WHERE tag IN (SELECT value FROM json_each
 -- The docs that were written down at another time than they are of, and when.
 SELECT group_concat(id), group_concat(written_us) FROM docs WHERE written_us <> at_us;
 
+-- name: list_refs_behind
+-- The refs of a short form.
+SELECT ref FROM docs WHERE crc32(CAST(ref AS BLOB)) = :number ORDER BY ref;
+
 -- name: list_dates
 -- When the docs of some refs were.
 SELECT ref, at_us FROM docs WHERE ref IN (SELECT value FROM json_each(:refs));
