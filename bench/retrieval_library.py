@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LIMIT = 20
 """Hits asked for: as many as the deepest measure looks at."""
 
-GIVEN = 10
+GIVEN = 20
 """Hits that recall gives unless told otherwise: what is shown is shown of these."""
 
 _WORD = re.compile(r"\w+")

@@ -5,13 +5,16 @@ Pure: never asks a journal or a clock, and never drops a hit without saying so.
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.clock import render_instant
+from commonplace.core.clock import local_date, render_date, render_instant
 from commonplace.core.fence import fenced, visible, visible_line
+from commonplace.core.refs import short_ref
 from commonplace.core.text import excerpt, query_terms
 from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer
@@ -33,7 +36,7 @@ from commonplace.verbs.replaced_since import replaced_since_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import date, datetime, tzinfo
 
     from commonplace.core.values import Glimpse, Hit, Page
 
@@ -44,6 +47,9 @@ _SHORT, _SHORT_LISTED = 600, 200
 
 Of 400 to 800 none shows more of the evidence on all development sets; docs/retrieval.md has them.
 """
+
+_SAID_BY_REF = frozenset({"entry", "event", "message"})
+"""Kinds that the journal of the ref says already."""
 
 _SHORTER = (200, 100, 50)
 _LONGER = (400, 800, 1600, 3200)
@@ -70,6 +76,33 @@ class AnswerFrame(Struct, frozen=True, kw_only=True):
     is_list: bool = False
     start: int = 0
     has_more: bool = False
+
+
+class _Shared(Struct, frozen=True, kw_only=True):
+    """What is said once of all hits of an answer.
+
+    Attributes:
+        place: Where all of them lie; empty where they lie in several places, or it is one hit.
+        names: How many of their places have each last name.
+        day: On which all of them are; None where they are of several days, or it is one hit.
+    """
+
+    place: str
+    names: Mapping[str, int]
+    day: date | None
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines that say it."""
+        place = [f"In {self.place}."] if self.place else []
+        return [*place, *([f"On {render_date(self.day)}."] if self.day else [])]
+
+    def place_of_hit(self, place: str) -> str:
+        """What is left to say of where one of them lies: by its last name, if no other has it."""
+        if self.place or not place:
+            return ""
+        name = PurePath(place).name
+        return f"in {name if self.names[name] == 1 else place}"
 
 
 class _Shown(Struct, frozen=True, kw_only=True):
@@ -116,11 +149,13 @@ class Renderer(Struct, frozen=True, kw_only=True):
             budget_tokens: For the text; JSON beside it is for programs.
         """
         words = " ".join(term.text for term in query_terms(about))
+        shared = self._shared(hits)
+        frame = replace(frame, head=(*frame.head, *shared.lines))
 
         def cut(number: int, length: int) -> _Shown:
             hit = hits[number]
             text = excerpt(hit.doc.text, words, length)
-            lines = self._hit_lines(frame, number + 1, hit, text)
+            lines = self._hit_lines(frame, shared, hit, text)
             return _Shown(hit=hit, text=text, block="\n".join(["", *lines]))
 
         rest = self._answer(frame, [], left_out=len(hits))
@@ -154,19 +189,34 @@ class Renderer(Struct, frozen=True, kw_only=True):
             facts["next_start"] = following if goes_on else None
         return answer_of(lines, facts, frame.notes)
 
-    def _hit_lines(self, frame: AnswerFrame, number: int, hit: Hit, text: str) -> list[str]:
+    def _shared(self, hits: Sequence[Hit]) -> _Shared:
+        """What is said once of several hits."""
+        places = {self.place_of(hit.doc.journal, hit.doc.scope) for hit in hits}
+        days = {local_date(hit.doc.at, self.zone) for hit in hits}
+        several = len(hits) > 1
+        return _Shared(
+            place=visible_line(*places) if several and len(places) == 1 else "",
+            names=Counter(PurePath(place).name for place in places),
+            day=days.pop() if several and len(days) == 1 else None,
+        )
+
+    def _hit_lines(self, frame: AnswerFrame, shared: _Shared, hit: Hit, text: str) -> list[str]:
         doc = hit.doc
-        head = self._head(doc.at, doc.kind, doc.author, self.place_of(doc.journal, doc.scope))
-        score = "" if frame.is_list else f"[{hit.score:.3f}] "
-        lines = [f"{frame.start + number}. {score}{head}"]
-        if frame.explains:
-            lines.append(explanation_of(hit))
+        when = render_instant(doc.at, self.zone)
+        said = (
+            short_ref(doc.ref),
+            when if shared.day is None else when.partition(" ")[2],
+            "" if doc.kind in _SAID_BY_REF else doc.kind,
+            doc.author,
+            shared.place_of_hit(self.place_of(doc.journal, doc.scope)),
+        )
+        lines = [explanation_of(hit)] if frame.explains else []
         lines += word_lines(doc.word)
         lines += chain_lines(hit, self.zone)
         lines += replaced_since_lines(hit.replaced_since, self.zone)
-        lines.append(fenced(text, doc.ref))
+        lines.append(fenced(text, " ".join(each for each in said if each)))
         if hit.also:
-            lines.append(f"Same: {', '.join(first_refs(hit.also))}")
+            lines.append(f"Same: {', '.join(first_refs([short_ref(ref) for ref in hit.also]))}")
         return lines
 
     def _hit_facts(self, frame: AnswerFrame, hit: Hit, text: str) -> dict[str, Any]:

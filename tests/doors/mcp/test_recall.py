@@ -13,6 +13,7 @@ from mcp import Client
 from tests.doors.raw_server import RawServer
 from tests.doors.terminal import opened_app
 
+from commonplace.core.refs import short_ref
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace_server.mcp.server import make_server
 
@@ -35,8 +36,10 @@ def test_a_model_recalls_and_opens_what_was_written(world, mode):
             facts = found.structured_content
             assert {hit["journal"] for hit in facts["results"]} == {"private", "chronicle"}
             for hit in facts["results"]:
-                assert f"```{hit['ref']}\n{hit['excerpt']}\n```" in found.content[0].text
-                page = await client.call_tool("open_ref", {"ref": hit["ref"]})
+                short = short_ref(hit["ref"])
+                shown = found.content[0].text.partition(f"```{short} ")[2].partition("\n```")[0]
+                assert shown.partition("\n")[2] == hit["excerpt"]
+                page = await client.call_tool("open_ref", {"ref": short})
                 assert not page.is_error
                 assert hit["excerpt"] in page.structured_content["text"]
                 assert page.structured_content["text"].strip() in page.content[0].text

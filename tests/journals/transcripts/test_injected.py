@@ -81,9 +81,9 @@ def test_a_text_about_such_tags_is_kept_whole(text):
 def test_what_we_put_into_a_session_is_cut_from_anybodys_words():
     """The brief, and an entry in its fence as our tools answer it; other fences stay."""
     brief = '<commonplace-brief at="now">\nYou fixed it.\n</commonplace-brief>'
-    entry = "```chronicle:0199\nDeployed.\n```\n"
+    entry = "```chronicle:0199\nDeployed.\n```\n```c:7c55e795 2026-11-21 23:19\nDone.\n```\n"
     code = "```python\nprint(1)\n```"
-    assert without_ours(f"a {brief}\n{entry}{code}") == f"a \n\n{code}"
+    assert without_ours(f"a {brief}\n{entry}{code}") == f"a \n\n\n{code}"
 
 
 def test_tools_of_ours_are_known_by_their_names():

@@ -39,7 +39,9 @@ def file_quickly(app: App) -> None:
 @click.option("--as-of", metavar="TIME", help="As it was known then: '3 May', '2026-04'.")
 @click.option("--journal", "journals", multiple=True, metavar="NAME", help="Only this journal.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only entries of this kind.")
-@click.option("-n", "--limit", type=int, help="Maximum number of entries (default: 10).")
+@click.option(
+    "-n", "--limit", type=int, default=10, help="Maximum number of entries (default: 10)."
+)
 @click.option(
     "--budget",
     "budget_tokens",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from commonplace.core.refs import SHORT_REF
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,11 +30,10 @@ BRIEF = "commonplace-brief"
 """The tag around the brief that a session of ours begins with."""
 
 _BRIEF = re.compile(rf"<{BRIEF}\b[^<>]*>")
+_REF = rf"(?:{SHORT_REF}|(?:private|chronicle|notebook|timeline|memory|transcripts):)"
 # What a tool of ours answers, where a person or a model repeats it: the fence of an entry, whose
 # first line names its ref.
-_FENCE = re.compile(
-    r"^(`{3,})(?:private|chronicle|notebook|timeline|memory|transcripts):[^\n]*\n", re.MULTILINE
-)
+_FENCE = re.compile(rf"^(`{{3,}}){_REF}[^\n]*\n", re.MULTILINE)
 
 # What clients put into the user's words, each in lines of its own.
 _ADDED = re.compile(

@@ -103,7 +103,7 @@ class RecallTools:
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         journals: Annotated[list[str], Arg("Only these: 'private', 'chronicle'.")] = [],
         kinds: Annotated[list[str], Arg("Only these: 'entry', 'event'.")] = [],
-        limit: Annotated[int, Arg("At most.", 1, 100)] = 10,
+        limit: Annotated[int, Arg("At most.", 1, 100)] = 20,
         budget_tokens: Annotated[int, Arg("Most tokens.", 200, 100_000)] = 1500,
         explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
