@@ -203,7 +203,7 @@ WHERE user_id = %(user_id)s
     AND (created_at, 'preferences'::text) < (%(before)s::timestamptz, %(before_id)s::text)
 LIMIT %(limit)s;
 
--- name: tallies
+-- name: count_kinds
 -- How many of each kind there are, drafts, and the time of the newest.
 SELECT 'message', count(*), 0, max(created_at) FROM wb_message WHERE user_id = %(user_id)s
 UNION ALL

@@ -21,7 +21,6 @@ from commonplace.db.migrate import list_migrations
 from commonplace.db.queries import read_queries
 from commonplace.journals.memory.entry import (
     apply_draft,
-    former_of,
     may_be_id,
     not_found,
     parse_id,
@@ -30,7 +29,7 @@ from commonplace.journals.memory.entry import (
     refuse_other_version,
 )
 from commonplace.journals.memory.journal import CALLS_KEPT
-from commonplace.journals.memory.records import KINDS, PREFERENCES_ID, KindTally, Saved, ref_of
+from commonplace.journals.memory.records import KINDS, PREFERENCES_ID, KindCount, Saved, ref_of
 from commonplace.journals.memory.rows import (
     call_of,
     id_of,
@@ -93,7 +92,7 @@ def list_record_migrations() -> list[Migration]:
 class MemoryPostgres:
     """One user's memory in a database that all users share, their rows guarded one by one.
 
-    Implements `MemoryStore`, tallies, logs calls, erases, and is an `Outbox`. Thread-safe.
+    Implements `MemoryStore`, and is an `Outbox`. Thread-safe.
 
     Args:
         database: Shared by all users of the process; its owner closes it.
@@ -150,7 +149,7 @@ class MemoryPostgres:
             return self._find(conn, kind, ref_id)
 
     def find_successor(self, kind: Kind, ref_id: str) -> Record | None:
-        """The record that took the place of one; see `Supersedes`. Raises: Unavailable."""
+        """The record that took the place of one; see the port. Raises: Unavailable."""
         if kind == "preference" or not may_be_id(ref_id):
             return None
         with self._database.shared_transaction(self._owner) as conn:
@@ -171,9 +170,9 @@ class MemoryPostgres:
             if record is not None and expected:
                 refuse_other_version(record, expected)
             is_gone = _is_changed(conn, f"delete_{kind}", named)
-            if former := former_of(record):
+            if record is not None and record.supersedes:
                 # A record is replaced once: its successor is linked only after this one is gone.
-                conn.execute(query(f"relink_{kind}"), {**named, "former": former})
+                conn.execute(query(f"relink_{kind}"), {**named, "former": record.supersedes})
             return is_gone
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
@@ -184,16 +183,16 @@ class MemoryPostgres:
     def close(self) -> None:
         """Nothing is held: the connections are shared by all users."""
 
-    def tallies(self) -> list[KindTally]:
-        """A tally of each kind; see `TalliesKinds`. Raises: Unavailable."""
-        rows = {row[0]: row for row in self._ask("tallies")}
+    def count_kinds(self) -> list[KindCount]:
+        """How much there is of each kind; see the port. Raises: Unavailable."""
+        rows = {row[0]: row for row in self._ask("count_kinds")}
         return [
-            KindTally(kind=kind, records=count, drafts=drafts, newest=at and _instant(at))
+            KindCount(kind=kind, records=count, drafts=drafts, newest=at and _instant(at))
             for kind, count, drafts, at in (rows[kind] for kind in KINDS)
         ]
 
     def note_call(self, call: Call) -> None:
-        """Log a call; see `LogsCalls`. Never raises."""
+        """Log a call; see the port. Never raises."""
         now = self._clock()
         mine = {"user_id": self._owner}
         pruned = self._pruned_at
@@ -227,11 +226,11 @@ class MemoryPostgres:
         return [call_of(row, instant=_instant) for row in self._ask("calls", limit=limit)]
 
     def to_erase(self) -> tuple[str, ...]:
-        """Refs of what is deleted and not yet out of the index; see `Erases`."""
+        """Refs of what is deleted and not yet out of the index; see the port."""
         return tuple(ref_of(kind, ref_id) for kind, ref_id in self._ask("to_erase"))
 
     def erased(self, refs: Sequence[str]) -> bool:
-        """The index holds no word of these; see `Erases`. Raises: Unavailable.
+        """The index holds no word of these; see the port. Raises: Unavailable.
 
         The server keeps what is deleted, unseen, until the worker has it vacuumed.
         """
@@ -256,7 +255,7 @@ class MemoryPostgres:
         return self.find_all([(parse_kind(each.kind), each.ref_id) for each in noted])
 
     def find_all(self, named: Sequence[tuple[Kind, str]]) -> list[Record | None]:
-        """Many records as they are now, one query for each kind; see `FindsAll`."""
+        """Many records as they are now, one query for each kind; see the port."""
         ids: dict[Kind, list[str]] = {}
         for kind, ref_id in named:
             if may_be_id(ref_id):
@@ -281,7 +280,7 @@ class MemoryPostgres:
                 return Saved(ref_id=record.id, record=None, is_new=False)
             if not _is_changed(conn, f"add_{record.kind}", self._row(record)):
                 known = self._find(conn, record.kind, record.id)
-                if known is None and record.kind != "preference" and record.supersedes:
+                if known is None and record.supersedes:
                     known = self._successor(conn, record.kind, record.supersedes)
                 ref_id = known.id if known else record.id
                 return Saved(ref_id=ref_id, record=known, is_new=False)

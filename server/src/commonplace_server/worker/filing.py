@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -24,11 +24,19 @@ if TYPE_CHECKING:
     from commonplace.core.outbox import OutboxLine
     from commonplace.core.ports import FilesForWorker
     from commonplace.core.values import Change, Encoded
-    from commonplace.journals.memory.ports import ReadsRecords
+    from commonplace.journals.memory.records import Record
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+
+
+class ReadsRecords(Protocol):
+    """The records that lines of the outbox stand for, of any user, each read as that user."""
+
+    def read(self, noted: Sequence[OutboxLine]) -> list[Record | None]:
+        """The records of these as they are now, in this order. Raises: Unavailable."""
+        ...
 
 
 class Task(Struct, frozen=True):

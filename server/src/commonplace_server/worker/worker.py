@@ -29,11 +29,10 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Encoder, EncoderSlot, FilesForWorker
     from commonplace.core.values import Encoded, Unencoded
-    from commonplace.journals.memory.ports import ReadsRecords
     from commonplace.search.filing.batches import Spans
     from commonplace_server.records.backlog import MemoryBacklog
     from commonplace_server.records.upkeep import MemoryUpkeep
-    from commonplace_server.worker.filing import Task
+    from commonplace_server.worker.filing import ReadsRecords, Task
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _LOAD_S = 60.0

@@ -28,6 +28,7 @@ from commonplace.journals.memory.records import (
     Record,
     RecordDraft,
     Todo,
+    former_ref_of,
     ref_of,
 )
 from commonplace.journals.memory.text import normalised
@@ -126,13 +127,6 @@ def version_of(record: Record) -> str:
     if isinstance(record, ChatMessage):
         return text_hash(repr(record))
     return text_hash(repr(replace(record, updated=record.at)))
-
-
-def former_of(record: Record | None) -> str:
-    """The id of the record that this one replaced; empty where there is none, or no record."""
-    if record is None or record.kind == "preference":
-        return ""
-    return record.supersedes
 
 
 def refuse_other_version(record: Record, expected: str) -> None:
@@ -378,8 +372,7 @@ def change_of(record: Record) -> Change:
     if not text.strip() or not may_be_id(record.id):
         return Drop(ref)
     is_done = isinstance(record, Todo) and record.done
-    former = "" if isinstance(record, Preferences) else record.supersedes
-    link = superseding_tags(ref_of(record.kind, former)) if former else ()
+    link = superseding_tags(former_ref_of(record))
     return Put(
         Doc(
             ref=ref,
@@ -394,7 +387,7 @@ def change_of(record: Record) -> Change:
             session=f"{JOURNAL}:{local_date(record.at, UTC).isoformat()}"
             if isinstance(record, ChatMessage)
             else "",
-            written=None if isinstance(record, Preferences) else record.written,
+            written=record.written,
         )
     )
 

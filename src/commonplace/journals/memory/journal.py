@@ -17,13 +17,12 @@ from commonplace.core.expiring import nothing_hidden
 from commonplace.journals.memory.database import MemoryDatabase, sql
 from commonplace.journals.memory.entry import (
     apply_draft,
-    former_of,
     not_found,
     parse_id,
     parse_ref,
     refuse_other_version,
 )
-from commonplace.journals.memory.records import PREFERENCES_ID, KindTally, Saved, ref_of
+from commonplace.journals.memory.records import PREFERENCES_ID, KindCount, Saved, ref_of
 from commonplace.journals.memory.rows import (
     call_of,
     id_of,
@@ -51,7 +50,7 @@ _log = logging.getLogger(__name__)
 class MemoryJournal:
     """One user's memory, there or not; nothing is made before the first write. Thread-safe.
 
-    Implements `MemoryStore`, and tallies, logs calls and erases.
+    Implements `MemoryStore`.
 
     Args:
         folder: Where `memory.db` lies.
@@ -112,8 +111,12 @@ class MemoryJournal:
         rows = self.database.ask(f"find_{kind}", **self._named(kind, ref_id))
         return record_of(kind, rows[0]) if rows else None
 
+    def find_all(self, named: Sequence[tuple[Kind, str]]) -> list[Record | None]:
+        """Many records as they are now; see the port. Raises: Unavailable."""
+        return [self.find(kind, ref_id) for kind, ref_id in named]
+
     def find_successor(self, kind: Kind, ref_id: str) -> Record | None:
-        """The record that took the place of one; see `Supersedes`. Raises: Unavailable."""
+        """The record that took the place of one; see the port. Raises: Unavailable."""
         if kind == "preference":
             return None
         rows = self.database.ask(f"find_successor_{kind}", **self._named(kind, ref_id))
@@ -129,9 +132,9 @@ class MemoryJournal:
             if record is not None and expected:
                 refuse_other_version(record, expected)
             is_gone = bool(conn.execute(sql()[f"delete_{kind}"], named).rowcount)
-            if former := former_of(record):
+            if record is not None and record.supersedes:
                 # A record is replaced once: its successor is linked only after this one is gone.
-                conn.execute(sql()[f"relink_{kind}"], {**named, "former": former})
+                conn.execute(sql()[f"relink_{kind}"], {**named, "former": record.supersedes})
             return is_gone
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
@@ -144,11 +147,11 @@ class MemoryJournal:
         """Close the file; may be called twice."""
         self.database.close()
 
-    def tallies(self) -> list[KindTally]:
-        """A tally of each kind; see `TalliesKinds`. Raises: Unavailable."""
-        rows = self.database.ask("tallies", user_id=self._owner)
+    def count_kinds(self) -> list[KindCount]:
+        """How much there is of each kind; see the port. Raises: Unavailable."""
+        rows = self.database.ask("count_kinds", user_id=self._owner)
         return [
-            KindTally(
+            KindCount(
                 kind=kind, records=count, drafts=drafts, newest=parse_time(at) if at else None
             )
             for kind, count, drafts, at in rows
@@ -190,7 +193,7 @@ class MemoryJournal:
             known = self._find(conn, record.kind, record.id) if draft.key else None
             if known is not None:
                 return Saved(ref_id=known.id, record=known, is_new=False)
-            if record.kind != "preference" and record.supersedes:
+            if record.supersedes:
                 known = self._successor(conn, record.kind, record.supersedes)
                 if known is not None:
                     return Saved(ref_id=known.id, record=known, is_new=False)
@@ -201,7 +204,7 @@ class MemoryJournal:
 
     def _keep(self, conn: sqlite3.Connection, record: Record) -> bool:
         is_there = self._find(conn, record.kind, record.id) is not None
-        if not is_there and record.kind != "preference" and record.supersedes:
+        if not is_there and record.supersedes:
             is_there = self._successor(conn, record.kind, record.supersedes) is not None
         if not is_there:
             self._write(conn, record)

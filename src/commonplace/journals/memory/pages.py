@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.values import Page
 from commonplace.journals.memory.entry import not_found, parse_ref
-from commonplace.journals.memory.ports import Supersedes
-from commonplace.journals.memory.records import (
-    JOURNAL,
-    KINDS,
-    ChatMessage,
-    Preferences,
-    Todo,
-    ref_of,
-)
+from commonplace.journals.memory.records import JOURNAL, KINDS, ChatMessage, Todo, former_ref_of
 
 if TYPE_CHECKING:
     from commonplace.journals.memory.ports import MemoryStore
@@ -43,10 +35,7 @@ class MemoryPages:
         record = self._store.find(kind, ref_id)
         if record is None:
             raise not_found(kind, ref_id)
-        former = "" if isinstance(record, Preferences) else record.supersedes
-        after = None
-        if isinstance(self._store, Supersedes):
-            after = self._store.find_successor(kind, record.id)
+        after = self._store.find_successor(kind, record.id)
         return Page(
             ref=record.ref,
             journal=JOURNAL,
@@ -56,6 +45,6 @@ class MemoryPages:
             text=record.text,
             author=record.role if isinstance(record, ChatMessage) else "",
             tags=("done",) if isinstance(record, Todo) and record.done else (),
-            supersedes=ref_of(kind, former) if former else "",
+            supersedes=former_ref_of(record),
             superseded_by=after.ref if after else "",
         )

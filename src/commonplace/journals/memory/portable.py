@@ -26,7 +26,7 @@ from commonplace.journals.memory.records import (
     Preferences,
     Record,
     RecordDraft,
-    ref_of,
+    former_ref_of,
 )
 from commonplace.journals.memory.rows import MOST_LISTED
 
@@ -114,14 +114,13 @@ def _item_of(record: Record) -> PortableRecord:
     fields = {name: getattr(record, name) for name in FIELDS[record.kind]}
     if isinstance(record, Preferences):
         fields["flags"] = {name: record.flags[name] for name in sorted(record.flags)}
-    supersedes = "" if isinstance(record, Preferences) else record.supersedes
     return PortableRecord(
         ref=record.ref,
         at=record.at,
         kind=record.kind,
-        supersedes=ref_of(record.kind, supersedes) if supersedes else "",
+        supersedes=former_ref_of(record),
         fields=fields,
-        written=None if isinstance(record, Preferences) else record.written,
+        written=record.written,
         updated=None if isinstance(record, ChatMessage) else record.updated,
     )
 

@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from commonplace.core.outbox import OutboxLine
     from commonplace.journals.memory.records import (
         Call,
         Kind,
-        KindTally,
+        KindCount,
         Record,
         RecordDraft,
         Records,
@@ -23,7 +22,31 @@ if TYPE_CHECKING:
     )
 
 
-class MemoryStore(Protocol):
+class LogsCalls(Protocol):
+    """A store that logs the calls of tools for 30 days."""
+
+    def note_call(self, call: Call) -> None:
+        """Log a call, and delete old ones; never raises, and waits for no long lock."""
+        ...
+
+    def calls(self, limit: int = 100) -> list[Call]:
+        """The calls that are logged, newest first. Raises: Unavailable."""
+        ...
+
+
+class Erases(Protocol):
+    """A store that remembers which deleted texts are still to be erased from what is derived."""
+
+    def to_erase(self) -> tuple[str, ...]:
+        """Refs of what is deleted and whose bytes may remain somewhere; survives a kill."""
+        ...
+
+    def erased(self, refs: Sequence[str]) -> bool:
+        """The index holds no byte of these; erases what is left here, and says whether none is."""
+        ...
+
+
+class MemoryStore(LogsCalls, Erases, Protocol):
     """The records of one user, and of no other. Thread-safe; several processes may use one at once.
 
     Every save and delete writes what it touched (user, kind, id; no text) into an outbox in the
@@ -38,12 +61,26 @@ class MemoryStore(Protocol):
     def save(self, draft: RecordDraft) -> Saved:
         """Keep a new record, or alter one, as one transaction. The same key twice is one record.
 
+        A record is superseded once: a second draft that names it in `supersedes` keeps nothing, and
+        gives the record that took its place.
+
         Raises: Invalid (also for a message that would be altered), NotFound, Unavailable.
         """
         ...
 
     def find(self, kind: Kind, ref_id: str) -> Record | None:
         """A record as it is now; None where there is none. Raises: Unavailable."""
+        ...
+
+    def find_all(self, named: Sequence[tuple[Kind, str]]) -> list[Record | None]:
+        """The records of these kinds and ids as they are now, in this order; None for none.
+
+        Raises: Unavailable.
+        """
+        ...
+
+    def find_successor(self, kind: Kind, ref_id: str) -> Record | None:
+        """The record that took the place of one; None for none. Raises: Unavailable."""
         ...
 
     def delete(self, kind: Kind, ref_id: str, *, expected: str = "") -> bool:
@@ -72,43 +109,12 @@ class MemoryStore(Protocol):
         """
         ...
 
+    def count_kinds(self) -> list[KindCount]:
+        """How much there is of each kind, in the order of KINDS. Raises: Unavailable."""
+        ...
+
     def close(self) -> None:
         """Close files and connections; may be called twice."""
-        ...
-
-
-@runtime_checkable
-class TalliesKinds(Protocol):
-    """A store that can say how much it keeps."""
-
-    def tallies(self) -> list[KindTally]:
-        """A tally of each kind, in the order of KINDS. Raises: Unavailable."""
-        ...
-
-
-@runtime_checkable
-class Supersedes(Protocol):
-    """A store whose records can take the place of others of their kind; each is followed once.
-
-    A save of a draft that `supersedes` one which was superseded before gives the record that took
-    its place, and keeps nothing.
-    """
-
-    def find_successor(self, kind: Kind, ref_id: str) -> Record | None:
-        """The record that took the place of one; None for none. Raises: Unavailable."""
-        ...
-
-
-@runtime_checkable
-class LogsCalls(Protocol):
-    """A store that logs the calls of tools for 30 days."""
-
-    def note_call(self, call: Call) -> None:
-        """Log a call, and delete old ones; never raises, and waits for no long lock."""
-        ...
-
-    def calls(self, limit: int = 100) -> list[Call]:
-        """The calls that are logged, newest first. Raises: Unavailable."""
         ...
 
 
@@ -124,38 +130,5 @@ class SharesTransactions(Protocol):
         """Have all that this thread does inside it be done as a whole, or not at all.
 
         Nobody else changes this record meanwhile. Raises: Lost where it is not known which.
-        """
-        ...
-
-
-@runtime_checkable
-class Erases(Protocol):
-    """A store that remembers which deleted texts are still to be erased from what is derived."""
-
-    def to_erase(self) -> tuple[str, ...]:
-        """Refs of what is deleted and whose bytes may remain somewhere; survives a kill."""
-        ...
-
-    def erased(self, refs: Sequence[str]) -> bool:
-        """The index holds no byte of these; erases what is left here, and says whether none is."""
-        ...
-
-
-class ReadsRecords(Protocol):
-    """The records that lines of the outbox stand for, of any user, each read as that user."""
-
-    def read(self, noted: Sequence[OutboxLine]) -> list[Record | None]:
-        """The records of these as they are now, in this order. Raises: Unavailable."""
-        ...
-
-
-@runtime_checkable
-class FindsAll(Protocol):
-    """A store that finds many records at once."""
-
-    def find_all(self, named: Sequence[tuple[Kind, str]]) -> list[Record | None]:
-        """The records of these kinds and ids as they are now, in this order; None for none.
-
-        Raises: Unavailable.
         """
         ...

@@ -174,7 +174,7 @@ ORDER BY created_at DESC, id DESC LIMIT :limit;
 SELECT language, religion, flags, created_at, updated_at FROM wb_preferences
 WHERE user_id = :user_id AND (created_at, 'preferences') < (:before, :before_id) LIMIT :limit;
 
--- name: tallies
+-- name: count_kinds
 -- How many of each kind there are, drafts, and the time of the newest.
 SELECT 'message', count(*), 0, max(created_at) FROM wb_message WHERE user_id = :user_id
 UNION ALL

@@ -6,7 +6,7 @@ Never reads a disk: how a record is checked, merged and indexed stands in `entry
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from msgspec import Struct, field
 
@@ -120,6 +120,8 @@ class Preferences(Struct, _Addressed, frozen=True, kw_only=True):
     updated: datetime
     id: str = PREFERENCES_ID
     kind: Literal["preference"] = "preference"
+    supersedes: ClassVar[str] = ""
+    written: ClassVar[datetime | None] = None
 
     @property
     def text(self) -> str:
@@ -135,6 +137,11 @@ class Preferences(Struct, _Addressed, frozen=True, kw_only=True):
 
 
 Record: TypeAlias = ChatMessage | JournalEntry | Todo | Gratitude | Preferences
+
+
+def former_ref_of(record: Record) -> str:
+    """The address of the record whose place this one took; empty for none."""
+    return ref_of(record.kind, record.supersedes) if record.supersedes else ""
 
 
 class RecordDraft(Struct, frozen=True, kw_only=True):
@@ -179,7 +186,7 @@ class Records(Struct, frozen=True, kw_only=True):
     cursor: str = ""
 
 
-class KindTally(Struct, frozen=True, kw_only=True):
+class KindCount(Struct, frozen=True, kw_only=True):
     """How many records of a kind a user has, drafts among them, and the time of the newest."""
 
     kind: Kind

@@ -25,7 +25,7 @@ from commonplace.journals.memory.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.journals.memory.records import Kind, RecordDraft
@@ -35,6 +35,21 @@ MOST_LISTED = 1000
 UNREADABLE = "unreadable"
 """The flag that holds the flags of preferences, as text, where they are not a JSON object."""
 
+_LINKED = ("supersedes", "written", "id")
+_FIELDS_READ: Mapping[Kind, tuple[Callable[..., Record], tuple[str, ...]]] = {
+    "message": (ChatMessage, (*_LINKED, "role", "text", "at")),
+    "journal": (JournalEntry, (*_LINKED, "title", "body", "is_draft", "at", "updated")),
+    "todo": (Todo, (*_LINKED, "title", "done", "at", "updated")),
+    "gratitude": (Gratitude, (*_LINKED, "text", "at", "updated")),
+    "preference": (Preferences, ("language", "religion", "flags", "at", "updated")),
+}
+"""What each kind is made of, in the order in which its queries read it."""
+
+_COLUMNS = {"text": "content", "at": "created_at", "updated": "updated_at", "written": "written_at"}
+"""The columns that bear another name than the field."""
+
+_TIMES = frozenset({"at", "updated", "written"})
+_BOOLEANS = frozenset({"is_draft", "done"})
 _BEYOND = "9999-12-31T23:59:59.999999Z"
 
 
@@ -45,65 +60,15 @@ def record_of(
 
     instant: from what a column of times gives.
     """
-    supersedes, written = "", None
-    if kind != "preference":
-        supersedes, noted, *row = row
-        written = instant(noted) if noted else None
-    if kind == "message":
-        ref_id, role, text, at = row
-        return ChatMessage(
-            id=ref_id,
-            role=role,
-            text=text,
-            at=instant(at),
-            supersedes=supersedes,
-            written=written,
-        )
-    *rest, created, updated = row
-    at, changed = instant(created), instant(updated)
-    match kind:
-        case "journal":
-            ref_id, title, body, is_draft = rest
-            return JournalEntry(
-                id=ref_id,
-                title=title,
-                body=body,
-                is_draft=bool(is_draft),
-                at=at,
-                updated=changed,
-                supersedes=supersedes,
-                written=written,
-            )
-        case "todo":
-            ref_id, title, done = rest
-            return Todo(
-                id=ref_id,
-                title=title,
-                done=bool(done),
-                at=at,
-                updated=changed,
-                supersedes=supersedes,
-                written=written,
-            )
-        case "gratitude":
-            ref_id, text = rest
-            return Gratitude(
-                id=ref_id,
-                text=text,
-                at=at,
-                updated=changed,
-                supersedes=supersedes,
-                written=written,
-            )
-        case "preference":
-            language, religion, flags = rest
-            return Preferences(
-                language=language,
-                religion=religion,
-                flags=_flags(flags),
-                at=at,
-                updated=changed,
-            )
+    make, names = _FIELDS_READ[kind]
+    fields = dict(zip(names, row, strict=True))
+    for name in _TIMES & fields.keys():
+        fields[name] = instant(fields[name]) if fields[name] else None
+    for name in _BOOLEANS & fields.keys():
+        fields[name] = bool(fields[name])
+    if kind == "preference":
+        fields["flags"] = _flags(fields["flags"])
+    return make(**fields)
 
 
 def _flags(text: str) -> dict[str, Any]:
@@ -120,23 +85,13 @@ def row_of(record: Record, *, unwritten: str | None = "") -> dict[str, Any]:
 
     unwritten: What stands for no time of writing of its own.
     """
-    row: dict[str, Any] = {"id": record.id, "created_at": render_time(record.at)}
-    if not isinstance(record, Preferences):
-        row["supersedes"] = record.supersedes
-        row["written_at"] = render_time(record.written) if record.written else unwritten
-    match record:
-        case ChatMessage():
-            return {**row, "role": record.role, "content": record.text}
-        case JournalEntry():
-            row |= {"title": record.title, "body": record.body, "is_draft": record.is_draft}
-        case Todo():
-            row |= {"title": record.title, "done": record.done}
-        case Gratitude():
-            row |= {"content": record.text}
-        case Preferences():
-            row |= {"language": record.language, "religion": record.religion}
-            row |= {"flags": render_flags(record.flags)}
-    return {**row, "updated_at": render_time(record.updated)}
+    row: dict[str, Any] = {"id": record.id}
+    for name in _FIELDS_READ[record.kind][1]:
+        value = getattr(record, name)
+        if name in _TIMES:
+            value = unwritten if value is None else render_time(value)
+        row[_COLUMNS.get(name, name)] = render_flags(value) if name == "flags" else value
+    return row
 
 
 def id_of(

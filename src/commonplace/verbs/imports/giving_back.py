@@ -14,7 +14,6 @@ from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.ids import key_id
 from commonplace.journals.memory.entry import parse_ref as parse_memory_ref
 from commonplace.journals.memory.entry import version_of as version_of_record
-from commonplace.journals.memory.ports import Supersedes
 from commonplace.journals.notebook.format import JOURNAL as NOTEBOOK
 from commonplace.journals.notebook.format import TAKEN_BACK
 from commonplace.journals.notebook.whole import WHOLE, find_whole, finish_taking_out, take_out
@@ -235,7 +234,7 @@ class FromMemory(Struct, frozen=True):
             record = store.find(kind, ref_id)
             if record is None:
                 continue
-            later = store.find_successor(kind, ref_id) if isinstance(store, Supersedes) else None
+            later = store.find_successor(kind, ref_id)
             now = version_of_record(record)
             found[ref] = ImportedEntry(
                 ref=ref,

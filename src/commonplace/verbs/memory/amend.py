@@ -14,13 +14,11 @@ from msgspec import Struct
 from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.memory.entry import (
-    former_of,
     inherited,
     parse_ref,
     refuse_other_version,
     version_of,
 )
-from commonplace.journals.memory.ports import Supersedes
 from commonplace.journals.memory.records import (
     ChatMessage,
     JournalEntry,
@@ -28,6 +26,7 @@ from commonplace.journals.memory.records import (
     Record,
     RecordDraft,
     Todo,
+    former_ref_of,
     ref_of,
 )
 
@@ -49,15 +48,13 @@ class MemoryAmender(Struct, frozen=True):
         """What `edit` replaces of a record: a title, a body or a text. See the port."""
         record = self._read(ref)
         text = record.body if isinstance(record, JournalEntry) else record.text
-        former = former_of(record)
-        supersedes = ref_of(record.kind, former) if former else ""
         return EditableText(
             ref=record.ref,
             text=text,
             version=version_of(record),
             verbs=_verbs(record),
-            supersedes=supersedes,
-            written=getattr(record, "written", None) or record.at,
+            supersedes=former_ref_of(record),
+            written=record.written or record.at,
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
@@ -117,9 +114,7 @@ class MemoryAmender(Struct, frozen=True):
     def read_inheritance(self, ref: str) -> Inheritance:
         """The title of an entry of the journal; see `core.inherited.HandsOnValues`."""
         record = self._read(ref)
-        later, store = None, self.service.store
-        if isinstance(store, Supersedes):
-            later = store.find_successor(record.kind, record.id)
+        later = self.service.store.find_successor(record.kind, record.id)
         title = record.title if isinstance(record, JournalEntry) and record.body.strip() else ""
         return Inheritance(
             ref=record.ref,

@@ -24,7 +24,7 @@ from commonplace.journals.memory.entry import (
     searchable_text,
     snippet_of,
 )
-from commonplace.journals.memory.ports import FindsAll, LogsCalls, SharesTransactions
+from commonplace.journals.memory.ports import SharesTransactions
 from commonplace.journals.memory.records import JOURNAL, Call
 from commonplace.search import policy
 from commonplace.verbs.memory.budget import count_tokens, within_budget
@@ -185,8 +185,6 @@ class MemorySearch:
         self._store = store
         # What it can do besides, asked once: to look takes 20 us.
         self._together = store.together if isinstance(store, SharesTransactions) else None
-        self._note_call = store.note_call if isinstance(store, LogsCalls) else None
-        self._find_all = store.find_all if isinstance(store, FindsAll) else None
         self._finder = finder
         self._encoder = encoder
         self._clock = clock
@@ -224,16 +222,15 @@ class MemorySearch:
             raise
         finally:
             duration_ms = round((time.monotonic() - started) * 1000)
-            if self._note_call is not None:
-                self._note_call(
-                    Call(
-                        tool=TOOL,
-                        status=status,
-                        duration_ms=duration_ms,
-                        top_k_effective=top_k,
-                        filters=_filters(asked),
-                    )
+            self._store.note_call(
+                Call(
+                    tool=TOOL,
+                    status=status,
+                    duration_ms=duration_ms,
+                    top_k_effective=top_k,
+                    filters=_filters(asked),
                 )
+            )
         return replace(found, duration_ms=duration_ms)
 
     def _read_zone(self) -> Zone:
@@ -372,9 +369,7 @@ class MemorySearch:
     def _records(self, hits: Sequence[Hit]) -> list[Record | None]:
         named = [parse_ref(hit.doc.ref) for hit in hits]
         try:
-            if self._find_all is not None:
-                return self._find_all(named)
-            return [self._store.find(kind, ref_id) for kind, ref_id in named]
+            return self._store.find_all(named)
         except CommonplaceError as exc:
             raise exc.as_kind(Unavailable, error_code=READ_FAILED) from exc
 

@@ -31,7 +31,7 @@ from commonplace.journals.memory.entry import (
     searchable_text,
     version_of,
 )
-from commonplace.journals.memory.ports import Erases, SharesTransactions, TalliesKinds
+from commonplace.journals.memory.ports import SharesTransactions
 from commonplace.journals.memory.records import (
     JOURNAL,
     PREFERENCES_ID,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.journals.memory.records import (
         Kind,
-        KindTally,
+        KindCount,
         Record,
         RecordDraft,
         Records,
@@ -84,7 +84,7 @@ class MemorySaved(Struct, frozen=True, kw_only=True):
 class MemoryStats(Struct, frozen=True, kw_only=True):
     """How much of each kind is kept, how much can be found, and how much waits for a vector."""
 
-    kinds: tuple[KindTally, ...]
+    kinds: tuple[KindCount, ...]
     found: int
     pending: int
 
@@ -314,9 +314,8 @@ class MemoryService:
         index = self.index()
         tallies = index.tally(identity) if isinstance(index, Tallying) else ()
         mine = [each for each in tallies if each.journal == JOURNAL]
-        kinds = self.store.tallies() if isinstance(self.store, TalliesKinds) else ()
         return MemoryStats(
-            kinds=tuple(kinds),
+            kinds=tuple(self.store.count_kinds()),
             found=sum(each.docs for each in mine),
             pending=sum(each.pending for each in mine),
         )
@@ -326,8 +325,6 @@ class MemoryService:
 
         Notes on what is not done; never raises: it is tried again.
         """
-        if not isinstance(self.store, Erases):
-            return ()
         try:
             while refs := self.store.to_erase():
                 if notes := self._forget(refs):

@@ -11,7 +11,6 @@ from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.owner_folders import parse_owner
 from commonplace.core.text import opening
 from commonplace.core.values import Problem
-from commonplace.journals.memory.ports import Erases
 from commonplace.journals.table import with_parts
 
 if TYPE_CHECKING:
@@ -303,8 +302,7 @@ class MemoryWiring:
         if not self._memories.is_there(self._context.settings.owner):
             return []
         done = self._memories.repair(self.journal)
-        has_remains = isinstance(self.journal, Erases) and self.journal.to_erase()
-        if has_remains and not self.service().erase():
+        if self.journal.to_erase() and not self.service().erase():
             done.append("Erased what deleted records had left.")
         return done
 

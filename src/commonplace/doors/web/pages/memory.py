@@ -12,7 +12,6 @@ from commonplace.core.text import opening
 from commonplace.doors.web.pages.entry import ref_of
 from commonplace.doors.web.visit import Redirect, WebPage
 from commonplace.journals.memory.entry import parse_ref, version_of
-from commonplace.journals.memory.ports import Supersedes, TalliesKinds
 from commonplace.journals.memory.records import KINDS, JournalEntry, Record, RecordDraft, Todo
 
 if TYPE_CHECKING:
@@ -76,8 +75,7 @@ def memory(visit: Visit) -> WebPage:
     }
     if values["is_there"]:
         with _store(visit, user) as store:
-            if isinstance(store, TalliesKinds):
-                values["tallies"] = {each.kind: each for each in store.tallies()}
+            values["tallies"] = {each.kind: each for each in store.count_kinds()}
             shown = kind or _first(values["tallies"])
             values["kind"] = shown
             if shown:
@@ -133,7 +131,7 @@ def _first(tallies: dict[Kind, Any]) -> Kind | None:
 def _lines(visit: Visit, store: MemoryStore, records: Sequence[Record]) -> list[RecordLine]:
     lines = []
     for each in records:
-        after = store.find_successor(each.kind, each.id) if isinstance(store, Supersedes) else None
+        after = store.find_successor(each.kind, each.id)
         lines.append(
             RecordLine(
                 record=each,
