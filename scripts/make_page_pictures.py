@@ -76,7 +76,7 @@ def _write_a_year(home: Path) -> None:
     think = app.toolset("private").tool("process_thoughts")
     for thought in THOUGHTS:
         think.call({"project_notes": thought})
-    app.timeline_keeping().roll_up()
+    app.timeline_commands().roll_up()
     app.encoder.start()
     app.encoder.get(60)
     app.filing.catch_up()

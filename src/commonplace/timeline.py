@@ -209,15 +209,13 @@ class Timeline(Library[TimelineService]):
         Where `llm.background` is true, a model puts them into words, and one that fails is logged.
         What retention does not keep is deleted then, where it is switched on.
         """
-        from commonplace.verbs.timeline.keeping import TimelineKeeping
+        from commonplace.verbs.timeline.commands import TimelineCommands
 
-        service = self.service
-        wiring = self._shared.app.timeline
-        keeping = TimelineKeeping(lambda: service, lambda: wiring.background_rewording(service))
-        done = keeping.roll_up()
-        for note in done.notes:
+        service, wiring = self.service, self._shared.app.timeline
+        done = TimelineCommands(service, lambda: wiring.background_rewording(service)).roll_up()
+        for note in done.facts["notes"]:
             _log.warning("%s", note)
-        return done.made
+        return int(done.facts["made"])
 
     def set_timezone(self, timezone: str) -> None:
         """Keep a zone for this owner; periods from now on are cut by it. Raises: Invalid."""

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import threading
 import time
-from datetime import UTC, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +19,6 @@ from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace.verbs.chronicle.for_people import ChronicleKeeping
 from commonplace.verbs.private.for_people import edit_entry
-from commonplace.verbs.timeline.for_people import shown_answer
 from commonplace_testing import FrozenClock
 
 if TYPE_CHECKING:
@@ -226,7 +225,7 @@ def test_the_way_down_shows_what_was_written(opened):
     """Of a private entry neither its front matter nor its headings."""
     app = opened(FrozenClock(), timeline_feed="private", timezone="UTC")
     app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
-    told = shown_answer(app.timeline_keeping().show(text="today"), UTC).text
+    told = app.timeline_commands().show("today").text
     assert "  Relieved that the orchard report is done.  private:user/" in told
     assert "title:" not in told
 

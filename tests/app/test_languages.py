@@ -10,8 +10,7 @@ import pytest
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Denied, Invalid
-from commonplace.verbs.timeline.for_people import rolled_up_answer
-from commonplace.verbs.timeline.keeping import TimelineKeeping
+from commonplace.verbs.timeline.commands import TimelineCommands
 from commonplace_testing import FrozenClock
 from commonplace_testing.language import FakeLLM, summarising
 
@@ -91,11 +90,9 @@ def test_a_period_without_a_summary_of_use_is_told(opened):
     with FakeLLM(of_days_nothing) as fake:
         app = opened(llm_url=fake.url, llm_model="small")
         app.timeline.journal.add("Counted the heron.", at=NOON)
-        told = rolled_up_answer(
-            TimelineKeeping(
-                app.timeline.service, lambda: app.languages.rewording(app.timeline.rollups)
-            ).roll_up()
-        )
+        told = TimelineCommands(
+            app.timeline.service(), lambda: app.languages.rewording(app.timeline.rollups)
+        ).roll_up()
     assert (told.facts["model"]["done"], told.facts["model"]["failed"]) == (4, 1)
     assert "Note: The model gave no usable summary of 1 period." in told.text
 

@@ -62,6 +62,14 @@ def test_a_newer_database_is_refused(conn, path):
     assert caught.value.hint
 
 
+def test_the_database_of_another_program_is_refused(conn, path):
+    """It holds tables that we did not make: nothing is added to them."""
+    conn.execute("CREATE TABLE notes (x)")
+    with pytest.raises(Unavailable, match="another program"):
+        migrate(conn, [ONE], path=path)
+    assert conn.execute("SELECT name FROM sqlite_schema").fetchall() == [("notes",)]
+
+
 def test_processes_at_once_apply_each_step_once(path):
     """Four processes start on one new file; every step is applied by exactly one of them."""
     started = [

@@ -36,7 +36,7 @@ class Home:
         slot = ReadySlot(HashingEncoder())
         self.app = App(self.settings, user_home=self.home, clock=self.clock, encoder=slot)
         self.memory = Memory("me", settings=self.settings, clock=self.clock, encoder=slot)
-        self.timeline = self.app.timeline_keeping()
+        self.timeline = self.app.timeline_commands()
 
     def close(self):
         self.app.close()
@@ -82,7 +82,7 @@ def add_memory(home, text, number):
 
 
 JOURNALS = {
-    "timeline": (add_timeline, lambda home, x: home.timeline.delete(ref=x)),
+    "timeline": (add_timeline, lambda home, x: home.timeline.delete(x)),
     "chronicle": (add_chronicle, lambda home, x: chronicle_keeping(home.app).delete_entry(ref=x)),
     "private": (add_private, lambda home, x: delete_entry(home.app.private.service(), path=x)),
     "memory": (add_memory, lambda home, x: home.memory.delete(x)),

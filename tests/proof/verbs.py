@@ -90,7 +90,7 @@ def timeline_edit(app, ref, text):
 
 
 def timeline_delete(app, ref):
-    app.timeline_keeping().delete(ref=ref)
+    app.timeline_commands().delete(ref)
 
 
 def memory_save(app, text):

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from commonplace.verbs.projects import ProjectService
     from commonplace.verbs.recall.prompt import PromptReach, PromptService
     from commonplace.verbs.recall.service import RecallService
-    from commonplace.verbs.timeline.keeping import TimelineKeeping
+    from commonplace.verbs.timeline.commands import TimelineCommands
     from commonplace.verbs.toolset import Toolset
 
 SWEEP_WAITS_S = 2.0
@@ -430,12 +430,12 @@ class App(OwnerContext):
             f"What was imported into {journal} cannot be taken back.", hint="Delete it there."
         )
 
-    def timeline_keeping(self) -> TimelineKeeping:
+    def timeline_commands(self) -> TimelineCommands:
         """The timeline's verbs for people, which no model is offered."""
-        from commonplace.verbs.timeline.keeping import TimelineKeeping
+        from commonplace.verbs.timeline.commands import TimelineCommands
 
-        return TimelineKeeping(
-            service=self.timeline.service,
+        return TimelineCommands(
+            self.timeline.service(),
             rewording=lambda: self.languages.rewording(self.timeline.rollups),
             others=lambda: self.recall.service().journals,
         )

@@ -22,6 +22,10 @@ _TABLE = (
     " number INTEGER PRIMARY KEY, name TEXT NOT NULL,"
     " at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')))"
 )
+_IS_FOREIGN = (
+    "SELECT count(*) > 0 AND sum(name = 'applied_migrations') = 0"
+    " FROM sqlite_schema WHERE type = 'table'"
+)
 
 
 class Migration(NamedTuple):
@@ -55,12 +59,18 @@ def migrate(conn: sqlite3.Connection, migrations: list[Migration], *, path: Path
     """Apply what is missing, each in its own transaction; the names of those applied now.
 
     Several processes may call it at once: each step is looked up and applied under the write lock.
-    Raises: Unavailable when the database has migrations this program does not know.
+    Raises: Unavailable where another program made the database, or a newer one of ours.
     """
     with translated(path):
         if _applied(conn) == len(migrations):
             return []
         with transaction(conn):
+            if conn.execute(_IS_FOREIGN).fetchone() == (1,):
+                raise Unavailable(
+                    "The database {place} was made by another program.",
+                    hint="Move it away: a new one is begun.",
+                    place=path,
+                )
             conn.execute(_TABLE)
         done = []
         for each in migrations:

@@ -32,7 +32,6 @@ class OwnedDatabase:
         package, migrations: Where its numbered scripts lie.
         queries: Gives its queries by name.
         prepare: Called before it is made.
-        adopt: Called before it is opened, with its path.
         open_connection: As in `Database`.
         rows: The rows that no reader may see; None for none.
     """
@@ -45,7 +44,6 @@ class OwnedDatabase:
         migrations: str,
         queries: Callable[[], Mapping[str, str]],
         prepare: Callable[[], object] | None = None,
-        adopt: Callable[[Path], None] | None = None,
         open_connection: Callable[[Path], sqlite3.Connection] | None = None,
         rows: HiddenRows | None = None,
     ) -> None:
@@ -55,7 +53,6 @@ class OwnedDatabase:
         self._scripts = package, migrations
         self._queries = queries
         self._prepare = prepare
-        self._adopt = adopt
         self._open_connection = open_connection or connect_erasing
         self._lock = threading.Lock()
         self._made: Database | None = None
@@ -121,8 +118,6 @@ class OwnedDatabase:
             if self._prepare is not None:
                 self._prepare()
             make_folder(self.folder)
-        if self._adopt is not None:
-            self._adopt(self.path)
         database = Database(self.path, open_connection=open_connection)
         try:
             with database.using() as conn:

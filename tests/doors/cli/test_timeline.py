@@ -11,8 +11,6 @@ from contextlib import closing
 import pytest
 from tests.doors.terminal import facts, on_screen, on_terminal, one_terminal, run
 
-from commonplace.verbs.timeline import zoom as timeline_zoom
-
 needs_terminal = pytest.mark.skipif(
     os.name == "nt", reason="a terminal is made with pty, which Windows has not"
 )
@@ -139,9 +137,8 @@ def test_a_month_in_which_a_week_begins_is_no_step():
     assert [x["period"] for x in facts("timeline", "show", "2020")["down"]] == ["2020-10"]
 
 
-def test_of_very_many_entries_the_oldest_are_not_said_to_be_gone(tmp_path, monkeypatch):
+def test_of_very_many_entries_the_oldest_are_not_said_to_be_gone(tmp_path):
     """More than are looked at for a page: what is older ends at its hour, which counts it."""
-    monkeypatch.setattr(timeline_zoom, "MOST_SHOWN", 1)  # a page of them, 1000, is read at once
     import_many(tmp_path, 1001)
     for name in ("2020-03-01", "2020-03"):
         shown = facts("timeline", "show", name)

@@ -174,7 +174,7 @@ def fill(count):
             save = app.toolset("memory-write").tool("memory_save").call
             for n in range(3):
                 save({"kind": "todo", "title": f"Thing {n}", "done": n == 1})
-            app.timeline_keeping().roll_up()
+            app.timeline_commands().roll_up()
         left = count - 60
         each = 1000
         for session in range(max(0, (left + each - 1) // each)):

@@ -185,7 +185,7 @@ def test_an_entry_is_superseded(browser, ref):
 def test_a_summary_offers_nothing_that_is_refused(world, browser):
     """It follows what it is made from; that is said before anything is typed."""
     world.call("timeline", "timeline_add", content="tests were red", at="2026-10-06 10:05")
-    world.app.timeline_keeping().roll_up()
+    world.app.timeline_commands().roll_up()
     ref = "timeline:rollup_daily_20261006"
     page = browser.get("/entry", params={"ref": ref})
     assert "A summary follows what it is made from" in words_of(page)

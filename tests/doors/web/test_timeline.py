@@ -66,7 +66,7 @@ def test_numbers_that_entries_carry(world):
         at = datetime(2026, 10, day, hour, tzinfo=UTC)
         numbers = {"productivity_score": score}
         world.app.timeline.service().add("worked", at=at, metadata=numbers)
-    world.app.timeline_keeping().roll_up()
+    world.app.timeline_commands().roll_up()
     text = page(world, period="day").text
     assert "Productivity score, mean" in text
     assert "<title>2026-10-06: 6</title>" in text

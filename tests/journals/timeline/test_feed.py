@@ -15,7 +15,6 @@ from commonplace.journals.timeline.feed import Feeding, list_fed
 from commonplace.journals.timeline.repair import find_problems
 from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rollups import Rollups
-from commonplace.journals.timeline.trends import list_trends
 from commonplace_testing import OneSource, a_doc
 
 
@@ -96,7 +95,7 @@ def test_trends_count_them_where_nothing_else_was_recorded(world):
     world.log("chronicle:1", "Deployed the harbour api", "2025-03-08T10:30")
     world.log("chronicle:2", "Rolled it back", "2025-03-10T11:30")
     world.feeding.sync()
-    found = list_trends(world.rollups, Interval(), "day")
+    found = world.list_trends("day")
     assert [x.figures.entries for x in found.periods] == [1, 0, 1]
 
 

@@ -9,11 +9,9 @@ from tests.cases import cases
 from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.values import Interval
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.retention import DESIGN, parse_retention
 from commonplace.journals.timeline.source import TimelineSource
-from commonplace.journals.timeline.trends import list_trends
 
 ALL = parse_retention("design")
 
@@ -220,10 +218,10 @@ def test_trends_count_what_expired(world):
     for when in ("2025-03-06T12:00", "2025-03-20T12:00", "2025-07-01T12:00", "2025-07-09T12:00"):
         pass_over(world, when)
     assert world.shown(0) == world.shown(1) == world.shown(2) == []
-    found = list_trends(world.rollups, Interval(), "month")
+    found = world.list_trends("month")
     assert [(x.key, x.figures.entries) for x in found.periods] == [("2025-02", 1), ("2025-03", 1)]
     assert not any(x.expired for x in found.periods)
-    days = list_trends(world.rollups, Interval(), "day")
+    days = world.list_trends("day")
     assert [x.key for x in days.periods if x.expired] == ["2025-02-04", "2025-03-04"]
     assert len(days.periods) == 29
     assert next(x for x in days.as_dict()["periods"] if "expired" in x)["entries"] == 0

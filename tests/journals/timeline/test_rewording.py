@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -360,7 +358,7 @@ def test_an_entry_that_gives_orders_is_data(world):
 
 
 def test_what_it_cost_is_written_down(world):
-    """In the log beside the journal and by day and model within; no text of entries in either."""
+    """In the log beside the journal, where no text of entries is."""
     world.add("A marsh harrier.")
     world.fake.say("PWNED", say)
     world.rewording().run()
@@ -370,10 +368,7 @@ def test_what_it_cost_is_written_down(world):
     assert told[0] == ("hour", "no summary", 1000)
     assert ("hour", "stored", 1000) in told
     assert "marsh" not in (world.folder / "rollups.log").read_text()
-    with closing(sqlite3.connect(world.journal.database.path)) as conn:
-        spent = conn.execute("SELECT day, model, calls, tokens FROM spent").fetchall()
     # The hour twice, the day, the week and the month twice: what came of it does not matter.
-    assert spent == [("2025-03-02", "fake-1", 8, 8 * 1050)]
     assert world.budget.spent() == 8 * 1050
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.values import Interval
 from commonplace.inference.language.extract import Extractive
 from commonplace.journals.timeline.journal import TimelineJournal
+from commonplace.journals.timeline.period_reader import PeriodReader
 from commonplace.journals.timeline.rollups import Rollups
 from commonplace_testing import FrozenClock
 
@@ -48,6 +49,9 @@ class World:
 
     def read(self, level, when, **more):
         return self.rollups.read(level, at(when), **more)
+
+    def list_trends(self, level):
+        return PeriodReader(self.rollups).list_trends(Interval(), level, computes="due")
 
     def told(self):
         """What each rollup says and counts: what may not depend on the way it came to be."""

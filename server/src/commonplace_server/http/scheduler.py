@@ -15,7 +15,7 @@ from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import FOLDER as EXPIRING
 from commonplace.core.owner_folders import folder_owner
-from commonplace.verbs.timeline.keeping import TimelineKeeping
+from commonplace.verbs.timeline.commands import TimelineCommands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -139,7 +139,7 @@ def _roll_up_some(app: App) -> tuple[int, bool]:
     if made or settings.llm.background or settings.timeline.retention != "off":
         # All is made: retention has its part, as at `commonplace rollup --due`, and so have models
         # where the settings let a server ask them.
-        TimelineKeeping(
-            lambda: service, rewording=lambda: app.timeline.background_rewording(service)
+        TimelineCommands(
+            service, rewording=lambda: app.timeline.background_rewording(service)
         ).roll_up()
     return made, True

@@ -350,7 +350,7 @@ PLACES: tuple[TextPlace, ...] = (
         erased="deleting the entry; summaries are made again without it",
         backup=True,
         export=True,
-        writers=("journals.timeline.database", "journals.timeline.original"),
+        writers=("journals.timeline.database",),
     ),
     TextPlace(
         name="memory",

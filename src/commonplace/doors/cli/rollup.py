@@ -13,12 +13,6 @@ from commonplace.doors.cli.frame import show
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting
 from commonplace.verbs.answers import add_notes
-from commonplace.verbs.timeline.for_people import (
-    dry_run_answer,
-    rebuilt_answer,
-    rolled_up_answer,
-    status_answer,
-)
 from commonplace.verbs.transcripts.for_people import retained_notes
 
 
@@ -42,18 +36,18 @@ def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json:
             hint="Give --due, --dry-run, --rebuild PERIOD or --status.",
         )
     with opened() as app:
-        keeper = app.timeline_keeping()
+        commands = app.timeline_commands()
         if status:
-            show(status_answer(keeper.status()), as_json)
+            show(commands.status(), as_json)
         elif dry_run:
-            show(dry_run_answer(keeper.dry_run(), keeper.zone), as_json)
+            show(commands.dry_run(), as_json)
         elif rebuild is not None:
-            show(rebuilt_answer(keeper.rebuild(text=rebuild), keeper.zone), as_json)
+            show(commands.rebuild(rebuild), as_json)
         else:
             with show_counting("Rolling up") as progress:
-                done = keeper.roll_up(progress=progress)
-            if done.made:
+                done = commands.roll_up(progress=progress)
+            if done.facts["made"]:
                 file_everything(app)
             # What a server does as well: nobody else would keep to transcripts.retain_days.
             let_go = app.transcripts.service().retain_as_set()
-            show(add_notes(rolled_up_answer(done), retained_notes(let_go)), as_json)
+            show(add_notes(done, retained_notes(let_go)), as_json)

@@ -14,7 +14,7 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.core.refs import look_up
-from commonplace.core.values import Answer, Filter, Page
+from commonplace.core.values import Answer, Filter
 from commonplace.doors import entry_point
 from commonplace.doors.cli.acts import noting_import
 from commonplace.doors.cli.calls import (
@@ -51,19 +51,12 @@ from commonplace.doors.cli.short_refs import (
     whole_ref,
 )
 from commonplace.journals.timeline.entry import PROFILE, RAW, json_kind
-from commonplace.verbs.timeline.for_people import (
-    deleted_answer,
-    imported_answer,
-    shown_answer,
-    trends_answer,
-)
 from commonplace.verbs.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace.app import App
-    from commonplace.verbs.timeline.keeping import ShownPeriod
 
 call = partial(call_tool, "timeline")
 
@@ -217,15 +210,12 @@ def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> No
     it today. On a terminal each line of the way down ends with a number that `open` takes.
     """
     with opened() as app:
-        keeper = app.timeline_keeping()
-
-        def read(named: str) -> ShownPeriod | Page:
-            return keeper.show(text=named, depth=depth)
-
-        shown = find_entry(app, " ".join(period), read, within=Filter(journals=("timeline",)))
         on_terminal = sys.stdout.isatty()
-        answer = shown_answer(shown, keeper.zone, form="plain" if on_terminal else "fenced")
-        if isinstance(shown, Page):
+        read = partial(
+            app.timeline_commands().show, depth=depth, form="plain" if on_terminal else "fenced"
+        )
+        answer = find_entry(app, " ".join(period), read, within=Filter(journals=("timeline",)))
+        if "down" not in answer.facts:  # an entry
             show_page(answer, as_json)
             return
         if on_terminal and not as_json:
@@ -278,8 +268,7 @@ def trends(period: str | None, as_json: bool, **given: Any) -> None:
     """Count entries, active hours, projects and tags over time; counted, never guessed."""
     with opened() as app:
         phrases = {name: phrase or "" for name, phrase in given.items()}
-        keeper = app.timeline_keeping()
-        show(trends_answer(keeper.trends(period=period or "", **phrases), keeper.zone), as_json)
+        show(app.timeline_commands().trends(period=period or "", **phrases), as_json)
 
 
 @timeline.command(
@@ -295,10 +284,10 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
     """
     with opened() as app:
         ref = whole_ref(app, ref, within=_WRITTEN)
-        keeper = app.timeline_keeping()
-        entry = look_up(ref, keeper.find_deletable)
+        commands = app.timeline_commands()
+        entry = look_up(ref, commands.find_deletable)
         confirm(f"Delete {ref} for good?", yes=yes, text=entry.content if entry else "")
-        show(deleted_answer(*look_up(ref, lambda each: keeper.delete(ref=each))), as_json)
+        show(look_up(ref, commands.delete), as_json)
 
 
 @timeline.command(name="import-memories", short_help="Add what a memory system kept.")
@@ -312,18 +301,21 @@ def import_memories(source: str, thread: str, as_json: bool) -> None:
     stdin.
     """
     text = file_text(source)
-    name = "stdin" if source == "-" else source
     with opened() as app:
         with (
             show_counting("Importing memories") as progress,
             noting_import(app, "timeline") as record,
         ):
             record.begin("memories")
-            done = app.timeline_keeping().import_memories(
-                text=text, thread=thread, noting=record.into("timeline"), progress=progress
+            done = app.timeline_commands().import_memories(
+                text=text,
+                thread=thread,
+                name="stdin" if source == "-" else source,
+                noting=record.into("timeline"),
+                progress=progress,
             )
         file_everything(app)
-        show(imported_answer(done, name), as_json)
+        show(done, as_json)
 
 
 @timeline.command(short_help="Watch a year being rolled up, in a temporary home.")

@@ -17,8 +17,7 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import from_local
 from commonplace.journals.timeline.entry import TimelineDraft
-from commonplace.verbs.timeline.for_people import deleted_answer, shown_answer, trends_answer
-from commonplace.verbs.timeline.keeping import ShownPeriod, TimelineKeeping
+from commonplace.verbs.timeline.commands import TimelineCommands
 from commonplace.verbs.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
@@ -83,11 +82,11 @@ def _tour(home: Path, say: Say) -> None:
     # Of one owner's timeline alone: no other journal is looked for, wherever it may lie.
     service = app.timeline.service_of("me")
     try:
-        keeping = TimelineKeeping(service=lambda: service, rewording=lambda: None)
-        _record(service, keeping, home, say)
-        ref = _zoom(keeping, say)
+        commands = TimelineCommands(service, rewording=lambda: None)
+        _record(service, commands, home, say)
+        ref = _drill_down(commands, say)
         _ask(service, say)
-        _forget(keeping, ref, say)
+        _forget(commands, ref, say)
     finally:
         service.filing().close()
         service.journal.close()
@@ -105,12 +104,12 @@ def _clock() -> datetime:
     return NOW
 
 
-def _record(service: TimelineService, keeping: TimelineKeeping, home: Path, say: Say) -> None:
+def _record(service: TimelineService, commands: TimelineCommands, home: Path, say: Say) -> None:
     began = time.monotonic()
     drafts = list(a_year(service.zone))
     for start in range(0, len(drafts), 500):
         service.journal.add_many(drafts[start : start + 500])
-    made = keeping.roll_up().made
+    made = commands.roll_up().facts["made"]
     took = time.monotonic() - began
     say(
         f"A year in {took:.1f} s, in a home of its own: {home}",
@@ -118,20 +117,19 @@ def _record(service: TimelineService, keeping: TimelineKeeping, home: Path, say:
         "from hours, weeks and months from days, the year from months. No model was asked: the\n"
         "numbers are counted, and every sentence stands in an entry.",
     )
-    trends = trends_answer(keeping.trends(period="monthly"), keeping.zone)
+    trends = commands.trends(period="monthly")
     say("commonplace timeline trends --period monthly", _text_of(trends))
 
 
-def _zoom(keeping: TimelineKeeping, say: Say) -> str:
+def _drill_down(commands: TimelineCommands, say: Say) -> str:
     """From the year to the decision; its ref."""
     for name, depth, why in _STEPS:
         words = f'"{name}"' if " " in name else name
-        say(f"commonplace timeline show {words}", f"{why}\n\n{_shown(keeping, name, depth)}")
-    hour = keeping.show(text=_STEPS[-1][0])
-    assert isinstance(hour, ShownPeriod)
-    ref = next(x.ref for x in hour.node.down if x.text.startswith(DECISION[:40]))
+        say(f"commonplace timeline show {words}", f"{why}\n\n{_shown(commands, name, depth)}")
+    entries = commands.show(_STEPS[-1][0]).facts["down"]
+    ref = str(next(x["ref"] for x in entries if x["text"].startswith(DECISION[:40])))
     why = "The raw entry itself, with its neighbours, and the way up again."
-    say(f"commonplace timeline show {ref}", f"{why}\n\n{_shown(keeping, ref)}")
+    say(f"commonplace timeline show {ref}", f"{why}\n\n{_shown(commands, ref)}")
     return ref
 
 
@@ -152,9 +150,9 @@ def _ask(service: TimelineService, say: Say) -> None:
     say(f"commonplace timeline search {query}", f"{why}\n\n{found}")
 
 
-def _forget(keeping: TimelineKeeping, ref: str, say: Say) -> None:
-    gone = _text_of(deleted_answer(*keeping.delete(ref=ref)))
-    left = [name for name, *_ in _STEPS if "Postgres" in _shown(keeping, name)]
+def _forget(commands: TimelineCommands, ref: str, say: Say) -> None:
+    gone = _text_of(commands.delete(ref))
+    left = [name for name, *_ in _STEPS if "Postgres" in _shown(commands, name)]
     say(
         f"commonplace timeline delete {ref}",
         "Deleting for privacy goes up through every summary: they are made again from what is\n"
@@ -193,8 +191,8 @@ def _entry(day: datetime, chance: random.Random, zone: tzinfo) -> TimelineDraft:
     )
 
 
-def _shown(keeping: TimelineKeeping, name: str, depth: int | None = None) -> str:
-    return _text_of(shown_answer(keeping.show(text=name, depth=depth), keeping.zone))
+def _shown(commands: TimelineCommands, name: str, depth: int | None = None) -> str:
+    return _text_of(commands.show(name, depth=depth))
 
 
 def _text_of(answer: Answer) -> str:

@@ -117,7 +117,7 @@ def _erase(app: App, repairs: HealthRepairs) -> None:
     try:
         app.filing.sweep()
         if app.timeline.is_there():
-            app.timeline_keeping().roll_up()
+            app.timeline_commands().roll_up()
             app.filing.sweep()
             for _ in app.timeline.repair():
                 pass

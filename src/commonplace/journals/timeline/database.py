@@ -18,7 +18,6 @@ from commonplace.db.hiding import HiddenRows
 from commonplace.db.owned import OwnedDatabase, connect_erasing
 from commonplace.db.sqlite import connect_read_only
 from commonplace.journals.timeline.queries import sql
-from commonplace.journals.timeline.upgrade import upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,7 +48,6 @@ class TimelineDatabase(OwnedDatabase):
         self,
         folder: Path,
         prepare: Callable[[], object] | None = None,
-        adopt: Callable[[Path], None] | None = None,
         hidden: Hidden = nothing_hidden,
     ) -> None:
         super().__init__(
@@ -58,18 +56,11 @@ class TimelineDatabase(OwnedDatabase):
             migrations="migrations",
             queries=sql,
             prepare=prepare,
-            adopt=adopt,
             open_connection=_connect,
             rows=HiddenRows(hidden, _visible),
         )
         # Where the disk is full, and nobody has the file open, it can still be read.
         self._spare: Database | None = None
-
-    def _opened(self, open_connection: Callable[[Path], sqlite3.Connection]) -> Database:
-        database = super()._opened(open_connection)
-        with database.using() as conn:
-            upgrade(conn)
-        return database
 
     def close(self) -> None:
         """Close the file; may be called twice."""

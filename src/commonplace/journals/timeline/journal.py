@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import json
 import os
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound, already_superseded
+from commonplace.core.errors import (
+    CommonplaceError,
+    Conflict,
+    Invalid,
+    NotFound,
+    already_superseded,
+)
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.ids import key_id
 from commonplace.core.redact import Screen
@@ -42,9 +48,7 @@ from commonplace.journals.timeline.entry import (
     ref_of,
     refuse_other_version,
     unpack_id,
-    version_of,
 )
-from commonplace.journals.timeline.original import adopt, is_original
 from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
@@ -60,7 +64,6 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.privacy_delete import Rollup
 
 MOST_LISTED = 1000
-_AT_ONCE = 500
 _LAST_YEAR = 9990
 _LONGEST_SEQ = 18  # digits of a number that SQLite holds
 _BEYOND = "9999-12-31T23:59:59.999999Z"
@@ -125,9 +128,8 @@ class TimelineJournal:
         self.owner = owner
         self.replaced = replaced
         self.clock = clock
-        self.database = TimelineDatabase(folder, prepare, self._adopt, hidden)
+        self.database = TimelineDatabase(folder, prepare, hidden)
         self.due_periods = DuePeriods(owner, zone)
-        self._zone = zone
         self._random_bytes = random_bytes
         self.screen = screen or Screen()
 
@@ -388,20 +390,10 @@ class TimelineJournal:
             Conflict: The entry is another than the one that was read.
             NotFound; Invalid for a rollup; Unavailable.
         """
-        from commonplace.journals.timeline.privacy_delete import erase, remove
-
         entry_id = well_formed(entry_id)
-        above: list[Rollup] = []
         with self.database.writing() as conn:
-            gone = conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
-            # One that was deleted before is gone from every table, and perhaps not from every byte.
-            if gone is None or gone[1]:
-                entry = self._read_written(conn, entry_id) if gone is None else gone[0]
-                if gone is None:
-                    refuse_other_version(entry, expected)
-                    self._close_chain(conn, entry)
-                above = remove(conn, self.due_periods, entry_id, entry, now=self.clock())
-        erase(self.database)
+            above = self._remove(conn, entry_id, expected) or []
+        self.erase_deleted()
         refs = [entry_id, *(unpack_id(name) for _, name in above if name)]
         return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
 
@@ -412,33 +404,45 @@ class TimelineJournal:
 
         Their bytes leave the file with `erase_deleted`. Raises: Unavailable.
         """
-        from commonplace.journals.timeline.privacy_delete import remove
-
         gone: list[str] = []
         above: dict[int, str | bytes] = {}
         blanked: set[int] = set()
-        now = self.clock()
         with self.database.writing() as conn:
             for entry_id, version in versions.items():
-                entry: TimelineEntry | int
-                gone_before = conn.execute(
-                    sql()["find_tombstone"], {"id": pack_id(entry_id)}
-                ).fetchone()
-                if gone_before is not None and not gone_before[1]:
-                    continue
-                with suppress(NotFound):
-                    if gone_before is None:
-                        entry = self._read_written(conn, entry_id)
-                        if version_of(entry) != version:
-                            continue
-                        self._close_chain(conn, entry)
-                    else:
-                        entry = gone_before[0]
-                    due = self.due_periods
-                    above |= dict(remove(conn, due, entry_id, entry, now=now, blanked=blanked))
-                    gone.append(entry_id)
+                with suppress(NotFound, Conflict):
+                    # What had expired has no version: an entry that is there is another one.
+                    found = self._remove(conn, entry_id, version or "expired", blanked)
+                    if found is not None:
+                        above |= dict(found)
+                        gone.append(entry_id)
         names = [*gone, *(unpack_id(name) for name in above.values() if name)]
         return Deleted(refs=tuple(map(ref_of, names)), rollups=len(above))
+
+    def _remove(
+        self,
+        conn: sqlite3.Connection,
+        entry_id: str,
+        expected: str,
+        blanked: set[int] | None = None,
+    ) -> list[Rollup] | None:
+        """Take an entry out of every table; the rollups it went into, None where it was gone.
+
+        Raises: as `delete`.
+        """
+        from commonplace.journals.timeline.privacy_delete import remove
+
+        entry: TimelineEntry | int
+        gone = conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
+        if gone is None:
+            entry = self._read_written(conn, entry_id)
+            refuse_other_version(entry, expected)
+            self._close_chain(conn, entry)
+        elif gone[1]:
+            entry = gone[0]
+        else:
+            # It is gone from every table, and perhaps not from every byte.
+            return None
+        return remove(conn, self.due_periods, entry_id, entry, now=self.clock(), blanked=blanked)
 
     def erase_deleted(self) -> None:
         """Leave no byte of what was deleted in the file. Raises: Unavailable."""
@@ -523,31 +527,14 @@ class TimelineJournal:
                 found[ref] = frozenset(ref_of(name) for (name,) in rows)
         return found
 
-    def tallies(self) -> Iterator[tuple[str, str, int, datetime, datetime]]:
+    def count_types(self) -> Iterator[tuple[str, str, int, datetime, datetime]]:
         """(type, status, how many, time of the first, of the last) of all entries."""
-        for kind, status, count, first, last in self.database.ask("tallies"):
+        for kind, status, count, first, last in self.database.ask("count_types"):
             yield kind, status, count, parse_time(first), parse_time(last)
 
     def close(self) -> None:
         """Close the file; may be called twice."""
         self.database.close()
-
-    def _adopt(self, path: Path) -> None:
-        """Take over a file of the program that this journal's design was first built in."""
-        if is_original(path):
-            adopt(path, self._fill)
-
-    def _fill(self, folder: Path, drafts: Iterator[TimelineDraft]) -> int:
-        """Make a timeline of the same owner from drafts; how many entries it has."""
-        with closing(
-            TimelineJournal(folder, owner=self.owner, zone=self._zone, clock=self.clock)
-        ) as made:
-            count = 0
-            while batch := list(islice(drafts, _AT_ONCE)):
-                count += sum(added.is_new for added in made.add_many(batch))
-            with made.database.bare() as conn:
-                conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return count
 
     def _read_written(self, conn: sqlite3.Connection, entry_id: str) -> TimelineEntry:
         """An entry that a caller added. Raises: NotFound, Invalid for a rollup."""

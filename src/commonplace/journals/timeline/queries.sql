@@ -285,13 +285,6 @@ UPDATE rollups
 SET figures = '{"entries": 0, "hours": 0}', points = '[]', input_hash = x'', generator = ''
 WHERE seq = :seq;
 
--- name: spend
--- Add to what a model cost on a day.
-INSERT INTO spent (day, model, calls, tokens, cost_usd)
-VALUES (:day, :model, 1, :tokens, :cost_usd)
-ON CONFLICT (day, model) DO UPDATE
-SET calls = calls + 1, tokens = tokens + excluded.tokens, cost_usd = cost_usd + excluded.cost_usd;
-
 -- name: raw_within
 -- What a period is made from that has no smaller one: its raw entries, archived ones too; whether
 -- another entry took the place of each.
@@ -386,7 +379,7 @@ SELECT (
       AND status = 'active' AND content <> '' AND entry_type = 'raw'
 ) + (SELECT count(*) FROM fed WHERE timestamp >= :start AND timestamp < :end);
 
--- name: tallies
+-- name: count_types
 -- How many entries of each type are shown or archived, and when the first and the last was.
 SELECT entry_type, status, count(*), min(timestamp), max(timestamp) FROM journal_entries
 GROUP BY entry_type, status;
@@ -677,43 +670,6 @@ INSERT INTO journal_fts (journal_fts, rank) VALUES ('integrity-check', 1);
 -- name: rebuild_words
 -- The word index is rebuilt from the active entries.
 INSERT INTO journal_fts (journal_fts) VALUES ('rebuild');
-
--- name: has_old_bases
--- Whether the file comes from schema 3, and what it knew of expired entries is to be taken over.
-SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'old_bases';
-
--- name: old_bases
--- What rollups knew of expired entries.
-SELECT level, period_start, period_end, base FROM old_bases;
-
--- name: drop_old_bases
--- It is taken over.
-DROP TABLE old_bases;
-
--- name: old_expired
--- Each expired entry with an hour that it went into: its span where it is there, else its id.
-SELECT t.seq, t.id, l.hash, h.period_start, h.period_end, gone.id
-FROM tombstones AS t JOIN rollup_sources AS l ON l.source = t.seq
-LEFT JOIN journal_entries AS h ON h.seq = l.rollup AND h.rollup_level = 1
-LEFT JOIN tombstones AS gone ON gone.seq = l.rollup
-WHERE t.expired ORDER BY h.seq IS NOT NULL;
-
--- name: old_deleted
--- The ids of what was deleted.
-SELECT id FROM tombstones WHERE NOT expired;
-
--- name: old_rollups
--- Every rollup with what it quotes, how many entries it counts, and how many there are.
-SELECT e.seq, e.tz, e.rollup_level, e.period_start, e.period_end, r.points,
-    json_extract(r.figures, '$.entries'),
-    (SELECT count(*) FROM journal_entries AS raw
-     WHERE raw.rollup_level = 0 AND raw.entry_type = 'raw'
-       AND raw.timestamp >= e.period_start AND raw.timestamp < e.period_end)
-    + (SELECT count(*) FROM expired
-       WHERE timestamp >= e.period_start AND timestamp < e.period_end)
-    + (SELECT count(*) FROM fed
-       WHERE timestamp >= e.period_start AND timestamp < e.period_end)
-FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq;
 
 -- name: all_raw
 -- Every raw entry and snapshot, archived or not, in the order of time.

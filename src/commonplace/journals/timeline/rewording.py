@@ -29,7 +29,6 @@ from commonplace.journals.timeline.rollup_input import (
 )
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.clock import Level
@@ -269,23 +268,12 @@ class Rewording:
             conn.execute(sql()["unclaim"], {"seq": entry.seq})
 
     def _note_failure(self, entry: TimelineEntry, token: bytes, summary: Summary) -> int:
-        """Count a failure of this material, and what it cost; how many there are now."""
+        """Count a failure of this material; how many there are now."""
         asked = {"seq": entry.seq, "generator": summary.generator, "input_hash": token}
         with self._journal.database.writing() as conn:
-            self._spend(conn, summary)
             conn.execute(sql()["note_failure"], asked)
             facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
         return 0 if facts is None else int(facts[5])
-
-    def _spend(self, conn: sqlite3.Connection, summary: Summary) -> None:
-        if summary.model:
-            cost = {
-                "day": render_time(self._journal.clock())[:10],
-                "model": summary.model,
-                "tokens": summary.tokens_in + summary.tokens_out,
-                "cost_usd": summary.cost_usd or 0.0,
-            }
-            conn.execute(sql()["spend"], cost)
 
     def _commit(
         self, entry: TimelineEntry, found: RollupInput, token: bytes, summary: Summary
@@ -306,7 +294,6 @@ class Rewording:
             "input_hash": token,
         }
         with journal.database.writing() as conn:
-            self._spend(conn, summary)
             if not conn.execute(sql()["set_text"], text).rowcount:
                 return False
             conn.execute(sql()["set_generator"], {"seq": entry.seq, "generator": summary.generator})

@@ -5,7 +5,6 @@ Never calls a summariser in a transaction or under a lock, and never invents a n
 
 from __future__ import annotations
 
-import json
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Unavailable
-from commonplace.core.rollups import Figures, Item, Summary
+from commonplace.core.rollups import Item, Summary
 from commonplace.core.text import screening
 from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline.due_periods import (
@@ -35,7 +34,7 @@ from commonplace.journals.timeline.entry import (
     ref_of,
     rollup_id,
 )
-from commonplace.journals.timeline.figures import merged, parse_figures
+from commonplace.journals.timeline.figures import merged
 from commonplace.journals.timeline.queries import sql
 from commonplace.journals.timeline.rollup_input import (
     Part,
@@ -59,9 +58,9 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.journals.timeline.rollup_input import Feed
 
-PiecesComputed: TypeAlias = Literal["due", "open"]
-"""Which smaller periods are computed for a larger one: those that are due, or of them those alone
-that go on, where the others are taken as they are stored."""
+Computed: TypeAlias = Literal["due", "open"]
+"""Which periods are computed: those that are due, or of them those alone that go on, where the
+others are taken as they are stored."""
 
 _AT_ONCE = 200
 _TRIES = 5
@@ -265,23 +264,7 @@ class Rollups:
         self.log(found, summary, took_s=self.monotonic() - began, done=done)
         return done
 
-    def figures(self, span: PeriodSpan) -> Figures:
-        """What is counted in a period now, whether or not it is rolled up."""
-        with self.journal.database.reading() as conn:
-            found = None if conn is None else self._fresh(conn, span)
-            if found is not None and conn is not None:
-                facts = conn.execute(sql()["rollup_facts"], {"seq": found.seq}).fetchone()
-                return parse_figures(json.loads(facts[3]))
-            if conn is not None and self._is_expired(conn, span):
-                return Figures()
-        return self.compute_input(span).figures
-
-    def is_expired(self, span: PeriodSpan) -> bool:
-        """Whether retention deleted the rollup of a period, and nothing changed in it since."""
-        with self.journal.database.reading() as conn:
-            return conn is not None and self._is_expired(conn, span)
-
-    def compute(self, span: PeriodSpan, *, pieces: PiecesComputed = "due") -> TimelineEntry:
+    def compute(self, span: PeriodSpan, *, pieces: Computed = "due") -> TimelineEntry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
         found = self.compute_input(span, pieces=pieces)
         summary = self._summary_of(found)
@@ -291,7 +274,7 @@ class Rollups:
         return self.rows.entry(span, found, content=summary.text, facts=facts, suffix=made)
 
     def compute_input(
-        self, span: PeriodSpan, *, whole: bool = False, pieces: PiecesComputed = "due"
+        self, span: PeriodSpan, *, whole: bool = False, pieces: Computed = "due"
     ) -> RollupInput:
         """What a period is made from, smaller ones computed where they are not made.
 
@@ -431,7 +414,7 @@ class Rollups:
         found = self._stored(conn, span)
         return found if found is not None and not found.stale else None
 
-    def _computed_part(self, span: PeriodSpan, *, whole: bool, pieces: PiecesComputed) -> Part:
+    def _computed_part(self, span: PeriodSpan, *, whole: bool, pieces: Computed) -> Part:
         """A smaller period as a part of a larger one, computed and stored nowhere."""
         found = self.compute_input(span, whole=whole, pieces=pieces)
         summary = self._summary_of(found)

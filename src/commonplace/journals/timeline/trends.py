@@ -1,6 +1,6 @@
-"""Owns how the timeline went over time: counts of periods, from rows, never from a model.
+"""Owns what trends are, and of which periods: counts from rows, never from a model.
 
-Only reads; a period that is not rolled up yet is counted from what it is made of.
+Only reads.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from commonplace.core.clock import parse_time, period_key
 from commonplace.core.errors import Invalid
 from commonplace.core.rollups import Figures, ranked
 from commonplace.journals.timeline.due_periods import span_at
-from commonplace.journals.timeline.figures import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,24 +68,17 @@ class Trends(Struct, frozen=True, kw_only=True):
         }
 
 
-def list_trends(rollups: Rollups, interval: Interval, level: Level) -> Trends:
-    """The periods of a level that overlap a span, from the first entry to the last, or until now.
-
-    Raises: Invalid where they are more than 1,000.
-    """
-    periods = [_trend(rollups, span) for span in list_spans(rollups, interval, level)]
-    return Trends(level=level, periods=tuple(periods), total=merged([x.figures for x in periods]))
-
-
-def _trend(rollups: Rollups, span: PeriodSpan) -> Trend:
-    figures = rollups.figures(span)
-    key = period_key(span.start, span.level, span.zone)
+def trend_of(
+    span: PeriodSpan, figures: Figures, *, expired: bool = False, is_behind: bool = False
+) -> Trend:
+    """A period with what was counted in it."""
     return Trend(
-        key=key,
+        key=period_key(span.start, span.level, span.zone),
         start=span.start,
         end=span.end,
         figures=figures,
-        expired=not figures.entries and rollups.is_expired(span),
+        expired=expired,
+        is_behind=is_behind,
     )
 
 

@@ -13,12 +13,14 @@ from msgspec import Struct
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.former_texts import correct_latest
 from commonplace.core.text import nearest, opening
+from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import JOURNAL, NAMES, PERIODS, RAW, ref_of, version_of
 from commonplace.journals.timeline.expiry import RetentionResult, apply_retention
+from commonplace.journals.timeline.period_reader import PeriodReader
 from commonplace.journals.timeline.privacy_delete import erase, is_erasing
 from commonplace.journals.timeline.retention import KEEP_ALL
-from commonplace.journals.timeline.trends import list_trends
+from commonplace.journals.timeline.trends import counted_span
 from commonplace.search.policy import fitting_level
 from commonplace.verbs.amend import look_up_former
 from commonplace.verbs.context import check_budget
@@ -32,12 +34,11 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock, Level
     from commonplace.core.former_texts import FormerTexts
     from commonplace.core.present import Present
-    from commonplace.core.values import Interval
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.feed import Feeding
     from commonplace.journals.timeline.journal import Deleted, Listed, TimelineJournal
     from commonplace.journals.timeline.retention import Retention
-    from commonplace.journals.timeline.rollups import Rollups
+    from commonplace.journals.timeline.rollups import Computed, Rollups
     from commonplace.journals.timeline.trends import Trends
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
@@ -49,6 +50,8 @@ _CONTEXT_ROLLUPS = 6
 _AT_ONCE = 400
 _AT_ONCE_S = 0.5
 _AFTER_DELETING_S = 5.0
+_PERIODS_SHOWN = 62
+_DAYS: Mapping[Level, int] = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
 class RecordedEntry(Struct, frozen=True, kw_only=True):
@@ -371,10 +374,29 @@ class TimelineService:
             rollups = iter(listed.entries)
         return assemble(self.journal, found, rollups, budget_tokens=budget_tokens)
 
-    def trends(self, interval: Interval, *, level: Level = "day") -> Trends:
-        """Counts, active hours, projects and tags of each period in a span. Raises: Invalid."""
-        self.keep_up()
-        return list_trends(self.rollups, interval, level)
+    def trends(
+        self, interval: Interval | None, *, level: Level | None = None, computes: Computed = "due"
+    ) -> Trends:
+        """Counts, active hours, projects and tags of each period in a span, or of all there is.
+
+        Args:
+            interval: None for all.
+            level: Of the periods; None for the smallest of which no more than two months' days are
+                shown.
+            computes: `due`: what is not rolled up yet is, or is counted; `open` only what goes on.
+
+        Raises:
+            Invalid, Unavailable.
+        """
+        if computes == "due":
+            self.keep_up()
+        within = interval or Interval()
+        if level is None:
+            span = counted_span(self.journal, within) or (self.clock(), self.clock())
+            days = (min(span[1], within.end or span[1]) - span[0]).days + 1
+            fitting = [x for x, each in _DAYS.items() if days / each <= _PERIODS_SHOWN]
+            level = fitting[0] if fitting else "year"
+        return PeriodReader(self.rollups).list_trends(within, level, computes=computes)
 
     def _erase(self) -> None:
         """Erase once what was deleted before and is left, as where that process was killed."""

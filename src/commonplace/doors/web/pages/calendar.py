@@ -228,18 +228,18 @@ def _summary(visit: Visit, level: Level, key: str) -> Mapping[str, Any] | None:
     steps = max(visit.number("steps", most=MOST_STEPS), 1)
     app.timeline.catching_up.begin(key, wait_s=MOST_WAIT_S)
     try:
-        shown = app.timeline_keeping().show_stored(key, depth=steps, most_lines=MOST_LINES)
+        shown = app.timeline_commands().show_stored(key, depth=steps, most_lines=MOST_LINES)
     except CommonplaceError as exc:
         return {"problem": str(exc)}
     if shown is None:
         return None
-    period, rollup = shown.period, shown.period.rollup
+    rollup = shown.rollup
     facts = {} if rollup is None else rollup.metadata
     is_whole = shown.depth == steps
     return {
         "problem": "",
-        "state": period.state,
-        "is_behind": period.is_behind,
+        "state": shown.node.state,
+        "is_behind": shown.node.is_behind,
         "text": "" if rollup is None else visit.shown(rollup.content),
         "ref": "" if rollup is None or rollup.partial else rollup.ref,
         "at": None if rollup is None else rollup.updated,

@@ -11,6 +11,8 @@ from commonplace.doors.web.charts import Bar, Dot, bars, line
 from commonplace.doors.web.pages.calendar import MOST_WAIT_S
 from commonplace.doors.web.visit import WebPage
 from commonplace.journals.timeline.entry import LEVELS
+from commonplace.verbs.timeline.reading import parse_interval
+from commonplace.verbs.timeline.service import parse_period
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +40,10 @@ def timeline(visit: Visit) -> WebPage:
     journal = visit.app.timeline.journal
     if journal.exists:
         visit.app.timeline.catching_up.begin(wait_s=MOST_WAIT_S)
-        found = visit.app.timeline_keeping().stored_trends(when=when, period=period)
+        service = visit.app.timeline.service()
+        interval = parse_interval(service, when=when)
+        level = parse_period(period) if period else None
+        trends = service.trends(interval, level=level, computes="open")
         profile = journal.profile()
         if profile is not None:
             kept = journal.list_entries(
@@ -50,10 +55,10 @@ def timeline(visit: Visit) -> WebPage:
                 "text": visit.shown(profile.content),
             }
             values["former"] = [each for each in kept if each.ref != profile.ref][:_PROFILES]
-        values["trends"] = found.trends
-        values["behind"] = sum(each.is_behind for each in found.trends.periods)
-        values["interval"] = render_interval(found.interval, visit.zone) if found.interval else ""
-        values |= _drawn(visit, found.trends)
+        values["trends"] = trends
+        values["behind"] = sum(each.is_behind for each in trends.periods)
+        values["interval"] = render_interval(interval, visit.zone) if interval else ""
+        values |= _drawn(visit, trends)
     return WebPage(template="timeline.html", title="Timeline", values=values)
 
 

@@ -10,10 +10,6 @@ CREATE TABLE expired (
     PRIMARY KEY (timestamp, seq)
 ) WITHOUT ROWID;
 
--- What rollups kept of expired entries before, a sum each: `timeline_upgrade` makes the rows of it.
-CREATE TABLE old_bases AS
-SELECT e.rollup_level AS level, e.period_start, e.period_end, r.base
-FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq WHERE r.base <> '';
 ALTER TABLE rollups DROP COLUMN base;
 
 -- Whether bytes of what was deleted may be left in the file: set with the deletion.

@@ -1,7 +1,7 @@
-"""Owns what a page reads of periods: what is stored of them, and whether it is up to date.
+"""Owns what is read of periods: what is stored of them, whether it is up to date, their trends.
 
-Never rolls up, and reads raw entries of the hour that goes on alone: whatever is due, the cost is
-that of the periods that are shown.
+Never rolls up. Reads raw entries of the hour that goes on alone, unless what is due is to be
+computed: else the cost is that of the periods that are shown.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct
 
-from commonplace.core.clock import parse_time, period_key, render_time
+from commonplace.core.clock import parse_time, render_time
 from commonplace.core.rollups import Figures
 from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline.due_periods import MADE_FROM, is_open, smaller_of, span_at
 from commonplace.journals.timeline.figures import merged, parse_figures
 from commonplace.journals.timeline.queries import entry_of, sql
 from commonplace.journals.timeline.rollup_input import has_raw
-from commonplace.journals.timeline.trends import Trend, Trends, list_spans
+from commonplace.journals.timeline.trends import Trend, Trends, list_spans, trend_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Interval
     from commonplace.journals.timeline.due_periods import PeriodSpan
     from commonplace.journals.timeline.entry import TimelineEntry
-    from commonplace.journals.timeline.rollups import Rollups
+    from commonplace.journals.timeline.rollups import Computed, Rollups
 
 PeriodState: TypeAlias = Literal["fresh", "older", "open", "unmade", "expired"]
 """Of a period's summary: up to date, or older than its entries; or not there, since the period goes
@@ -42,8 +41,7 @@ class StoredPeriod(Struct, frozen=True, kw_only=True):
     """What is stored of a period.
 
     Attributes:
-        rollup: None where none is stored; of a period that goes on what it would be now, made from
-            the smaller ones as they are stored. `StoredRollups.list_within` leaves that out.
+        rollup: None where none is stored, or where the period goes on.
         count: Entries it stands for, as far as they are counted.
         is_behind: Whether there are entries of it that no summary knows.
     """
@@ -55,15 +53,8 @@ class StoredPeriod(Struct, frozen=True, kw_only=True):
     is_behind: bool = False
 
 
-class _StoredFigures(Struct, frozen=True, kw_only=True):
-    """The figures of periods of one level, by when they begin; and those that are due."""
-
-    by_start: dict[datetime, Figures] = field(default_factory=dict)
-    due: frozenset[datetime] = frozenset()
-
-
-class StoredRollups:
-    """The rollups of one owner's timeline, as they are stored."""
+class PeriodReader:
+    """Reads what is stored of the periods of one owner's timeline."""
 
     def __init__(self, rollups: Rollups) -> None:
         self._rollups = rollups
@@ -88,12 +79,7 @@ class StoredRollups:
                     count=count_of(found),
                     is_behind=found.stale,
                 )
-            if not has_raw(conn, span):
-                return None
-            known = self._without_rollup(conn, span)
-        if known.state != "open":
-            return known
-        return replace(known, rollup=self._rollups.compute(span, pieces="open"))
+            return self._without_rollup(conn, span) if has_raw(conn, span) else None
 
     def list_within(self, span: PeriodSpan) -> list[StoredPeriod]:
         """The periods that one is made from in which anything lies, oldest first; none of an hour.
@@ -106,18 +92,33 @@ class StoredRollups:
             with snapshot(conn):
                 return [*self._within(conn, span)]
 
-    def list_trends(self, interval: Interval, level: Level) -> Trends:
-        """As `trends.list_trends`, with what is stored; names what is behind.
+    def list_trends(self, interval: Interval, level: Level, *, computes: Computed) -> Trends:
+        """The periods of a level that overlap a span, from the first entry to the last, or to now.
 
-        Raises: Invalid where there are more than 1,000 periods; Unavailable.
+        computes: `due`: all that is not rolled up; `open`: what goes on, the rest is named as
+        behind. Raises: Invalid where there are more than 1,000 periods; Unavailable.
         """
+        periods: list[Trend] = []
         spans = [*list_spans(self._rollups, interval, level)]
         with self._journal.database.reading() as conn:
-            known = _StoredFigures()
             if spans and conn is not None:
-                known = self._figures(conn, spans)
-            periods = tuple(self._trend(conn, span, known) for span in spans)
-        return Trends(level=level, periods=periods, total=merged([x.figures for x in periods]))
+                asked = self._asked(spans)
+                rows = conn.execute(sql()["figures_within"], asked)
+                stored = {
+                    parse_time(start): parse_figures(json.loads(text)) for start, text in rows
+                }
+                due = self._due_among(conn, asked)
+                for span in spans:
+                    is_behind = span.start in due
+                    figures = stored.get(span.start)
+                    if figures is None or (
+                        is_behind and (computes == "due" or self._is_open(span))
+                    ):
+                        periods.append(self._unstored_trend(conn, span, computes))
+                    else:
+                        periods.append(trend_of(span, figures, is_behind=is_behind))
+        total = merged([each.figures for each in periods])
+        return Trends(level=level, periods=tuple(periods), total=total)
 
     def _within(self, conn: sqlite3.Connection, span: PeriodSpan) -> Iterator[StoredPeriod]:
         smaller = MADE_FROM[span.level]
@@ -161,36 +162,17 @@ class StoredRollups:
             is_behind=any(each.is_behind for each in parts),
         )
 
-    def _figures(self, conn: sqlite3.Connection, spans: Sequence[PeriodSpan]) -> _StoredFigures:
-        asked = self._asked(spans)
-        rows = conn.execute(sql()["figures_within"], asked)
-        return _StoredFigures(
-            by_start={parse_time(start): parse_figures(json.loads(text)) for start, text in rows},
-            due=self._due_among(conn, asked),
-        )
-
-    def _trend(
-        self, conn: sqlite3.Connection | None, span: PeriodSpan, known: _StoredFigures
+    def _unstored_trend(
+        self, conn: sqlite3.Connection, span: PeriodSpan, computes: Computed
     ) -> Trend:
-        figures = known.by_start.get(span.start)
-        is_due = span.start in known.due
-        is_behind, is_expired = is_due, False
-        if conn is not None and (figures is None or (is_due and self._is_open(span))):
-            figures = Figures()
-            if has_raw(conn, span):
-                found = self._without_rollup(conn, span)
-                is_expired, is_behind = found.state == "expired", found.is_behind
-                if found.state == "open":
-                    figures = self._rollups.compute_input(span, pieces="open").figures
-            else:
-                is_expired = self._rollups.rows.is_expired(conn, span)
-        return Trend(
-            key=period_key(span.start, span.level, span.zone),
-            start=span.start,
-            end=span.end,
-            figures=figures or Figures(),
-            expired=is_expired,
-            is_behind=is_behind,
+        if not has_raw(conn, span):
+            return trend_of(span, Figures(), expired=self._rollups.rows.is_expired(conn, span))
+        found = self._without_rollup(conn, span)
+        if found.state == "open" or (computes == "due" and found.state != "expired"):
+            figures = self._rollups.compute_input(span, pieces=computes).figures
+            return trend_of(span, figures, is_behind=found.is_behind and computes == "open")
+        return trend_of(
+            span, Figures(), expired=found.state == "expired", is_behind=found.is_behind
         )
 
     def _asked(self, pieces: Sequence[PeriodSpan]) -> dict[str, Any]:
