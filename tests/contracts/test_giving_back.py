@@ -13,7 +13,8 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.journals.table import JOURNAL_NAMES
 from commonplace.journals.timeline.portable import PortableExpired
-from commonplace.search.filing.filing import Filing, Pending
+from commonplace.search.filing.filing import Filing
+from commonplace.search.filing.port import Pending
 from commonplace.verbs.export.reading import open_export
 
 EDITED = {

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from commonplace.core.values import Filter
-from commonplace.index.sqlite import positions
+from commonplace.index.sqlite import watermarks
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
@@ -81,7 +81,7 @@ class World:
 @pytest.fixture
 def whole(tmp_path, monkeypatch):
     """A folder with an index of 100 docs in a matrix file and 40 beside it; and what it answers."""
-    monkeypatch.setattr(positions, "TAIL_LEAST", 90)
+    monkeypatch.setattr(watermarks, "TAIL_LEAST", 90)
     folder = tmp_path / "whole"
     with closing(World(folder)) as world:
         world.filing.catch_up()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 from tests.search.conftest import one
 
-from commonplace.search.cues import Cues
 from commonplace.search.near_duplicates import without_duplicates
 from commonplace.search.policy import Policy
+from commonplace.search.query_features import QueryFeatures
 from commonplace.search.rank import rank
 
 EVEN = Policy(meaning=0.5, words=0.5, clear=0.0)
@@ -15,7 +15,7 @@ TEN = "one two three four five six seven eight nine ten"
 
 
 def shown(found, *, limit=10, policy=EVEN):
-    ranking = rank(found, floor=0.1, policy=policy, cues=Cues())
+    ranking = rank(found, floor=0.1, policy=policy, features=QueryFeatures())
     return without_duplicates(found, ranking, limit=limit, policy=policy)
 
 
@@ -66,7 +66,7 @@ def test_a_summary_and_what_it_was_made_from_are_one(made):
 def test_an_entry_and_the_summary_of_its_summary_are_one(made):
     """A day is made from hours, not from entries: who went into what is told beside."""
     found = made(one("r:day", "a busy day", words=2.0), one("e:1", "fixed the gate", words=1.0))
-    ranking = rank(found, floor=0.1, policy=EVEN, cues=Cues())
+    ranking = rank(found, floor=0.1, policy=EVEN, features=QueryFeatures())
     went = {"e:1": frozenset({"r:hour", "r:day"})}
     hits = without_duplicates(found, ranking, limit=10, policy=EVEN, above=lambda _refs: went)
     assert [(hit.doc.ref, hit.also) for hit in hits] == [("r:day", ["e:1"])]
@@ -89,7 +89,7 @@ def test_a_journal_near_the_best_gets_a_place(made):
 def test_a_doc_that_left_meanwhile_is_not_shown(made):
     """Ranked, and gone before it was read."""
     found = made(one("a", words=2.0), one("b", words=1.0))
-    ranking = rank(found, floor=0.1, policy=EVEN, cues=Cues())
+    ranking = rank(found, floor=0.1, policy=EVEN, features=QueryFeatures())
     gone = replace(
         found, read=lambda keys: {key: doc for key, doc in found.read(keys).items() if key}
     )

@@ -14,18 +14,23 @@ from tests.search.conftest import one
 
 from commonplace.core.values import Interval
 from commonplace.search import policy as numbers
-from commonplace.search.cues import Cues, asks_for_all, asks_for_news, read_cues
 from commonplace.search.policy import Policy, scale_of
+from commonplace.search.query_features import (
+    QueryFeatures,
+    asks_for_all,
+    asks_for_news,
+    read_features,
+)
 from commonplace.search.rank import chance, rank
 from commonplace_testing import START
 
 EVEN = Policy(meaning=0.5, words=0.5, clear=0.0)
-NO_CUES = Cues()
+NO_FEATURES = QueryFeatures()
 
 
-def scores(found, *, policy=EVEN, cues=NO_CUES, least=0.1):
+def scores(found, *, policy=EVEN, features=NO_FEATURES, least=0.1):
     """(row, score) best first."""
-    ranking = rank(found, floor=least, policy=policy, cues=cues)
+    ranking = rank(found, floor=least, policy=policy, features=features)
     return [(int(row), float(ranking.score[row])) for row in ranking.rows]
 
 
@@ -35,7 +40,7 @@ def test_each_leg_is_divided_by_its_maximum_and_added(made):
         one(words=4.0, similarity=0.4), one(words=2.0, similarity=0.8), one(similarity=0.6)
     )
     assert scores(found) == [(1, 0.75), (0, 0.75), (2, 0.375)]
-    ranking = rank(found, floor=0.1, policy=EVEN, cues=Cues())
+    ranking = rank(found, floor=0.1, policy=EVEN, features=QueryFeatures())
     assert (ranking.meaning[1], ranking.words[1]) == pytest.approx((0.5, 0.25))
 
 
@@ -48,7 +53,7 @@ def test_context_orders_and_the_cosine_itself_is_cut(made):
 def test_a_floor_cuts_only_hits_by_meaning_alone(made):
     """A similarity below the floor drops a hit unless a word of the query stands in it."""
     found = made(one(similarity=0.05), one(similarity=0.05, words=1.0))
-    ranking = rank(found, floor=0.1, policy=EVEN, cues=Cues())
+    ranking = rank(found, floor=0.1, policy=EVEN, features=QueryFeatures())
     assert list(ranking.rows) == [1]
     assert ranking.by(1, matched=True) == "words"
 
@@ -88,8 +93,8 @@ def test_priors_follow_each_other(made):
     """Row 0: (.5 + .2 for a time) * 1.5 named * 2 own = 2.1; the most is (1 + .2) * 3 = 3.6."""
     policy = Policy(meaning=0.5, words=0.5, clear=0.0, timed=0.2, named=1.5, own=2.0)
     found = made(one(words=1.0, timed=True, author="user"), one(words=2.0))
-    cues = read_cues("When did I, user, do that?")
-    assert scores(found, policy=policy, cues=cues) == [
+    features = read_features("When did I, user, do that?")
+    assert scores(found, policy=policy, features=features) == [
         (0, round(2.1 / 3.6, 6)),
         (1, round(1 / 3.6, 6)),
     ]
@@ -102,8 +107,10 @@ def test_a_time_in_a_question_raises_what_lies_in_it_and_hides_nothing(made):
     found = made(*(one(words=1.0, minutes=24 * 60 * (10 + day)) for day in days))
     policy = replace(EVEN, inside=1.5, beside_days=3.0)
     minute = timedelta(minutes=1)
-    leaning = Interval(start=noon, end=noon + minute)
-    ranking = rank(found, floor=0.1, policy=policy, cues=NO_CUES, leaning=leaning)
+    preferred_time = Interval(start=noon, end=noon + minute)
+    ranking = rank(
+        found, floor=0.1, policy=policy, features=NO_FEATURES, preferred_time=preferred_time
+    )
     assert ranking.rows.tolist() == [3, 2, 1, 4, 0]
     assert ranking.score.round(6).tolist() == [0.666667, 1.0, 1.0, 1.0, 0.666667]
 
@@ -121,8 +128,8 @@ def test_a_time_in_a_question_raises_what_lies_in_it_and_hides_nothing(made):
 )
 def test_cues_of_a_question(question, asks_time, says_i):
     """A time asked for, and the asker, by whole words."""
-    cues = read_cues(question)
-    assert (cues.asks_time, cues.says_i) == (asks_time, says_i)
+    features = read_features(question)
+    assert (features.asks_time, features.says_i) == (asks_time, says_i)
 
 
 @cases(
@@ -163,10 +170,10 @@ def test_a_question_for_what_is_new(text, wanted):
 def test_a_name_is_a_cue_only_where_one_is_named():
     """All words of one author's name must stand in the question, and of no other's."""
     authors = ["Ann", "Bob Lee", "user"]
-    assert read_cues("What did bob lee paint?").named(authors) == 1
-    assert read_cues("What did Bob paint?").named(authors) == -1
-    assert read_cues("Did Ann meet Bob Lee?").named(authors) == -1
-    assert read_cues("Annabel?").named(authors) == -1
+    assert read_features("What did bob lee paint?").named(authors) == 1
+    assert read_features("What did Bob paint?").named(authors) == -1
+    assert read_features("Did Ann meet Bob Lee?").named(authors) == -1
+    assert read_features("Annabel?").named(authors) == -1
 
 
 def test_a_weak_match_is_told_by_cosine_and_coverage(made):
@@ -178,17 +185,19 @@ def test_a_weak_match_is_told_by_cosine_and_coverage(made):
         one(similarity=0.5, covered=0.4),
         one(similarity=0.15, covered=1.0),
     )
-    ranking = rank(found, floor=-1.0, policy=EVEN, cues=Cues())
+    ranking = rank(found, floor=-1.0, policy=EVEN, features=QueryFeatures())
     wanted = 1 / (1 + math.exp(-(6.8 * 0.35 + 16 * 0.2 - 3.51)))
     assert chance(found, ranking) == pytest.approx(wanted, abs=1e-6)
     words_only = made(one(words=1.0))
-    assert chance(words_only, rank(words_only, floor=0, policy=EVEN, cues=Cues())) is None
+    assert (
+        chance(words_only, rank(words_only, floor=0, policy=EVEN, features=QueryFeatures())) is None
+    )
 
 
 def test_the_first_entry_of_a_memory_may_be_a_strong_match(made):
     """Where fewer than ten entries are near, the tenth counts as one with nothing in common."""
     found = made(one(similarity=0.7, covered=0.1))
-    ranking = rank(found, floor=-1.0, policy=EVEN, cues=Cues())
+    ranking = rank(found, floor=-1.0, policy=EVEN, features=QueryFeatures())
     wanted = 1 / (1 + math.exp(-(6.8 * 0.7 + 16 * 0.07 - 3.51)))
     assert chance(found, ranking) == pytest.approx(wanted, abs=1e-6)
 
@@ -227,20 +236,22 @@ ROWS = st.fixed_dictionaries(
 def test_scores_lie_in_0_1_and_fall(made, rows, question):
     """For any figures, with every prior on: 0 <= score <= 1, highest first, the same twice."""
     found = made(*(one(**row) for row in rows))
-    ranked = scores(found, policy=numbers.RECALL, cues=read_cues(question), least=-1.0)
+    ranked = scores(found, policy=numbers.RECALL, features=read_features(question), least=-1.0)
     values = [score for _, score in ranked]
     assert all(0 <= score <= 1 for score in values)
     assert values == sorted(values, reverse=True)
-    assert ranked == scores(found, policy=numbers.RECALL, cues=read_cues(question), least=-1.0)
+    assert ranked == scores(
+        found, policy=numbers.RECALL, features=read_features(question), least=-1.0
+    )
 
 
 def test_what_fits_the_time_that_was_asked_for_comes_first(made):
     """A day's summary before an entry as good, where a day was asked about; else after it."""
     found = made(one(words=1.0, kind="daily_rollup"), one(words=1.0, kind="raw"))
     fitting = replace(EVEN, fitting=1.25)
-    plain = rank(found, floor=0.1, policy=fitting, cues=NO_CUES)
+    plain = rank(found, floor=0.1, policy=fitting, features=NO_FEATURES)
     assert plain.rows.tolist() == [1, 0]
-    asked = rank(found, floor=0.1, policy=fitting, cues=NO_CUES, fitting=("daily_rollup",))
+    asked = rank(found, floor=0.1, policy=fitting, features=NO_FEATURES, fitting=("daily_rollup",))
     assert asked.rows.tolist() == [0, 1]
     assert asked.score.tolist() == pytest.approx([1.0, 0.8])
 

@@ -11,9 +11,9 @@ from tests.cases import cases
 from tests.search.conftest import one
 
 from commonplace.search import policy
-from commonplace.search.cues import Cues, read_intent
 from commonplace.search.near_duplicates import without_duplicates
 from commonplace.search.policy import Policy, PreferredKind
+from commonplace.search.query_features import QueryFeatures, read_intent
 from commonplace.search.rank import rank
 from commonplace_testing import START
 
@@ -22,7 +22,7 @@ PLAIN = Policy(duplicate=2.0)
 
 
 def scores(found, judged, now=START):
-    ranking = rank(found, floor=-1.0, policy=judged, cues=Cues(), now=now)
+    ranking = rank(found, floor=-1.0, policy=judged, features=QueryFeatures(), now=now)
     return [float(x) for x in ranking.score], ranking.rows.tolist()
 
 
@@ -90,7 +90,7 @@ def test_no_more_of_a_kind_than_the_bound(made):
         one("t", similarity=0.5, kind="todo"),
     )
     judged = replace(PLAIN, per_kind=2)
-    ranking = rank(found, floor=-1.0, policy=judged, cues=Cues())
+    ranking = rank(found, floor=-1.0, policy=judged, features=QueryFeatures())
     shown = without_duplicates(found, ranking, limit=10, policy=judged)
     assert [x.doc.ref for x in shown] == ["m3", "m2", "t"]
     assert len(without_duplicates(found, ranking, limit=10, policy=PLAIN)) == 5

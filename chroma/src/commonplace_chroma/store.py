@@ -18,7 +18,7 @@ import numpy as np
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.files import make_folder, replace_file, translated
-from commonplace.index.sqlite.stored import StoredMeaning
+from commonplace_chroma.meaning import StoredMeaning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

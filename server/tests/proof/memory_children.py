@@ -18,8 +18,8 @@ from tests.patience import PATIENCE_S
 from commonplace.app.process import ProcessContext
 from commonplace.config.settings import read_settings
 from commonplace.memory import Memory
-from commonplace.search import policy
 from commonplace_server.wiring.memories import open_worker
+from commonplace_server.worker import numbers
 from commonplace_testing import HashingEncoder, ReadySlot
 
 LEASE_S = 0.5
@@ -78,7 +78,7 @@ def save(asked):
 
 def work(asked):
     """What a worker does, a few at a time, with leases that soon run out."""
-    policy.BACKLOG_LEASE_S, policy.BACKLOG_BATCH, policy.BACKLOG_POLL_S = LEASE_S, 8, 0.01
+    numbers.BACKLOG_LEASE_S, numbers.BACKLOG_BATCH, numbers.BACKLOG_POLL_S = LEASE_S, 8, 0.01
     shared = ProcessContext(_settings(asked), encoder=ReadySlot(SlowEncoder()))
     with open_worker(shared) as worker:
         worker.run(threading.Event())

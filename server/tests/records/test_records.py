@@ -13,13 +13,13 @@ from tests.patience import until
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.journals.memory.records import Call, RecordDraft
-from commonplace.search import policy
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.postgres.migrate import migrate_postgres
 from commonplace_server.records.backlog import MemoryBacklog
 from commonplace_server.records.store import MemoryPostgres, list_record_migrations
 from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.wiring.schema import check_database, check_worker, list_series
+from commonplace_server.worker import numbers
 from commonplace_testing import FrozenClock
 
 
@@ -418,7 +418,7 @@ def test_who_cannot_be_read_is_in_nobody_s_way(database, tmp_path, monkeypatch):
     world = PostgresMemoryWorld(database, tmp_path, worker=False)
     for user in ("ann", "ann", "ann", "bob"):
         world.open(user).save_todo(f"harbour of {user}")
-    monkeypatch.setattr(policy, "BACKLOG_BATCH", 2)
+    monkeypatch.setattr(numbers, "BACKLOG_BATCH", 2)
     database.run("ALTER TABLE wb_todo DROP CONSTRAINT wb_todo_times")
     database.run("UPDATE wb_todo SET updated_at = 'infinity' WHERE user_id = 'ann'")
     assert world.work() == 1

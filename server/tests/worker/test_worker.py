@@ -16,8 +16,6 @@ from tests.patience import PATIENCE_S, until
 
 from commonplace.app.process import ProcessContext
 from commonplace.core.errors import Unavailable
-from commonplace.search import policy
-from commonplace.search.filing.words_only import WordFiling
 from commonplace_server.index.index import TABLES, PostgresIndex
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.records.backlog import MemoryBacklog
@@ -26,7 +24,9 @@ from commonplace_server.records.store import MemoryPostgres, texts
 from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.wiring.memories import open_worker
 from commonplace_server.wiring.schema import check_database, check_worker
+from commonplace_server.worker import numbers
 from commonplace_server.worker.filing import LeasedRecords, changes_now
+from commonplace_server.worker.word_filing import WordFiling
 from commonplace_server.worker.worker import MemoryWorker
 from commonplace_testing import HashingEncoder, ReadySlot
 
@@ -44,7 +44,7 @@ OLD, NEW = HashingEncoder.identity, OtherEncoder.identity
 
 @pytest.fixture
 def world(database, tmp_path, monkeypatch):
-    monkeypatch.setattr(policy, "BACKLOG_POLL_S", 0.01)
+    monkeypatch.setattr(numbers, "BACKLOG_POLL_S", 0.01)
     made = PostgresMemoryWorld(database, tmp_path, worker=False)
     yield made
     made.close()
@@ -412,7 +412,7 @@ def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, parts, monkeypat
 
     Also where a fault ended it; what is under way then enters nobody as at work.
     """
-    monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
+    monkeypatch.setattr(numbers, "VACUUM_EVERY_S", 0.01)
     begun, ended, is_over = threading.Event(), threading.Event(), threading.Event()
     faults = []
 
@@ -488,9 +488,9 @@ def test_few_records_are_read_at_a_time(world, parts, monkeypatch, by_search):
     """Two at a time, of which one is as much as is filed: each lot is filed before the next."""
     for number in range(6):
         world.open("ann").save_todo(f"harbour {number}")
-    monkeypatch.setattr(policy, "READ_AT_ONCE", 2)
-    monkeypatch.setattr(policy, "WORD_CHARACTERS", 5)
-    monkeypatch.setattr(policy, "BACKLOG_CHARACTERS", 12)
+    monkeypatch.setattr(numbers, "READ_AT_ONCE", 2)
+    monkeypatch.setattr(numbers, "WORD_CHARACTERS", 5)
+    monkeypatch.setattr(numbers, "BACKLOG_CHARACTERS", 12)
     due, sizes = "SELECT count(*) FROM wb_outbox WHERE words_due", []
 
     def counting(store):
@@ -534,7 +534,7 @@ def test_a_database_that_is_away_is_told_of_once(parts, caplog):
 
 def test_a_fault_in_tidying_is_told_by_the_worker(parts, monkeypatch, caplog):
     """A database that is away is waited for; what else is wrong ends the worker's run."""
-    monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
+    monkeypatch.setattr(numbers, "VACUUM_EVERY_S", 0.01)
     faults = [Unavailable("It is away."), ValueError("ours")]
 
     def tidy():

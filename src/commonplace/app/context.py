@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Finding
     from commonplace.db.raw_files import RawFiles
     from commonplace.search.filing.filing import Filing
-    from commonplace.search.filing.port import FilingPort
+    from commonplace.search.filing.port import FilingPort, Refreshing
     from commonplace.search.finder import Finder
     from commonplace.search.two_questions import TwoQuestionFinder
     from commonplace.verbs.brief.keeper import BriefKeeper
@@ -309,12 +309,7 @@ class OwnerContext(ABC):
     @property
     def service_filing(self) -> Filing:
         """The filing for a service: opened at its first use, new entries deferred if asked for."""
-        if not self.defers_filing:
-            return self.observed(lambda: self.filing)
-        from commonplace.search.filing.deferred import DeferredFiling
-
-        deferred = cast("Filing", DeferredFiling(lambda: self.filing))
-        return self.observed(lambda: deferred)
+        return self.observed(lambda: self.filing)
 
     def observed(self, open_filing: Callable[[], _F_co], owner: str = "") -> _F_co:
         """A filing, opened at its first use, whose writes the owner's brief hears of.
@@ -323,7 +318,8 @@ class OwnerContext(ABC):
         """
         from commonplace.search.filing.observed import ObservedFiling
 
-        return cast("_F_co", ObservedFiling(open_filing, self.brief_of(owner)))
+        brief = self.brief_of(owner)
+        return cast("_F_co", ObservedFiling(open_filing, brief, defers=self.defers_filing))
 
     @property
     def service_finder(self) -> Finder:
@@ -335,7 +331,7 @@ class OwnerContext(ABC):
         """What searches this owner's index."""
         return self.finder_over(self.index, self.filing)
 
-    def finder_over(self, index: Searched, filing: FilingPort) -> Finder:
+    def finder_over(self, index: Searched, filing: Refreshing) -> Finder:
         """What searches an index that holds this owner's journals, or some."""
         return self.shared.finder_over(
             index, filing, lineage=self._lineage(), replaced=self.replaced.find, hidden=self.hidden
@@ -428,8 +424,8 @@ def found_sources(journals: Iterable[JournalWiring]) -> Iterator[Source]:
             _log.warning("%s is left out: %s", each.title, exc)
 
 
-def late_source(journal: JournalWiring, find: Callable[[], Source]) -> Source:
+def lazy_source(journal: JournalWiring, find: Callable[[], Source]) -> Source:
     """A journal's source, followed even if the journal is begun while a server runs."""
-    from commonplace.search.filing.late_source import LateSource
+    from commonplace.search.filing.lazy_source import LazySource
 
-    return LateSource(journal.name, is_there=journal.is_there, find=find)
+    return LazySource(journal.name, is_there=journal.is_there, find=find)

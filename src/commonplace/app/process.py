@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from commonplace.core.redact import Screen
     from commonplace.core.rollups import Lineage
     from commonplace.inference.encoder.profiles import Missing, Weights
-    from commonplace.search.filing.port import FilingPort
+    from commonplace.search.filing.port import Refreshing
     from commonplace.search.finder import Finder
 
 DEFAULT_VECTORS = "numpy"
@@ -218,7 +218,7 @@ class ProcessContext:
     def finder_over(
         self,
         index: Searched,
-        filing: FilingPort,
+        filing: Refreshing,
         *,
         lineage: Lineage | None = None,
         replaced: Callable[[Sequence[str]], Mapping[str, float]] | None = None,

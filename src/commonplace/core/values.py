@@ -223,7 +223,7 @@ class Asked(Struct, frozen=True, kw_only=True):
             transaction.
         identity: The encoder's that made the vector; empty for none.
         limit: How many of the best are taken of each leg.
-        leaning: A time of which the best of each leg are taken as well; None for none.
+        preferred_time: A time of which the best of each leg are taken as well; None for none.
         newest: Whether the newest `limit` docs are taken instead, whatever they say.
         lower_kinds: Kinds of which there may be so many that the best of each leg are taken of all
             others as well.
@@ -235,7 +235,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     where: Filter
     limit: int
     weighing: Weighing
-    leaning: Interval | None = None
+    preferred_time: Interval | None = None
     newest: bool = False
     lower_kinds: tuple[str, ...] = ()
 

@@ -19,9 +19,9 @@ from commonplace.core.text import excerpt
 from commonplace.core.values import Asked, ChainLink, Filter, Found, Hit
 from commonplace.search import policy as numbers
 from commonplace.search.chains import dates_of, gone_links, newest_of
-from commonplace.search.cues import read_cues
 from commonplace.search.filing.source_indexer import DAMAGED, log_failure
 from commonplace.search.near_duplicates import without_duplicates
+from commonplace.search.query_features import read_features
 from commonplace.search.rank import chance, demoted, rank
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Candidates, Doc, Interval, Numbers, Vector
-    from commonplace.search.filing.port import FilingPort
+    from commonplace.search.filing.port import Refreshing
     from commonplace.search.near_duplicates import Shown
     from commonplace.search.policy import Policy
     from commonplace.search.rank import Ranking
@@ -54,8 +54,8 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
         floor: Cosine in [-1, 1] under which a hit by meaning alone is cut.
         policy: The numbers it is judged by.
         fitting: The kinds of entry that fit the time that is asked for.
-        leaning: The time that the question names: what lies in it ranks higher, and nothing is
-            hidden.
+        preferred_time: The time that the question names: what lies in it ranks higher, and nothing
+            is hidden.
         now: From when ages are counted, for a policy that weighs them.
     """
 
@@ -65,7 +65,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
     floor: float
     policy: Policy
     fitting: tuple[str, ...] = ()
-    leaning: Interval | None = None
+    preferred_time: Interval | None = None
     now: datetime | None = None
 
 
@@ -88,7 +88,7 @@ class Finder:
         *,
         index: Searched,
         encoder: EncoderSlot,
-        filing: FilingPort,
+        filing: Refreshing,
         lineage: Lineage | None = None,
         replaced: Callable[[Sequence[str]], Mapping[str, float]] | None = None,
         notes: Sequence[str] = (),
@@ -159,7 +159,7 @@ class Finder:
                 where=question.where,
                 limit=policy.legs(question.limit),
                 weighing=policy.weighing,
-                leaning=question.leaning,
+                preferred_time=question.preferred_time,
                 lower_kinds=tuple(kind for kind, _ in policy.lower_kinds),
             )
         )
@@ -174,9 +174,9 @@ class Finder:
             found,
             floor=question.floor,
             policy=policy,
-            cues=read_cues(question.text),
+            features=read_features(question.text),
             fitting=question.fitting,
-            leaning=question.leaning,
+            preferred_time=question.preferred_time,
             now=question.now,
         )
         return Found(

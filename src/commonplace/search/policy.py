@@ -71,37 +71,9 @@ CHUNKS_OF_AN_ENTRY = 200
 ENCODE_AT_ONCE = 20_000
 """Characters a write encodes before it returns, about a second; more goes to the background."""
 
-WORD_CHARACTERS = 1_000_000
-"""Characters of what is filed in one transaction then; as many end what a search files."""
-
-WORDS_AT_A_SEARCH = 2_000
-"""Changes whose words a search files before it looks, where saves leave that to it: about 2 s."""
-
-BACKLOG_BATCH = 512
-"""Changes that a worker leases at a time."""
-
-BACKLOG_CHARACTERS = 200_000
-"""Characters of what it then encodes, about 10 s; the rest is given back."""
-
-READ_AT_ONCE = 16
-"""Records of the outbox read at a time, of which each may be a million characters long."""
-
-BACKLOG_LEASE_S = 60.0
-"""After this long another worker takes what one has leased: how long a killed one is waited for."""
-
-BACKLOG_POLL_S = 0.5
-"""How often a worker looks whether anything waits."""
-
 ERASING_PAUSE = 20.0
 """After the bytes of earlier texts are erased in the background, nothing is erased for so many
 times as long as that took: 0.3 s at 10,000 entries, 3.3 s at 100,000; no process writes in it."""
-
-TIDY_EVERY_S = 600.0
-"""How often a worker has the database free what is deleted, if anything was."""
-
-PREVIOUS_KEPT_S = 86_400.0
-"""How long the vectors of a previous model stay once all new ones are made: as long as processes
-may go on asking by it, while they are restarted one after the other."""
 
 APPLY_BATCH = 500
 """Changes filed in one transaction while catching up."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from commonplace.core.clock import bounds_us
 from commonplace.search import policy as numbers
-from commonplace.search.cues import OWN_AUTHOR
+from commonplace.search.query_features import OWN_AUTHOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from commonplace.core.values import By, Candidates, Interval, Mask, Numbers
-    from commonplace.search.cues import Cues
     from commonplace.search.policy import Policy
+    from commonplace.search.query_features import QueryFeatures
 
     Scores = NDArray[np.float64]
 
@@ -59,9 +59,9 @@ def rank(
     *,
     floor: float,
     policy: Policy,
-    cues: Cues,
+    features: QueryFeatures,
     fitting: Sequence[str] = (),
-    leaning: Interval | None = None,
+    preferred_time: Interval | None = None,
     now: datetime | None = None,
 ) -> Ranking:
     """Order candidates by meaning and words, each divided by its maximum, then added, with priors.
@@ -72,9 +72,9 @@ def rank(
         found: The candidates.
         floor: Cosine under which one is cut, unless a word of the question stands in it.
         policy: The weights and priors.
-        cues: What the wording of the question says beyond its words.
+        features: What the wording of the question says beyond its words.
         fitting: The kinds of entry that fit the time that is asked for.
-        leaning: The time that the question names.
+        preferred_time: The time that the question names.
         now: From when ages are counted, for a policy that weighs them.
     """
     known = ~np.isnan(found.similarity)
@@ -91,18 +91,18 @@ def rank(
     meaning = policy.meaning * by_meaning / top_meaning
     weight = np.where(known, policy.words, policy.meaning + policy.words)
     words = weight * by_words / top_words
-    score = _with_priors(meaning + words, found, policy, cues)
+    score = _with_priors(meaning + words, found, policy, features)
     if fitting and policy.fitting != 1.0:
         fits = [place for place, kind in enumerate(found.kinds) if kind in fitting]
         score = score * np.where(np.isin(found.kind, fits), policy.fitting, 1.0)
     for kind, factor in policy.lower_kinds:
         if kind in found.kinds:
             score = score * np.where(found.kind == found.kinds.index(kind), factor, 1.0)
-    if leaning is not None:
-        score = score * np.where(_inside(found, leaning, policy), policy.inside, 1.0)
+    if preferred_time is not None:
+        score = score * np.where(_inside(found, preferred_time, policy), policy.inside, 1.0)
     if now is not None and (policy.recent or policy.preferred_kinds):
         score = score * _age_and_kind_factor(found, policy, now)
-    most = policy.max_score(names_time=leaning is not None)
+    most = policy.max_score(names_time=preferred_time is not None)
     # Rounded once, for the order and for what is shown: equals in the one are equal in the other.
     score = (score / most).round(_TIE_DECIMALS)
     rows = np.flatnonzero(kept)
@@ -118,23 +118,25 @@ def demoted(ranking: Ranking, rows: Sequence[int], factor: float) -> Ranking:
     return ranking._replace(rows=ranking.rows[order], score=score)
 
 
-def _with_priors(score: Scores, found: Candidates, policy: Policy, cues: Cues) -> Scores:
+def _with_priors(
+    score: Scores, found: Candidates, policy: Policy, features: QueryFeatures
+) -> Scores:
     """Source: configuration A; in its order, each on what the one before it gave."""
-    if policy.timed and cues.asks_time:
+    if policy.timed and features.asks_time:
         score = score + policy.timed * found.timed
-    named = cues.named(found.authors)
+    named = features.named(found.authors)
     if named >= 0:
         score = score * np.where(found.author == named, policy.named, 1.0)
-    if cues.says_i and OWN_AUTHOR in found.authors:
+    if features.says_i and OWN_AUTHOR in found.authors:
         own = found.authors.index(OWN_AUTHOR)
         score = score * np.where(found.author == own, policy.own, 1.0)
     return score
 
 
-def _inside(found: Candidates, leaning: Interval, policy: Policy) -> Mask:
+def _inside(found: Candidates, preferred_time: Interval, policy: Policy) -> Mask:
     """Whether each candidate lies in a time, or not far from it."""
     beside = policy.beside_days * _DAY_US
-    start, end = bounds_us(leaning)
+    start, end = bounds_us(preferred_time)
     inside: Mask = (found.at_us >= start - beside) & (found.at_us < end + beside)
     return inside
 

@@ -231,22 +231,18 @@ class TwoQuestionFinder:
         queries: Mapping[tuple[str, str], Vector],
     ) -> tuple[list[TwoQuestionHit], str]:
         """The candidates that are hits, with their scores; and why there are no cosines, if so."""
-        encoder = self._encoder.get()
-        if encoder is None:
-            return [_by_words(x, asked) for x in candidates if x.matched], ""
-        try:
-            contexts, contents = self._cosines(encoder, asked, candidates, queries)
-        except MemoryError:
-            why = "Searched by words alone: there is not enough memory for the encoder."
-            return [_by_words(x, asked) for x in candidates if x.matched], why
-        except CommonplaceError as exc:
-            why = f"Searched by words alone: {exc.message}"
-            return [_by_words(x, asked) for x in candidates if x.matched], why
-        judged = [
-            _hit(x, asked, context, content)
-            for x, context, content in zip(candidates, contexts, contents, strict=True)
-        ]
-        return [hit for hit in judged if hit.matched or _is_near(hit, asked)], ""
+        encoder, why = self._encoder.get(), ""
+        if encoder is not None:
+            try:
+                cosines = self._cosines(encoder, asked, candidates, queries)
+            except MemoryError:
+                why = "Searched by words alone: there is not enough memory for the encoder."
+            except CommonplaceError as exc:
+                why = f"Searched by words alone: {exc.message}"
+            else:
+                judged = [_hit(*each, asked) for each in zip(candidates, *cosines, strict=True)]
+                return [hit for hit in judged if hit.matched or _is_near(hit, asked)], ""
+        return [_hit(x, None, None, asked, by_words=True) for x in candidates if x.matched], why
 
     def _cosines(
         self,
@@ -368,37 +364,30 @@ def _is_near(hit: TwoQuestionHit, asked: TwoQuestions) -> bool:
     return hit.combined_score is not None and hit.combined_score >= least
 
 
-def _salience_of(candidate: _Candidate, asked: TwoQuestions) -> float:
-    return salience((asked.now - candidate.compared.at) / _DAY, asked.weights)
-
-
-def _by_words(candidate: _Candidate, asked: TwoQuestions) -> TwoQuestionHit:
-    weights, fresh = asked.weights, _salience_of(candidate, asked)
-    return TwoQuestionHit(
-        doc=candidate.doc,
-        compared=candidate.compared,
-        score=(candidate.ranked + weights.fresh * fresh) / (1 + weights.fresh),
-        salience=fresh,
-        matched=candidate.matched,
-        work_context_score=None,
-        content_score=None,
-        combined_score=None,
-    )
-
-
 def _hit(
-    candidate: _Candidate, asked: TwoQuestions, context: float | None, content: float | None
+    candidate: _Candidate,
+    context: float | None,
+    content: float | None,
+    asked: TwoQuestions,
+    *,
+    by_words: bool = False,
 ) -> TwoQuestionHit:
-    weights, fresh = asked.weights, _salience_of(candidate, asked)
-    combined = _combined(asked, context, content)
-    words = candidate.words / (
-        numbers.NOTEBOOK.words / numbers.NOTEBOOK.max_score(names_time=False)
-    )
-    total = max(combined or 0.0, 0.0) + weights.fresh * fresh + weights.words * min(words, 1.0)
+    """The hit of a candidate with its cosines; by words alone it has the index's order."""
+    weights = asked.weights
+    fresh = salience((asked.now - candidate.compared.at) / _DAY, weights)
+    if by_words:
+        combined = None
+        score = (candidate.ranked + weights.fresh * fresh) / (1 + weights.fresh)
+    else:
+        combined = _combined(asked, context, content)
+        most = numbers.NOTEBOOK.words / numbers.NOTEBOOK.max_score(names_time=False)
+        words = weights.words * min(candidate.words / most, 1.0)
+        total = max(combined or 0.0, 0.0) + weights.fresh * fresh + words
+        score = min(total / (1 + weights.fresh + weights.words), 1.0)
     return TwoQuestionHit(
         doc=candidate.doc,
         compared=candidate.compared,
-        score=min(total / (1 + weights.fresh + weights.words), 1.0),
+        score=score,
         salience=fresh,
         matched=candidate.matched,
         work_context_score=context,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs
     from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Amendment, EditableText
-    from commonplace.search.filing.filing import Filed, Pending
+    from commonplace.search.filing.port import Filed, Pending
 
 _Written = TypeVar("_Written")
 _Given = TypeVar("_Given")

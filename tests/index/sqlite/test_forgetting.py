@@ -8,7 +8,7 @@ import pytest
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Drop, Put
 from commonplace.db.sqlite import connect, snapshot
-from commonplace.index.sqlite import positions
+from commonplace.index.sqlite import watermarks
 from commonplace_testing import a_doc, encode_all
 
 SECRET = "xylophonique"
@@ -28,7 +28,7 @@ def _secret_doc(ref="n:secret"):
     return a_doc(ref, text, headings=("Hidden Chapter",), tags=("quagmirism",))
 
 
-@pytest.mark.parametrize("others", [0, 30, positions.TAIL_LEAST + 100])
+@pytest.mark.parametrize("others", [0, 30, watermarks.TAIL_LEAST + 100])
 def test_no_byte_of_a_forgotten_text_remains(opened, folder, law, others):
     """Not in the database, its journal, the word index, or the matrices' rows."""
     docs = [a_doc(f"n:{i}", f"harbour {i}", minutes=i) for i in range(others)]

@@ -11,11 +11,11 @@ from tests.cases import cases
 from commonplace.core.errors import Invalid
 from commonplace.core.text import text_hash
 from commonplace.core.values import Drop, Encoded, Filter, Interval, Put
-from commonplace.index.sqlite import positions
+from commonplace.index.sqlite import watermarks
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace_testing import a_doc, look
 
-MANY = positions.TAIL_LEAST + 200
+MANY = watermarks.TAIL_LEAST + 200
 IDENTITY = "wave:16:none:l2:00000000"
 
 

@@ -20,7 +20,8 @@ from tests.search.filing.world import (
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Drop, Put
 from commonplace.search import policy
-from commonplace.search.filing.filing import Behind, Filed, Filing, Pending
+from commonplace.search.filing.filing import Behind, Filing
+from commonplace.search.filing.port import Filed, Pending
 from commonplace_testing import HashingEncoder, OneSource, ReadySlot, a_doc
 
 

@@ -16,7 +16,7 @@ from commonplace.core.clock import period_key
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.journals.timeline.entry import LEVELS, TimelineDraft, find_rollup_key, rollup_id
 from commonplace.journals.timeline.journal import TimelineJournal
-from commonplace.search.filing.filing import Pending
+from commonplace.search.filing.port import Pending
 from commonplace.verbs.answers import tokens_of
 from commonplace.verbs.timeline.commands import TimelineCommands
 

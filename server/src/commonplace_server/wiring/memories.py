@@ -13,8 +13,8 @@ from commonplace.app.context import SearchStack
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Problem
-from commonplace.search.filing.words_only import WordFiling
 from commonplace_server.index import index
+from commonplace_server.index.merged import MergedIndex
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.records import store as records
 from commonplace_server.records.backlog import MemoryBacklog
@@ -25,6 +25,8 @@ from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.servers import describe_home, open_servers
 from commonplace_server.worker.filing import changes_now
+from commonplace_server.worker.merged_filing import MergedFiling
+from commonplace_server.worker.word_filing import WordFiling
 from commonplace_server.worker.worker import MemoryWorker
 
 if TYPE_CHECKING:
@@ -33,8 +35,9 @@ if TYPE_CHECKING:
     from commonplace.app.context import JournalWiring, OwnerContext
     from commonplace.app.process import ProcessContext
     from commonplace.config.table import Settings
-    from commonplace.core.ports import Source
+    from commonplace.core.ports import Searched, Source
     from commonplace.core.time_book import TimeColumn
+    from commonplace.search.finder import Finder
     from commonplace_server.postgres.database import Connection
 
 
@@ -75,9 +78,11 @@ class PostgresMemories:
         """What files and finds this owner's: alone, as anybody's."""
         return self.alone(context, self.store_of(context.settings.owner, context.clock))
 
-    def beside(self, context: OwnerContext) -> SearchStack[WordFiling]:
-        """This owner's: the index of all journals has none of it."""
-        return self.of_owner(context)
+    def with_journals(self, context: OwnerContext) -> tuple[Finder, Searched]:
+        """What finds this owner's memory and all other journals as one."""
+        mine = self.of_owner(context)
+        index = MergedIndex(context.index, mine.index)
+        return context.finder_over(index, MergedFiling(context.filing, mine.filing)), index
 
     def alone(
         self, context: OwnerContext, store: records.MemoryPostgres

@@ -14,9 +14,9 @@ from msgspec import Struct
 from commonplace.core.errors import CommonplaceError, Lost
 from commonplace.core.values import Put
 from commonplace.journals.memory.entry import change_now
-from commonplace.search import policy
-from commonplace.search.filing.words_only import size_of
 from commonplace_server.records.outbox_checks import check_in_charge, check_unchanged
+from commonplace_server.worker import numbers
+from commonplace_server.worker.word_filing import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -76,8 +76,8 @@ class LeasedRecords:
         """
         tasks: list[Task] = []
         size, left = 0, sorted(leased, key=_owner_of_line)
-        while left and size <= policy.BACKLOG_CHARACTERS:
-            some, left = left[: policy.READ_AT_ONCE], left[policy.READ_AT_ONCE :]
+        while left and size <= numbers.BACKLOG_CHARACTERS:
+            some, left = left[: numbers.READ_AT_ONCE], left[numbers.READ_AT_ONCE :]
             for owner, mine in groupby(some, key=_owner_of_line):
                 lines = list(mine)
                 changes = _tried(lambda o, m: changes_now(self._store_of(o), m), owner, lines)

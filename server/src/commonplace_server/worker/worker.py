@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Put
-from commonplace.search import policy
 from commonplace.search.filing.batches import (
     encode_in_background,
     encoded_of,
@@ -22,6 +21,7 @@ from commonplace.search.filing.batches import (
     texts_of,
     unencoded_of,
 )
+from commonplace_server.worker import numbers
 from commonplace_server.worker.filing import LeasedRecords
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class MemoryWorker:
                 else:
                     warned = ""
                 if filed is None:
-                    stop.wait(policy.BACKLOG_POLL_S)
+                    stop.wait(numbers.BACKLOG_POLL_S)
 
     def _work(self, progress: Callable[[int, int], None] | None) -> int:
         filed, filed_at = 0, self._monotonic()
@@ -128,7 +128,7 @@ class MemoryWorker:
                 filed_at = now
                 if progress is not None:
                     progress(filed, 0)
-            elif now - filed_at >= policy.BACKLOG_LEASE_S / 2:
+            elif now - filed_at >= numbers.BACKLOG_LEASE_S / 2:
                 # What failed stays leased: after that the same would come round once more.
                 break
         return filed
@@ -151,9 +151,9 @@ class MemoryWorker:
         if encoder is None:
             return None
         identity, now, charge = encoder.identity, self._monotonic(), self._charge
-        is_due = charge is None or now - charge.asked_at >= policy.BACKLOG_LEASE_S / 4
+        is_due = charge is None or now - charge.asked_at >= numbers.BACKLOG_LEASE_S / 4
         if charge is None or is_due or charge.identity != identity:
-            chosen = self._upkeep.take_charge(identity, seconds=policy.BACKLOG_LEASE_S)
+            chosen = self._upkeep.take_charge(identity, seconds=numbers.BACKLOG_LEASE_S)
             if charge is None or charge.chosen != chosen:
                 _log_chosen(chosen, identity)
             self._charge = charge = _Charge(identity, chosen, now)
@@ -168,9 +168,9 @@ class MemoryWorker:
 
         def tidy() -> None:
             try:
-                while not ending.wait(policy.TIDY_EVERY_S):
+                while not ending.wait(numbers.VACUUM_EVERY_S):
                     try:
-                        self._tidy(ending, every_s=policy.TIDY_EVERY_S / 2)
+                        self._tidy(ending, every_s=numbers.VACUUM_EVERY_S / 2)
                     except CommonplaceError as exc:
                         _log.warning("Memory was not tidied up: %s", exc)
                 fault.set_result(None)
@@ -199,7 +199,7 @@ class MemoryWorker:
         if encoder is None:
             return
         identity = encoder.identity
-        users = self._upkeep.find_outdated(identity, kept_s=policy.PREVIOUS_KEPT_S)
+        users = self._upkeep.find_outdated(identity, kept_s=numbers.PREVIOUS_KEPT_S)
         are_all_done = bool(users)
         for user in users:
             # Asked each time: it renews the lease.
@@ -217,7 +217,7 @@ class MemoryWorker:
         encoder = self._find_encoder()
         identity = "" if encoder is None else encoder.identity
         leased = self._backlog.lease(
-            policy.BACKLOG_BATCH, encoder=identity, seconds=policy.BACKLOG_LEASE_S
+            numbers.BACKLOG_BATCH, encoder=identity, seconds=numbers.BACKLOG_LEASE_S
         )
         if not leased:
             return None
@@ -248,11 +248,11 @@ class MemoryWorker:
         held_at: float | None = None
         while True:
             now = self._monotonic()
-            if held_at is None or now - held_at >= policy.BACKLOG_LEASE_S / 4:
+            if held_at is None or now - held_at >= numbers.BACKLOG_LEASE_S / 4:
                 held_at = now
                 self._find_encoder()
                 noted = [task.noted for task in tasks]
-                self._backlog.hold(noted, seconds=policy.BACKLOG_LEASE_S)
+                self._backlog.hold(noted, seconds=numbers.BACKLOG_LEASE_S)
             group = next(groups, None)
             if group is None:
                 break

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.app.cached import locked_cached_property
-from commonplace.app.context import late_source
+from commonplace.app.context import lazy_source
 from commonplace.core.digest import sha256_hex
 from commonplace.core.files import may_exist
 
@@ -148,7 +148,7 @@ class NotebookWiring:
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is made while a server runs."""
-        return [late_source(self, self._source)]
+        return [lazy_source(self, self._source)]
 
     def _source(self) -> Source:
         from commonplace.journals.notebook.source import NotebookSource

@@ -158,16 +158,10 @@ class RecallWiring:
         """What finds in all journals: one index, or two where memory has its own."""
         context = self._context
         try:
-            beside = memories_of(context.shared).beside(context)
+            both = memories_of(context.shared).with_journals(context)
         except CommonplaceError:
-            beside = None  # what cannot be opened is named as lost
-        if beside is None:
-            return context.service_finder, context.index
-        from commonplace.index.merged import MergedIndex
-        from commonplace.search.filing.merged import MergedFiling
-
-        merged = MergedIndex(context.index, beside.index)
-        return context.finder_over(merged, MergedFiling(context.filing, beside.filing)), merged
+            both = None  # what cannot be opened is named as lost
+        return both or (context.service_finder, context.index)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""

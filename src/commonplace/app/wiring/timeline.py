@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from commonplace.app.cached import locked_cached_property
-from commonplace.app.context import found_sources, late_source
+from commonplace.app.context import found_sources, lazy_source
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
 from commonplace.core.owner_folders import make_owner_folder, parse_owner
@@ -183,7 +183,7 @@ class TimelineWiring:
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
-        return [late_source(self, self._source)]
+        return [lazy_source(self, self._source)]
 
     def _source(self) -> Source:
         from commonplace.journals.timeline.source import TimelineSource
@@ -192,9 +192,9 @@ class TimelineWiring:
 
     def lineage(self) -> Lineage:
         """What knows which summaries an entry went into, once there is a timeline."""
-        from commonplace.search.filing.late_source import LateLineage
+        from commonplace.search.filing.lazy_source import LazyLineage
 
-        return LateLineage(is_there=self.is_there, find=lambda: self.journal)
+        return LazyLineage(is_there=self.is_there, find=lambda: self.journal)
 
     def problems(self) -> Iterator[Finding]:
         """Where its database lies, and what is wrong with it and its summaries; changes nothing."""

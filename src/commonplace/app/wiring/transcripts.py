@@ -175,9 +175,9 @@ class TranscriptWiring:
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if the first session is kept while a server runs."""
-        from commonplace.search.filing.late_source import LateSource
+        from commonplace.search.filing.lazy_source import LazySource
 
-        said = LateSource(self.name, is_there=self.is_kept, find=self._source)
+        said = LazySource(self.name, is_there=self.is_kept, find=self._source)
         return [said, *([] if self.memory is None else [self.memory])]
 
     def _source(self) -> Source:

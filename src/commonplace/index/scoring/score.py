@@ -157,7 +157,7 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
         places = np.arange(len(table))
     else:
         best = np.union1d(words.best(asked.limit), near)
-        parts = [] if asked.leaning is None else [table.places_between(asked.leaning)]
+        parts = [] if asked.preferred_time is None else [table.places_between(asked.preferred_time)]
         for inside in [*parts, *_without(asked.lower_kinds, measured)]:
             best = np.union1d(best, words.best(asked.limit, among=inside))
             best = np.union1d(

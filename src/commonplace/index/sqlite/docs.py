@@ -19,6 +19,10 @@ from commonplace.db.sqlite import REPAIR_HINT
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    Reading: TypeAlias = Callable[[], AbstractContextManager[sqlite3.Connection]]
+    """Opens one state of the tables."""
 
 SECOND_BITS = 20
 HEADING_SIGN = "\x1f"

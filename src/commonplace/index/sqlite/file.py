@@ -40,10 +40,9 @@ if TYPE_CHECKING:
 
     from commonplace.index.sqlite.doc_table import DocTables
     from commonplace.index.sqlite.docs import Facet, Queries
-    from commonplace.index.sqlite.stored import StoredMeaning
     from commonplace.index.sqlite.words import DocFrequencies
 
-    OpenMeaning: TypeAlias = Callable[[Path, Queries], Meaning | StoredMeaning]
+    OpenMeaning: TypeAlias = Callable[[Path, Queries], Meaning]
 
 SCHEMA = 7
 FILE_NAME = "index.db"
@@ -82,7 +81,7 @@ class Opened(Struct, dict=True):
     """
 
     database: Database
-    meaning: Meaning | StoredMeaning
+    meaning: Meaning
     read_only: bool
     identity: tuple[int, int]
     reading: threading.Lock = field(default_factory=threading.Lock)

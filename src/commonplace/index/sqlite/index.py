@@ -40,8 +40,8 @@ from commonplace.index.sqlite.docs import (
 )
 from commonplace.index.sqlite.file import IndexFile, empty, queries
 from commonplace.index.sqlite.meaning import Meaning
-from commonplace.index.sqlite.positions import EncoderRow
 from commonplace.index.sqlite.tallies import TallyCache
+from commonplace.index.sqlite.watermarks import EncoderRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -213,7 +213,6 @@ class SqliteOwnerIndex:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
         from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
         from commonplace.index.scoring.vectors import checked_query
-        from commonplace.index.sqlite.live import View
         from commonplace.index.sqlite.row_filter import filtered_table, row_filter_of
         from commonplace.index.sqlite.words import read_postings
 
@@ -234,11 +233,7 @@ class SqliteOwnerIndex:
             vector = asked.vector()
             if view is not None and encoder is not None and vector is not None:
                 query = checked_query(vector, encoder.dimensions)
-                near = (
-                    view.cosines(query, row_filter)
-                    if isinstance(view, View)
-                    else view.nearness(query, row_filter, table, self._reading)
-                )
+                near = view.nearness(query, row_filter, table, self._reading)
                 if opened.meaning.is_lost(encoder.id):
                     self._write_matrix(conn, opened, encoder)
         measured = Measured(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
-from commonplace.index.sqlite.positions import Reached
+from commonplace.index.sqlite.watermarks import Watermark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Vector
     from commonplace.index.scoring.doc_table import Ids
-    from commonplace.index.sqlite.positions import Binding
     from commonplace.index.sqlite.row_filter import RowFilter
+    from commonplace.index.sqlite.watermarks import Binding
 
 # magic, version, dimensions, rows, last vector, last drop, index name, encoder, sum of the body;
 # then the crc32 of all that.
@@ -96,7 +96,7 @@ def _products(matrix: Vector, query: Vector) -> Vector:
     return products
 
 
-def write_matrix(path: Path, parts: Sequence[Rows], binding: Binding, reached: Reached) -> int:
+def write_matrix(path: Path, parts: Sequence[Rows], binding: Binding, reached: Watermark) -> int:
     """Write the living rows in the order of their docs, durably.
 
     The name must be new: what is under it counts only once the caller has noted it.
@@ -136,7 +136,7 @@ def write_matrix(path: Path, parts: Sequence[Rows], binding: Binding, reached: R
     return len(ids)
 
 
-def read_matrix(path: Path, binding: Binding) -> tuple[Rows, Reached] | None:
+def read_matrix(path: Path, binding: Binding) -> tuple[Rows, Watermark] | None:
     """Map a matrix file, reading it through once; None for any that is not whole and ours."""
     try:
         # Read before it is mapped: a bad sector fails a read, and kills a process that maps it.
@@ -148,7 +148,7 @@ def read_matrix(path: Path, binding: Binding) -> tuple[Rows, Reached] | None:
     if len(head) < _HEADER_BYTES:
         return None
     *_, dimensions, rows, last_vector, last_drop, _, _, total = _HEADER.unpack_from(head)
-    reached = Reached(last_vector, last_drop)
+    reached = Watermark(last_vector, last_drop)
     if head != _header(binding, reached, rows, total) or dimensions != binding.dimensions:
         return None
     body = mapped[_HEADER_BYTES:]
@@ -184,7 +184,7 @@ def _in_order(
         yield block
 
 
-def _header(binding: Binding, reached: Reached, rows: int, total: int) -> bytes:
+def _header(binding: Binding, reached: Watermark, rows: int, total: int) -> bytes:
     encoder = hashlib.sha256(binding.identity.encode()).hexdigest()[:16].encode()
     head = _HEADER.pack(
         _MAGIC,

@@ -15,7 +15,7 @@ from commonplace.core.values import Problem
 from commonplace.db.sqlite import REPAIR_HINT, snapshot, transaction, translated
 from commonplace.index.sqlite.damage import MISREAD, is_damaged
 from commonplace.index.sqlite.matrix import read_matrix
-from commonplace.index.sqlite.positions import Binding, EncoderRow
+from commonplace.index.sqlite.watermarks import Binding, EncoderRow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.index.sqlite.docs import Queries
     from commonplace.index.sqlite.file import IndexFile
     from commonplace.index.sqlite.matrix import Rows
-    from commonplace.index.sqlite.positions import Reached
+    from commonplace.index.sqlite.watermarks import Watermark
 
 _VECTORS_AT_ONCE = 4096
 
@@ -127,7 +127,7 @@ def _words_match(conn: sqlite3.Connection, sql: Queries) -> bool:
 
 
 def _matrix_differs(
-    conn: sqlite3.Connection, sql: Queries, encoder: EncoderRow, matrix: tuple[Rows, Reached]
+    conn: sqlite3.Connection, sql: Queries, encoder: EncoderRow, matrix: tuple[Rows, Watermark]
 ) -> bool:
     """Whether a matrix file holds other vectors than the tables do, as far as it reaches."""
     rows, reached = matrix

@@ -5,13 +5,13 @@ Never gives a file its final name before its hash is checked.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from commonplace.core.errors import Invalid
+from commonplace.inference.encoder.hashes import file_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,11 +45,11 @@ class CachedFile(Struct, frozen=True, kw_only=True):
         """Whether the final file is there with the published hash; without one, there at all."""
         if not self.final.is_file():
             return False
-        return self.file.sha256 in (None, _sha256(self.final))
+        return self.file.sha256 in (None, file_sha256(self.final))
 
     def keep(self) -> None:
         """Give the whole file its final name, durably. Raises Invalid if it is the wrong one."""
-        if self.file.sha256 not in (None, _sha256(self.part)):
+        if self.file.sha256 not in (None, file_sha256(self.part)):
             self.part.unlink()
             raise Invalid(
                 f"What came as {self.file.paths[0]} is not the published file: its sha256 differs.",
@@ -58,8 +58,3 @@ class CachedFile(Struct, frozen=True, kw_only=True):
         with self.part.open("rb+") as file:
             os.fsync(file.fileno())
         os.replace(self.part, self.final)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

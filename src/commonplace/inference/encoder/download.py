@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
+from commonplace.core.file_lock import take_lock
 from commonplace.core.files import make_folder, translated
 from commonplace.core.staging import clear_stages, staged
 from commonplace.inference.encoder.cached_file import CachedFile
@@ -170,20 +171,13 @@ def _fetched(profile: Profile, home: Path, *, origin: str) -> Weights:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """One process at a time for this folder; the lock goes with the process that holds it."""
-    from filelock import FileLock, Timeout
-
     make_folder(folder)
-    with translated(folder):
-        lock = FileLock(folder / ".lock", timeout=_LOCK_WAIT_S)
-        try:
-            lock.acquire()
-        except Timeout as exc:
-            hint = "Wait for it, or end it."
+    with translated(folder), open(folder / ".lock", "ab") as file:
+        if take_lock(file.fileno(), waits_s=_LOCK_WAIT_S) is False:
             raise Conflict(
-                "Another process is filling the folder {place}.", hint=hint, place=folder
-            ) from exc
-        try:
-            clear_stages(folder)
-            yield
-        finally:
-            lock.release()
+                "Another process is filling the folder {place}.",
+                hint="Wait for it, or end it.",
+                place=folder,
+            )
+        clear_stages(folder)
+        yield

@@ -30,15 +30,12 @@ class Hashes:
 
     def sha256(self, path: Path) -> str:
         """The file's hash in hex, from the record while size and mtime stand. Raises OSError."""
-        with path.open("rb") as file:
-            stat = os.fstat(file.fileno())
-            now = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
-            known = _read(self._verified).get(str(path), {})
-            if isinstance(known, dict) and {**known, **now} == known and "sha256" in known:
-                return str(known["sha256"])
-            from hashlib import file_digest  # with OpenSSL, which takes as long as a command's rest
-
-            found = file_digest(file, "sha256").hexdigest()
+        stat = os.stat(path)
+        now = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+        known = _read(self._verified).get(str(path), {})
+        if isinstance(known, dict) and {**known, **now} == known and "sha256" in known:
+            return str(known["sha256"])
+        found = file_sha256(path)
         _update(self._verified, {str(path): {**now, "sha256": found}})
         return found
 
@@ -50,6 +47,14 @@ class Hashes:
     def trust(self, hashes: dict[Path, str]) -> None:
         """Remember these files as the right ones from now on."""
         _update(self._trusted, {str(path): found for path, found in hashes.items()})
+
+
+def file_sha256(path: Path) -> str:
+    """The hash of a file in hex, whatever is on record. Raises OSError."""
+    from hashlib import file_digest  # with OpenSSL, which takes as long as a command's rest
+
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _read(record: Path) -> dict[str, Any]:

@@ -5,13 +5,13 @@ Never fetches anything, and never removes a file outside our own cache.
 
 from __future__ import annotations
 
-import hashlib
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.core.files import remove_file
 from commonplace.core.values import Problem
-from commonplace.inference.encoder.hashes import Hashes
+from commonplace.inference.encoder.hashes import Hashes, file_sha256
 from commonplace.inference.encoder.profiles import (
     Missing,
     Profile,
@@ -83,13 +83,12 @@ class WeightsCheck:
 
 def altered_files(weights: Weights) -> list[Path]:
     """The files whose bytes are not those on record any more, though size and date may be."""
+    altered = []
     files = ((weights.model, weights.sha256), (weights.tokenizer, weights.tokenizer_sha256))
-    return [path for path, known in files if _sha256(path) != known]
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
+    for path, known in files:
+        found = ""
+        with suppress(OSError):
+            found = file_sha256(path)
+        if found != known:
+            altered.append(path)
+    return altered

@@ -34,6 +34,7 @@ from commonplace.search.filing.batches import (
     texts_of,
     unencoded_of,
 )
+from commonplace.search.filing.port import Filed, Pending
 from commonplace.search.filing.source_indexer import (
     DAMAGED,
     BackgroundStep,
@@ -48,62 +49,15 @@ if TYPE_CHECKING:
     from commonplace.core.expiring import Hidden
     from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex, Source
     from commonplace.core.values import Change, Vector
-    from commonplace.search.filing.observer import FilingObserver
+    from commonplace.search.filing.port import FilingObserver
 
 # What each entry of a group says, and its vector where one chunk holds all of it.
 Whole: TypeAlias = "dict[str, tuple[str, Vector | None]]"
 
 _log = logging.getLogger(__name__)
 _ENCODING = "encoding"
-_CUT = f"It is long: meaning finds its first {policy.CHUNKS_OF_AN_ENTRY} parts, words all of it."
 _RETRY_S = (1.0, 30.0)
 _PLACES_S = 1.0
-
-
-class Filed(Struct, frozen=True):
-    """The entry can be found, by words and by meaning.
-
-    Args:
-        proposal: The line that names the entry whose place it may take; empty for none.
-    """
-
-    proposal: str = ""
-
-    @property
-    def why(self) -> str:
-        """Empty: nothing waits."""
-        return ""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the writer may settle."""
-        return (self.proposal,) if self.proposal else ()
-
-
-class Pending(Struct, frozen=True):
-    """The entry is written, and not all of it can be found yet.
-
-    Args:
-        why: One sentence.
-        passing: It will be found in a moment, so the writer need not know.
-        by_words: Whether words find it already.
-        cut: Whether words alone will find its end.
-        proposal: As in `Filed`.
-    """
-
-    why: str
-    passing: bool = False
-    by_words: bool = True
-    cut: bool = False
-    proposal: str = ""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the writer must know."""
-        yet = "Not found by meaning yet" if self.by_words else "Written, and no search finds it yet"
-        notes = (self.proposal,) if self.proposal else ()
-        notes = notes if self.passing else (*notes, f"{yet}: {self.why}")
-        return (*notes, _CUT) if self.cut else notes
 
 
 class Behind(Struct, frozen=True, kw_only=True):
@@ -202,10 +156,9 @@ class Filing:
             source,
             over=self._over,
             monotonic=self._monotonic,
-            on_put=self._note_put,
-            on_filed=partial(self._note_filed, source),
             on_changes=self._note_changes,
-            on_scanned=partial(self._note_scanned, source),
+            on_filed=self._note_filed,
+            on_scanned=self._note_scanned,
             sweeping=self._sweeping,
             hidden=self._hidden,
             shows_paths=self._shows_paths,
@@ -494,16 +447,15 @@ class Filing:
             indexer.join(max(deadline - time.monotonic(), 0.0))
 
     def _note_changes(self, changes: Sequence[Change]) -> None:
+        if any(isinstance(change, Put) for change in changes):
+            with self._state:
+                self._all_made = False
         if self._observer is not None:
             self._observer.changed(changes)
 
-    def _note_scanned(self, source: Source) -> None:
+    def _note_scanned(self, source: str) -> None:
         if self._observer is not None:
-            self._observer.scanned(source.name)
-
-    def _note_put(self) -> None:
-        with self._state:
-            self._all_made = False
+            self._observer.scanned(source)
 
     def _note_filed(self, source: Source) -> None:
         self._may_erase = True

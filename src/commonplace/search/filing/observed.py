@@ -1,4 +1,4 @@
-"""Filing that tells an observer what changed: what is kept beside the index follows the journals.
+"""Filing as verbs use it: opened at its first use, heard of by an observer, deferred if asked for.
 
 Never files anything itself, and never lets a write wait for the observer but where text must go.
 """
@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from commonplace.core.values import Put
+from commonplace.search.filing.port import Deferred, Pending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from commonplace.core.values import Change
-    from commonplace.search.filing.filing import Filed, Pending
-    from commonplace.search.filing.observer import FilingObserver
-    from commonplace.search.filing.port import Deferred, FilingPort
+    from commonplace.search.filing.port import FilingObserver, FilingPort, Outcome
 
 
 class ObservedFiling:
@@ -24,49 +25,81 @@ class ObservedFiling:
     Args:
         open_filing: Returns the filing, the same at each call; called when it is first needed.
         observer: Hears of it.
+        defers: Whether new entries, and the vectors of edited ones, are left to the next search or
+            server: a command that logs a line waits for the journal alone.
     """
 
-    def __init__(self, open_filing: Callable[[], FilingPort], observer: FilingObserver) -> None:
+    def __init__(
+        self,
+        open_filing: Callable[[], FilingPort],
+        observer: FilingObserver,
+        *,
+        defers: bool = False,
+    ) -> None:
         self._open_filing = open_filing
         self._observer = observer
+        self._defers = defers
+        self._is_open = False
 
-    def file(self, changes: Sequence[Change]) -> Filed | Pending | Deferred:
-        """File what was just written; what it supersedes leaves the observer's at once."""
+    def file(self, changes: Sequence[Change]) -> Outcome:
+        """File what was just written; what it supersedes leaves the observer's at once.
+
+        What says that something changed is not deferred: it may take the place of an entry.
+        """
         docs = [change.doc for change in changes if isinstance(change, Put)]
         if former := [doc.supersedes for doc in docs if doc.supersedes]:
             self._observer.gone(former)
         self._observer.changed(changes)
-        return self._open_filing().file(changes)
+        if self._defers:
+            from commonplace.search.policy import FILING_WAIT_S
+            from commonplace.search.replacing import may_replace
 
-    def file_edited(self, changes: Sequence[Change]) -> Filed | Pending | Deferred:
+            if may_replace(changes) is None:
+                return Deferred()
+            # What earlier commands wrote is not filed yet, and may be what it replaces.
+            self._filing.refresh(FILING_WAIT_S)
+        return self._passing(self._filing.file(changes))
+
+    def file_edited(self, changes: Sequence[Change]) -> Outcome:
         """File what was just edited; what it said before leaves the observer's at once."""
         self._observer.gone(_refs_of(changes))
         self._observer.changed(changes)
-        return self._open_filing().file_edited(changes)
+        return self._passing(self._filing.file_edited(changes))
 
-    def refile(self, changes: Sequence[Put]) -> Filed | Pending | Deferred:
+    def refile(self, changes: Sequence[Put]) -> Outcome:
         """File entries that were edited; their old text leaves as a deleted one's."""
-        why = self._observer.gone(_refs_of(changes))
+        refs = _refs_of(changes)
+        why = self._observer.gone(refs)
         self._observer.changed(changes)
-        return _troubled(self._open_filing().refile(changes), why)  # type: ignore[attr-defined]  # of those that have it
+        left = self._filing.forget(refs)
+        filed = self._passing(self._filing.file_edited(changes))
+        return Pending(why) if why else left if left.why else filed
 
-    def forget(self, refs: Sequence[str]) -> Filed | Pending | Deferred:
+    def forget(self, refs: Sequence[str]) -> Outcome:
         """Take deleted entries out of the index and of what the observer keeps; never raises."""
         why = self._observer.gone(refs)
-        return _troubled(self._open_filing().forget(refs), why)
+        left = self._filing.forget(refs)
+        return Pending(why) if why else left
+
+    def close(self) -> None:
+        """Close the filing; one that defers only if it was opened."""
+        if self._is_open or not self._defers:
+            self._filing.close()
+
+    def _passing(self, filed: Outcome) -> Outcome:
+        """The same, but that a deferred vector is missing is no news: the next search makes it."""
+        if self._defers and isinstance(filed, Pending) and filed.by_words:
+            return replace(filed, passing=True)
+        return filed
+
+    @property
+    def _filing(self) -> FilingPort:
+        self._is_open = True
+        return self._open_filing()
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._open_filing(), name)
+        return getattr(self._filing, name)
 
 
 def _refs_of(changes: Sequence[Change]) -> list[str]:
     return [change.doc.ref if isinstance(change, Put) else change.ref for change in changes]
-
-
-def _troubled(filed: Filed | Pending | Deferred, why: str) -> Filed | Pending | Deferred:
-    """The same, with what must be known of the observer's failure."""
-    if not why:
-        return filed
-    from commonplace.search.filing.filing import Pending
-
-    return Pending(why)

@@ -104,10 +104,9 @@ class SourceIndexer:
         source: What is followed.
         over: Notified whenever something ends or makes progress.
         monotonic: Seconds that never go back.
-        on_put: Called when entries were filed.
-        on_filed: Called when its own thread has filed all there were, or has looked at every entry.
         on_changes: Called with what was just filed.
-        on_scanned: Called when a scan is over, whatever it found.
+        on_filed: Called when its own thread has filed all there were, or has looked at every entry.
+        on_scanned: Called with its name when a scan is over, whatever it found.
         sweeping: Held by the one source whose sweep has its turn.
         hidden: Gives the refs that the source leaves out though they are there.
         shows_paths: Whether a message may name a path of this machine.
@@ -120,10 +119,9 @@ class SourceIndexer:
         *,
         over: threading.Condition,
         monotonic: Callable[[], float],
-        on_put: Callable[[], None],
-        on_filed: Callable[[], None],
         on_changes: Callable[[Sequence[Change]], None],
-        on_scanned: Callable[[], None],
+        on_filed: Callable[[Source], None],
+        on_scanned: Callable[[str], None],
         sweeping: threading.Lock,
         hidden: Hidden = nothing_hidden,
         shows_paths: bool = True,
@@ -133,9 +131,8 @@ class SourceIndexer:
         self._index = index
         self._over = over
         self._monotonic = monotonic
-        self._on_put = on_put
-        self._on_filed = on_filed
         self._on_changes = on_changes
+        self._on_filed = on_filed
         self._on_scanned = on_scanned
         self._sweeping = sweeping
         self._hidden = hidden
@@ -283,7 +280,7 @@ class SourceIndexer:
             if alone:
                 self._sweeping.release()
         if filed or sweep:
-            self._on_filed()
+            self._on_filed(self.source)
 
     def _end(self, exc: Exception | None) -> None:
         before = self._trouble
@@ -358,7 +355,7 @@ class SourceIndexer:
             put = sum(isinstance(change, Put) for change in kept)
             self._go_on(put, is_last=is_last)
             yield put
-        self._on_scanned()
+        self._on_scanned(self.source.name)
         if has_left_out:
             return  # one that was edited may have been left out as it is now: the next look sees
         now = self._index.since(self.source.name).mark
@@ -385,8 +382,6 @@ class SourceIndexer:
     def _go_on(self, put: int, *, is_last: bool) -> None:
         self._went_on_at = self._monotonic()
         took = self._went_on_at - self._began
-        if put:
-            self._on_put()
         with self._over:
             self.steps += 1
             self._has_part, self._is_silent = not is_last, False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.chronicle.event import Event
-    from commonplace.search.filing.filing import Filed, Pending
+    from commonplace.search.filing.port import Filed, Pending
     from commonplace.verbs.chronicle.service import ChronicleService
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.import_notes import NotesImport
     from commonplace.journals.chronicle.journal import Event
-    from commonplace.search.filing.filing import Filed, Pending
+    from commonplace.search.filing.port import Filed, Pending
     from commonplace.verbs.chronicle.service import ChronicleService, EventsImported
 
 Format: TypeAlias = Literal["json", "yaml", "markdown"]
@@ -183,7 +183,7 @@ class ChronicleKeeping:
 
 
 def _left_in_index(filed: Filed | Pending) -> list[str]:
-    from commonplace.search.filing.filing import Pending
+    from commonplace.search.filing.port import Pending
 
     return [f"Still in the index: {filed.why}"] if isinstance(filed, Pending) else []
 

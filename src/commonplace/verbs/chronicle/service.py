@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.log_lines import ProjectLogs
     from commonplace.journals.chronicle.spelling import Logged
     from commonplace.journals.chronicle.trust import TrustedLogs
-    from commonplace.search.filing.filing import Filed, Filing, Pending
+    from commonplace.search.filing.filing import Filing
+    from commonplace.search.filing.port import Filed, Pending
     from commonplace.search.finder import Finder
     from commonplace.verbs.chronicle.finding import EventHit, SameEvents
     from commonplace.verbs.chronicle.question import AskedWhen

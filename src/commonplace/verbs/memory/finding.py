@@ -260,7 +260,7 @@ class MemorySearch:
         return before
 
     def _search(self, asked: MemoryQuestion, top_k: int, zone_read: Zone | None) -> MemoryFound:
-        from commonplace.search.cues import read_intent, read_todos
+        from commonplace.search.query_features import read_intent, read_todos
 
         if not 1 <= top_k <= policy.MEMORY_K_MOST:
             raise Invalid(f"Invalid top_k: {top_k}.", hint=f"Use 1 to {policy.MEMORY_K_MOST}.")
@@ -335,7 +335,7 @@ class MemorySearch:
             limit=pool,
             floor=self._numbers.min_score,
             policy=_judged(self._numbers.recency, intent, asked.diverse),
-            leaning=read.interval if read else None,
+            preferred_time=read.interval if read else None,
             now=self._clock(),
         )
         found = _asked(lambda: self._finder().find(question))

@@ -29,7 +29,7 @@ def edit_entry(service: PrivateService, read: PrivateEntry, text: str) -> Answer
 
 def delete_entry(service: PrivateService, *, path: str, expected: str | None = None) -> Answer:
     """Delete one entry, and every trace of its text. Raises: as the service's `delete`."""
-    from commonplace.search.filing.filing import Pending
+    from commonplace.search.filing.port import Pending
 
     ref, filed = service.delete(path, expected=expected)
     notes = [f"Still in the index: {filed.why}"] if isinstance(filed, Pending) else []

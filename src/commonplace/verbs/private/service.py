@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from commonplace.core.values import Found
     from commonplace.journals.private.journal import PrivateEntry, PrivateJournal, ThoughtsWritten
     from commonplace.journals.private.roots import Kind
-    from commonplace.search.filing.filing import Filed, Filing, Pending
+    from commonplace.search.filing.filing import Filing
+    from commonplace.search.filing.port import Filed, Pending
     from commonplace.search.finder import Finder
 
 _LATEST = timedelta(days=1)

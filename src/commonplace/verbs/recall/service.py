@@ -53,7 +53,7 @@ class RecallQuestion(Struct, frozen=True, kw_only=True):
     @property
     def is_all(self) -> bool:
         """Whether it asks for whatever there is, of its time or of any: the newest of that."""
-        from commonplace.search.cues import asks_for_all, asks_for_news
+        from commonplace.search.query_features import asks_for_all, asks_for_news
 
         return asks_for_news(self.rest) if self.interval is None else asks_for_all(self.rest)
 
@@ -133,7 +133,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
             Unavailable: The index cannot be read.
         """
         # Its patterns are compiled at the first question: `status` asks none and must be quick.
-        from commonplace.search.cues import read_todos
+        from commonplace.search.query_features import read_todos
 
         question = self._understand(query, when)
         wanted = read_todos(question.rest)
@@ -152,7 +152,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
                 outside = bool(found.hits)
         else:
             # The words of a time stand in entries too: "the meeting of 3 May".
-            found = self._search(query, within, limit, leaning=question.interval)
+            found = self._search(query, within, limit, preferred_time=question.interval)
         if wanted is not None:
             from commonplace.journals.memory.entry import open_first
 
@@ -185,7 +185,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
             Unavailable: The index cannot be read.
         """
         question = self._understand(query, "")
-        found = self._search(query, within, limit, leaning=question.interval)
+        found = self._search(query, within, limit, preferred_time=question.interval)
         is_strong = found.chance is not None and found.chance >= policy.WEAK_CHANCE
         return replace(found, hits=self._with_replaced(found.hits, within) if is_strong else ())
 
@@ -300,7 +300,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
 
     def _understand(self, query: str, when: str) -> RecallQuestion:
         from commonplace.core.when.inside import find_when
-        from commonplace.search.cues import asks_for_all, read_todos
+        from commonplace.search.query_features import asks_for_all, read_todos
 
         now = self.clock()
         if when.strip():
@@ -323,7 +323,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
         )
 
     def _search(
-        self, about: str, within: Filter, limit: int, *, leaning: Interval | None = None
+        self, about: str, within: Filter, limit: int, *, preferred_time: Interval | None = None
     ) -> Found:
         from commonplace.search.finder import SearchQuestion
 
@@ -333,7 +333,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
             limit=limit,
             floor=policy.RECALL_FLOOR,
             policy=policy.RECALL,
-            leaning=leaning,
+            preferred_time=preferred_time,
         )
         with naming("query"):
             return self.finder.find(question)
@@ -369,7 +369,7 @@ class RecallService(Struct, frozen=True, kw_only=True):
         None where something was written in it, or no text names it.
         """
         from commonplace.core.when.written import find_written
-        from commonplace.search.cues import asks_for_all
+        from commonplace.search.query_features import asks_for_all
 
         written = find_written(question.interval, self.zone) if question.interval else None
         if written is None or self.finder.newest(question.in_time(within), 1).hits:

@@ -258,7 +258,7 @@ class TimelineService:
         The rollups it went into are made again from what is left. With notes on what is not done
         yet. Raises: as `TimelineJournal.delete`.
         """
-        from commonplace.search.filing.filing import Pending
+        from commonplace.search.filing.port import Pending
 
         if not expected or version_of(self.journal.read(entry_id)) == expected:
             self.former.drop([ref_of(entry_id)])

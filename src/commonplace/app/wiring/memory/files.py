@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from commonplace.app.context import SearchStack, late_source
+from commonplace.app.context import SearchStack, lazy_source
 from commonplace.core.errors import Invalid
 from commonplace.core.files import may_exist
 from commonplace.core.owner_folders import folder_owner, make_owner_folder
@@ -61,7 +61,7 @@ class FileMemories:
         """What files and finds this owner's: with all journals."""
         return SearchStack(index=context.index, filing=context.filing, finder=context.finder)
 
-    def beside(self, context: OwnerContext) -> None:
+    def with_journals(self, context: OwnerContext) -> None:
         """None: the index of all journals has it."""
 
     def alone(self, context: OwnerContext, store: MemoryJournal) -> SearchStack[Filing]:
@@ -72,7 +72,7 @@ class FileMemories:
         self, journal: JournalWiring, open_store: Callable[[], MemoryJournal]
     ) -> Sequence[Source]:
         """What the index of all journals follows."""
-        return [late_source(journal, lambda: _source_of(open_store()))]
+        return [lazy_source(journal, lambda: _source_of(open_store()))]
 
     def problems(self, context: OwnerContext, store: MemoryJournal) -> Iterator[Problem | str]:
         """Where the file is, and what is wrong with it."""

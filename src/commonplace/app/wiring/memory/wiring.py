@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.clock import Clock
     from commonplace.core.former_texts import TakesOverFormerTexts
-    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Searched, Source
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.time_book import TimeColumn
     from commonplace.core.times_elsewhere import KeepsTimes
     from commonplace.core.values import Finding
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.search.filing.port import FilingPort
+    from commonplace.search.finder import Finder
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.memory.service import MemoryService
     from commonplace.verbs.memory.tools import MemoryTools
@@ -54,8 +55,8 @@ class Memories(Protocol):
         """What files and finds the memory of an app's own owner."""
         ...
 
-    def beside(self, context: OwnerContext) -> SearchStack[FilingPort] | None:
-        """An owner's memory where the index of all journals has none of it; None where it has."""
+    def with_journals(self, context: OwnerContext) -> tuple[Finder, Searched] | None:
+        """What finds memory and all other journals as one; None where one index has them all."""
         ...
 
     def alone(self, context: OwnerContext, store: Any) -> SearchStack[FilingPort]:
@@ -103,7 +104,7 @@ def times_of(shared: ProcessContext, owner: str, column: TimeColumn) -> KeepsTim
     """What keeps times of a user's records in a database; None without one."""
     if shared.settings.database.url is None:
         return None
-    return LateTimes(lambda: cast("SharedMemories", memories_of(shared)).times_of(owner, column))
+    return LazyTimes(lambda: cast("SharedMemories", memories_of(shared)).times_of(owner, column))
 
 
 def former_on_servers(
@@ -118,7 +119,7 @@ def former_on_servers(
     return {MemoryWiring.name: lambda: cast("SharedMemories", memories_of(shared)).former_of(owner)}
 
 
-class LateTimes:
+class LazyTimes:
     """Times of a user's records in a database, which is opened once they are asked for.
 
     Implements `KeepsTimes`; each method but `covers` raises Unavailable too without the extra that
@@ -315,17 +316,6 @@ class MemoryWiring:
     def _memories(self) -> Memories:
         return memories_of(self._context.shared)
 
-    def _filing_of(
-        self, followed: Callable[[], SearchStack[FilingPort]]
-    ) -> Callable[[], FilingPort]:
-        """Opens what files; where new records are left to the next search, a save does without."""
-        if not self._context.defers_filing:
-            return lambda: followed().filing
-        from commonplace.search.filing.deferred import DeferredFiling
-
-        deferred = cast("FilingPort", DeferredFiling(lambda: followed().filing))
-        return lambda: deferred
-
     def _service_over(
         self,
         store: MemoryStore,
@@ -336,7 +326,7 @@ class MemoryWiring:
         from commonplace.verbs.memory.service import MemoryService
 
         context, settings = self._context, self._context.settings
-        filing = context.observed(self._filing_of(followed), store.owner)
+        filing = context.observed(lambda: followed().filing, store.owner)
         top_k, least, recency = (
             settings.memory.top_k,
             settings.memory.min_score,

@@ -7,8 +7,8 @@ from tests.sampled import sampled
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Asked, Filter, Put
-from commonplace.index.merged import MergedIndex
 from commonplace.index.sqlite.index import SqliteIndex
+from commonplace_server.index.merged import MergedIndex
 from commonplace_testing import TOGETHER, HashingEncoder, a_doc, encode_all, look
 from commonplace_testing.in_memory import MemoryIndex
 

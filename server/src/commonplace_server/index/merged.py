@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 
 
 class MergedIndex:

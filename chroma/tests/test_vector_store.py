@@ -4,11 +4,11 @@ import importlib.util
 
 import numpy as np
 import pytest
+from chroma.tests.listed_vectors import ListedVectors, open_listed
 from tests.contracts.test_index import LeaseContract, OwnerContract
-from tests.index.listed_vectors import ListedVectors, open_listed
 
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.index.vector_store import ListsVectors
+from commonplace_chroma.vector_store import ListsVectors
 from commonplace_testing import FrozenClock, IndexContract
 
 needs_chroma = pytest.mark.skipif(
@@ -27,7 +27,7 @@ def _ids(*ids):
 
 
 class VectorStoreContract:
-    """The laws of `index.vector_store.VectorStore`: give a fixture `opened` that opens one."""
+    """The laws of the port `VectorStore`: give a fixture `opened` that opens one."""
 
     def test_the_nearest_come_back_within_a_filter(self, opened):
         """The best of all, the best of some, all of few, none of none."""

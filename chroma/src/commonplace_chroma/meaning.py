@@ -9,10 +9,9 @@ import contextlib
 import json
 import logging
 import threading
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from msgspec import Struct
 
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
@@ -21,27 +20,24 @@ from commonplace.core.values import Problem
 from commonplace.db.sqlite import REPAIR_HINT, snapshot
 from commonplace.index.scoring.score import NO_COSINES, Cosines
 from commonplace.index.sqlite.columns import read_column
-from commonplace.index.sqlite.live import View, unpacked
+from commonplace.index.sqlite.loaded_vectors import unpacked
 from commonplace.index.sqlite.meaning import STORES, Meaning
-from commonplace.index.sqlite.positions import EncoderRow, Position
-from commonplace.index.vector_store import ListsVectors
+from commonplace.index.sqlite.watermarks import EncoderRow, Watermarks
+from commonplace_chroma.vector_store import ListsVectors
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from commonplace.core.values import Vector
     from commonplace.index.scoring.doc_table import DocTable, Figures, Ids
     from commonplace.index.scoring.score import Nearness
-    from commonplace.index.sqlite.docs import Queries
-    from commonplace.index.sqlite.positions import Reached
+    from commonplace.index.sqlite.docs import Queries, Reading
+    from commonplace.index.sqlite.meaning import SeesVectors
     from commonplace.index.sqlite.row_filter import RowFilter
-    from commonplace.index.vector_store import VectorStore
-
-    Reading: TypeAlias = Callable[[], AbstractContextManager[sqlite3.Connection]]
-    """Opens one state of the tables."""
+    from commonplace.index.sqlite.watermarks import Watermark
+    from commonplace_chroma.vector_store import VectorStore
 
 LAG_MOST = 1000
 """How many vectors a search gives to a store that lacks them; more are left to the next write."""
@@ -49,7 +45,7 @@ LAG_MOST = 1000
 _AT_ONCE = 5000
 _TRIES = 3
 _NAMED = 5
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"commonplace.{__name__}")
 
 
 class _Mark(NamedTuple):
@@ -60,8 +56,8 @@ class _Mark(NamedTuple):
     drop: int
 
     @classmethod
-    def of(cls, position: Position, encoder: EncoderRow, reached: Reached) -> _Mark:
-        named = f"{position.name}:{encoder.dimensions}:{encoder.identity}"
+    def of(cls, marks: Watermarks, encoder: EncoderRow, reached: Watermark) -> _Mark:
+        named = f"{marks.name}:{encoder.dimensions}:{encoder.identity}"
         return cls(sha256_hex(named.encode())[:16], *reached)
 
     @property
@@ -79,9 +75,10 @@ class _Mark(NamedTuple):
 
 
 class StoredMeaning:
-    """The vector stores of all encoders of one opening of an index. Thread-safe.
+    """The vector stores of all encoders of one opening of an index, in place of `Meaning`.
 
     Where a store is broken, read-only or far behind, the tables answer: exactly, and slower.
+    Thread-safe.
 
     Args:
         folder: the owner's index.
@@ -101,7 +98,7 @@ class StoredMeaning:
         self._lock = threading.Lock()
         self._opened: dict[int, VectorStore] = {}
 
-    def view(self, conn: sqlite3.Connection, encoder: EncoderRow) -> Stored | View:
+    def view(self, conn: sqlite3.Connection, encoder: EncoderRow) -> SeesVectors:
         """The store of an encoder, once it has taken in all that this transaction sees.
 
         Else the vectors in the tables. Must be the first reading of the caller's transaction.
@@ -114,7 +111,7 @@ class StoredMeaning:
                 mark = None
             if mark is None:
                 return self._exact.view(conn, encoder)
-            return Stored(self, self._of(encoder), mark, encoder, self._sql)
+            return _StoreView(self, self._of(encoder), mark, encoder, self._sql)
 
     def nearest(
         self, store: VectorStore, mark: _Mark, query: Vector, limit: int, among: Ids | None
@@ -129,7 +126,7 @@ class StoredMeaning:
                 return None
             return store.nearest(query, limit, among=among)
 
-    def exact(self, reading: Reading, encoder: EncoderRow, *, failed: bool) -> View:
+    def exact(self, reading: Reading, encoder: EncoderRow, *, failed: bool) -> SeesVectors:
         """The vectors in the tables. failed: the store is emptied, to be filled again."""
         # Under the lock from its first reading on, as `Meaning.view` asks.
         with self._lock:
@@ -146,10 +143,10 @@ class StoredMeaning:
     def is_due(self, conn: sqlite3.Connection, encoder: EncoderRow) -> bool:
         """Whether a store lacks so much that a write should give it more; opens nothing."""
         with self._lock:
-            position = self._exact.position(conn, encoder.id)
-            here = _Mark.of(position, encoder, position.newest)
+            marks = self._exact.watermarks(conn, encoder.id)
+            here = _Mark.of(marks, encoder, marks.newest)
             try:
-                held = here.last_read(self._of(encoder).mark(), position.pruned)
+                held = here.last_read(self._of(encoder).mark(), marks.pruned)
             except CommonplaceError:
                 return False
         return here.vector - (0 if held is None else held.vector) > LAG_MOST
@@ -212,7 +209,7 @@ class StoredMeaning:
                 while is_behind:
                     with snapshot(conn):
                         held = self._follow(conn, encoder, most=None)
-                        newest = self._exact.position(conn, encoder.id).newest
+                        newest = self._exact.watermarks(conn, encoder.id).newest
                     is_behind = held is not None and held.vector < newest.vector
             done.append(f"Filled the vector store of {encoder.identity} again from the index.")
         return done
@@ -236,10 +233,10 @@ class StoredMeaning:
         Asked under the lock. Raises: CommonplaceError, of a store that cannot be read.
         """
         with locked(self._stores), snapshot(conn):
-            position = self._exact.position(conn, encoder.id)
+            marks = self._exact.watermarks(conn, encoder.id)
             store = self._of(encoder)
-            here = _Mark.of(position, encoder, position.newest)
-            held = here.last_read(store.mark(), position.pruned)
+            here = _Mark.of(marks, encoder, marks.newest)
+            held = here.last_read(store.mark(), marks.pruned)
             if held is None or not isinstance(store, ListsVectors):
                 return ""  # nothing is in it: searches and writes fill it
             asked = {"encoder": encoder.id, "last": held.vector}
@@ -269,12 +266,12 @@ class StoredMeaning:
         self, conn: sqlite3.Connection, encoder: EncoderRow, *, most: int | None
     ) -> _Mark | None:
         """Give a store what it lacks, or a part; None where it lacks more than `most`."""
-        position = self._exact.position(conn, encoder.id)
-        here = _Mark.of(position, encoder, position.newest)
+        marks = self._exact.watermarks(conn, encoder.id)
+        here = _Mark.of(marks, encoder, marks.newest)
         store = self._of(encoder)
         make_folder(self._folder)
         with locked(self._stores):
-            held = here.last_read(store.mark(), position.pruned)
+            held = here.last_read(store.mark(), marks.pruned)
             lacks = here.vector - (0 if held is None else held.vector)
             if most is not None and lacks > most:
                 return None
@@ -304,7 +301,7 @@ class StoredMeaning:
                 found.clear()
 
 
-class Stored:
+class _StoreView:
     """What a store held when a search began."""
 
     def __init__(
@@ -327,10 +324,9 @@ class Stored:
         """How near the docs let in are. table: these docs."""
         if not len(table):
             return NO_COSINES
-        among = None if row_filter.is_whole else table.ids
-        return _StoredNearness(self, query, row_filter, among, reading)
+        return _StoreNearness(self, query, row_filter, table, reading)
 
-    def nearest(self, near: _StoredNearness, limit: int) -> Ids:
+    def nearest(self, near: _StoreNearness, limit: int) -> Ids:
         """The docs of the nearest vectors; from the tables where the store keeps failing."""
         failed = True
         for _ in range(_TRIES):
@@ -346,13 +342,13 @@ class Stored:
             failed = False
             break
         view = self._meaning.exact(near.reading, self._encoder, failed=failed)
-        return view.cosines(near.query, near.row_filter).nearest(limit)
+        return view.nearness(near.query, near.row_filter, near.table, near.reading).nearest(limit)
 
-    def _nearest_docs(self, near: _StoredNearness, limit: int) -> Ids | None:
+    def _nearest_docs(self, near: _StoreNearness, limit: int) -> Ids | None:
         wanted = limit
         while True:
             with near.reading() as conn:
-                among = self._among(conn, near.among)
+                among = self._among(conn, near)
             found = self._meaning.nearest(self._store, self._mark, near.query, wanted, among)
             if found is None:
                 return None
@@ -363,13 +359,13 @@ class Stored:
                 return docs
             wanted *= 4  # many chunks of few docs: look further down
 
-    def _among(self, conn: sqlite3.Connection, docs: Ids | None) -> Ids | None:
-        if docs is None:
+    def _among(self, conn: sqlite3.Connection, near: _StoreNearness) -> Ids | None:
+        if near.row_filter.is_whole:
             return None
-        asked = {"docs": json.dumps(docs.tolist()), "encoder": self._encoder.id}
+        asked = {"docs": json.dumps(near.table.ids.tolist()), "encoder": self._encoder.id}
         return read_column(conn, self._sql["list_vector_ids"], {**asked, "last": self._mark.vector})
 
-    def cosines_of(self, near: _StoredNearness, docs: Ids) -> Cosines:
+    def cosines_of(self, near: _StoreNearness, docs: Ids) -> Cosines:
         """Of every chunk of some docs, computed from the tables."""
         asked = {"docs": json.dumps(docs.tolist()), "encoder": self._encoder.id}
         with near.reading() as conn:
@@ -378,13 +374,13 @@ class Stored:
         return Cosines(numbers[1], np.einsum("ij,j->i", vectors, near.query))
 
 
-class _StoredNearness(Struct, frozen=True, eq=False):
+class _StoreNearness(NamedTuple):
     """How near docs are to one question; see `index.scoring.score.Nearness`."""
 
-    stored: Stored
+    stored: _StoreView
     query: Vector
     row_filter: RowFilter
-    among: Ids | None
+    table: DocTable
     reading: Reading
 
     def of(self, ids: Ids) -> Figures:

@@ -70,7 +70,7 @@ OWN_AUTHOR = "user"
 """The author of what the owner of a conversation said, as against what an assistant did."""
 
 
-class Cues(Struct, frozen=True):
+class QueryFeatures(Struct, frozen=True):
     """What a question says beyond its words.
 
     Args:
@@ -125,9 +125,9 @@ def read_intent(text: str) -> Intent | None:
     return "planning" if plans else "journaling"
 
 
-def read_cues(question: str) -> Cues:
-    """The cues of a question."""
-    return Cues(
+def read_features(question: str) -> QueryFeatures:
+    """The features of a question."""
+    return QueryFeatures(
         asks_time=_ASKS_TIME.search(question) is not None,
         says_i=_SAYS_I.search(question) is not None,
         words=frozenset(_WORD.findall(question.casefold())),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Since
 
 
-class LateSource:
+class LazySource:
     """A source whose journal may appear later: until then it has a name and no entries.
 
     Args:
@@ -55,7 +55,7 @@ class LateSource:
         return self._found
 
 
-class LateLineage:
+class LazyLineage:
     """Knows which summaries an entry went into, once its journal is there; see `Lineage`."""
 
     def __init__(self, *, is_there: Callable[[], bool], find: Callable[[], Lineage]) -> None:

@@ -28,22 +28,22 @@ class Binding(NamedTuple):
     dimensions: int
 
 
-class Reached(NamedTuple):
+class Watermark(NamedTuple):
     """The last vector and the last drop that are taken in."""
 
     vector: int
     drop: int
 
 
-class Position(NamedTuple):
+class Watermarks(NamedTuple):
     """How far the tables reach, and the matrix file noted for an encoder, if any."""
 
     name: str
     pruned: int
-    newest: Reached
+    newest: Watermark
     file: str | None
     rows: int
-    reached: Reached
+    reached: Watermark
 
     @property
     def is_worn(self) -> bool:

@@ -17,7 +17,7 @@ from commonplace.core.errors import Corrupted
 from commonplace.db.sqlite import REPAIR_HINT
 from commonplace.index.scoring.score import Cosines
 from commonplace.index.sqlite.matrix import Rows, read_matrix
-from commonplace.index.sqlite.positions import Reached
+from commonplace.index.sqlite.watermarks import Watermark
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from commonplace.core.values import Vector
-    from commonplace.index.scoring.doc_table import Ids
-    from commonplace.index.sqlite.docs import Queries
-    from commonplace.index.sqlite.positions import Binding, Position
+    from commonplace.index.scoring.doc_table import DocTable, Ids
+    from commonplace.index.sqlite.docs import Queries, Reading
     from commonplace.index.sqlite.row_filter import RowFilter
+    from commonplace.index.sqlite.watermarks import Binding, Watermarks
 
 _FLOAT_BYTES = 4
 
@@ -40,8 +40,10 @@ class View(Struct, frozen=True):
 
     parts: tuple[Rows, ...]
 
-    def cosines(self, query: Vector, row_filter: RowFilter) -> Cosines:
-        """How near every chunk of the docs let in is."""
+    def nearness(
+        self, query: Vector, row_filter: RowFilter, table: DocTable, reading: Reading
+    ) -> Cosines:
+        """How near every chunk of the docs let in is, by what is held here alone."""
         found = [part.similarities(query, row_filter) for part in self.parts]
         if len(found) == 1 and self.parts[0].ordered:
             return Cosines(*found[0])
@@ -50,71 +52,64 @@ class View(Struct, frozen=True):
         return Cosines(docs[order], np.concatenate([figures for _, figures in found])[order])
 
 
-class Live:
-    """One encoder's rows in memory: those of its matrix file, and the tail added since."""
+class LoadedVectors:
+    """One encoder's rows in memory: those of its matrix file if it is whole, and the tail since.
 
-    def __init__(
-        self, file: str | None, base: Rows | None, seen: Reached, signature: _Signature | None
-    ) -> None:
-        self.file = file
-        self.seen = seen
-        self._base = base
-        self._signature = signature
-        self._tail: _Tail | None = None
+    Without the file all vectors come from the tables.
+    """
 
-    @classmethod
-    def opened(cls, folder: Path, position: Position, binding: Binding) -> Live:
-        """From the noted matrix file, or from nothing: then all vectors come from the tables."""
-        nothing = Reached(0, position.newest.drop)
-        live = cls(position.file, None, nothing, None)
-        if position.file is not None:
-            path = folder / position.file
-            signature = _Signature.of(path)
-            read = read_matrix(path, binding)
-            if read is not None and read[1].drop >= position.pruned:
-                live = cls(position.file, read[0], read[1], signature)
-        live._tail = _Tail(binding.dimensions)
-        return live
+    def __init__(self, folder: Path, marks: Watermarks, binding: Binding) -> None:
+        self.file = marks.file
+        self.seen = Watermark(0, marks.newest.drop)
+        self._base: Rows | None = None
+        self._signature: _Signature | None = None
+        self._tail = _Tail(binding.dimensions)
+        if marks.file is None:
+            return
+        path = folder / marks.file
+        signature = _Signature.of(path)
+        read = read_matrix(path, binding)
+        if read is not None and read[1].drop >= marks.pruned:
+            self._base, self.seen = read
+            self._signature = signature
 
     @property
     def is_lost(self) -> bool:
         """Whether the noted matrix file could not be used."""
         return self.file is not None and self._base is None
 
-    def can_follow(self, position: Position) -> bool:
+    def can_follow(self, marks: Watermarks) -> bool:
         """Whether what came since can be taken in; not once the file is another or was changed."""
         return (
-            self.file == position.file
-            and self.seen.drop >= position.pruned
+            self.file == marks.file
+            and self.seen.drop >= marks.pruned
             and (self._signature is None or self._signature.holds())
         )
 
-    def take_drops(self, conn: sqlite3.Connection, sql: Queries, position: Position) -> None:
+    def take_drops(self, conn: sqlite3.Connection, sql: Queries, marks: Watermarks) -> None:
         """Rows that left the tables are dead."""
-        if position.newest.drop == self.seen.drop:
+        if marks.newest.drop == self.seen.drop:
             return
         drops = conn.execute(sql["list_newer_drops"], {"seen": self.seen.drop})
         gone = np.array([row[0] for row in drops], dtype=np.int64)
         if self._base is not None:
             self._base = _without(self._base, gone)
-        if self._tail is not None:
-            self._tail.drop(gone)
-        self.seen = Reached(self.seen.vector, position.newest.drop)
+        self._tail.drop(gone)
+        self.seen = Watermark(self.seen.vector, marks.newest.drop)
 
     def take_vectors(
-        self, conn: sqlite3.Connection, sql: Queries, position: Position, encoder: int
+        self, conn: sqlite3.Connection, sql: Queries, marks: Watermarks, encoder: int
     ) -> None:
         """Rows that came into the tables join the tail."""
-        if position.newest.vector == self.seen.vector or self._tail is None:
+        if marks.newest.vector == self.seen.vector:
             return
         bounds = {"seen": self.seen.vector, "encoder": encoder}
         self._tail.extend(conn.execute(sql["list_newer_vectors"], bounds).fetchall())
-        self.seen = Reached(position.newest.vector, self.seen.drop)
+        self.seen = Watermark(marks.newest.vector, self.seen.drop)
 
     def view(self) -> View:
         """What is held now; later changes do not touch it."""
-        parts = [part for part in (self._base, self._tail and self._tail.rows()) if part]
-        return View(tuple(parts))
+        return View(tuple(part for part in (self._base, self._tail.rows()) if part is not None))
 
 
 class _Tail:

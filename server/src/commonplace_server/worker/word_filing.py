@@ -11,9 +11,9 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import AppliesCurrent, Forgetting
 from commonplace.core.values import Drop, Put
 from commonplace.search import policy
-from commonplace.search.filing.filing import Filed, Pending
-from commonplace.search.filing.port import Deferred
+from commonplace.search.filing.port import Deferred, Filed, Pending
 from commonplace.search.filing.source_indexer import explain, log_failure
+from commonplace_server.worker import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,7 +74,7 @@ class WordFiling:
     def refresh(self, wait_s: float) -> tuple[str, ...]:
         """File the words of what was saved, in this thread; a sentence for what is not done."""
         try:
-            left = self._file_words(policy.WORDS_AT_A_SEARCH)
+            left = self._file_words(numbers.WORDS_AT_A_SEARCH)
         except CommonplaceError as exc:
             log_failure("Words wait to be filed", exc)
             return (
@@ -114,9 +114,9 @@ class WordFiling:
         """What the first of these stand for, until it is as much as is filed at a time."""
         changes: list[Change] = []
         size = 0
-        while len(changes) < len(noted) and size < policy.WORD_CHARACTERS:
+        while len(changes) < len(noted) and size < numbers.WORD_CHARACTERS:
             begin = len(changes)
-            changes += self._read(noted[begin : begin + policy.READ_AT_ONCE])
+            changes += self._read(noted[begin : begin + numbers.READ_AT_ONCE])
             size += sum(map(size_of, changes[begin:]))
         return changes
 

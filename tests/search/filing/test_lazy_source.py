@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.core.values import Drop, Since
-from commonplace.search.filing.late_source import LateSource
+from commonplace.search.filing.lazy_source import LazySource
 
 SINCE = Since(mark=None, stamps=lambda _: {"notebook:a": "1"})
 
@@ -30,7 +30,7 @@ def test_it_is_opened_once_it_is_there():
         opened.append(1)
         return Book()
 
-    source = LateSource("notebook", is_there=lambda: bool(there), find=find)
+    source = LazySource("notebook", is_there=lambda: bool(there), find=find)
     assert source.cheap_mark
     assert (source.name, source.mark(), list(source.scan(SINCE)), opened) == (
         "notebook",

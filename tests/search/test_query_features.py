@@ -2,7 +2,7 @@
 
 from tests.cases import cases
 
-from commonplace.search.cues import read_intent, read_todos
+from commonplace.search.query_features import read_intent, read_todos
 
 ALL = [
     "What is left to do",

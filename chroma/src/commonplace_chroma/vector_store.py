@@ -1,7 +1,6 @@
 """The seam where another vector store takes the place of our own matrix in an index on disk.
 
-Only the port lives here: `sqlite/stored.py` is the side of the index, a distribution of its own
-that of a store (`chroma/`).
+Only the port lives here: `meaning` is the side of the index, `store` that of Chroma.
 """
 
 from __future__ import annotations

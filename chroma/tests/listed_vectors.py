@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 
 from commonplace.core.files import make_folder, replace_file, translated
-from commonplace.index.sqlite.stored import StoredMeaning
+from commonplace_chroma.meaning import StoredMeaning
 
 
 class ListedVectors:

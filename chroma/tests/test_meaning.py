@@ -8,14 +8,14 @@ import sys
 
 import numpy as np
 import pytest
-from tests.index.listed_vectors import ListedVectors, open_listed
+from chroma.tests.listed_vectors import ListedVectors, open_listed
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Drop, Encoded, Filter, Put
-from commonplace.index.sqlite import stored
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.meaning import Meaning
-from commonplace.index.sqlite.stored import StoredMeaning
+from commonplace_chroma import meaning as following
+from commonplace_chroma.meaning import StoredMeaning
 from commonplace_testing import a_doc, encode_all, look
 
 _HAS_CHROMA = importlib.util.find_spec("chromadb") is not None
@@ -80,7 +80,7 @@ def stores(folder):
 @pytest.fixture(autouse=True)
 def warned(caplog):
     """What was warned of: a store that the tables stand in for is not heard of otherwise."""
-    caplog.set_level(logging.WARNING, logger="commonplace.index.sqlite.stored")
+    caplog.set_level(logging.WARNING, logger="commonplace.commonplace_chroma.meaning")
     return caplog
 
 
@@ -307,7 +307,7 @@ def test_an_index_is_filled_again_either_way(opened, law, stores, folder):
 
 def test_a_store_far_behind_is_not_waited_for(opened, law, stores, monkeypatch):
     """The tables answer, exactly; the next write gives the store what it lacks."""
-    monkeypatch.setattr(stored, "LAG_MOST", 10)
+    monkeypatch.setattr(following, "LAG_MOST", 10)
     mine = law.filled(opened(Meaning), _docs(50))
     wanted = _similarities(mine, "harbour 7", law)
     mine = opened().of_owner("me")
@@ -344,7 +344,7 @@ class PartsStore:
 
 def test_a_store_takes_what_it_lacks_in_parts(opened, law, monkeypatch):
     """A write gives it 5,000 vectors at most, the next one the rest, and each vector once."""
-    monkeypatch.setattr(stored, "LAG_MOST", 10)
+    monkeypatch.setattr(following, "LAG_MOST", 10)
     mine = law.filled(opened(Meaning), [])
     mine.apply([Put(a_doc("n:long", "harbours"))])
     (waiting,) = mine.unencoded(law.encoder.identity, 2)
