@@ -54,30 +54,26 @@ def test_a_new_root_ignores_itself(world, repository):
 
 
 @pytest.mark.parametrize(
-    ("name", "rule"),
+    ("name", "rule", "ours"),
     [
-        (".private-journal/.gitignore", "!*\n"),
-        (".private-journal/2026-11-20/10-00-00-000000.md", "an old day, and no .gitignore\n"),
-        (".private-journal/.gitignore", "*\n!*.md\n!*/\n"),
+        (".private-journal/.gitignore", "!*\n", f"{TODAY}/.gitignore"),
+        (".private-journal/2026-11-20/10-00-00-000000.md", "an old day\n", ".gitignore"),
+        (".private-journal/.gitignore", "*\n!*.md\n!*/\n", f"{TODAY}/.gitignore"),
     ],
 )
-def test_a_root_that_git_would_add_is_excluded(world, repository, name, rule):
-    """Once, in git's own list, which keeps what it held; the answer names that file."""
+def test_a_root_that_git_would_add_is_excluded(world, repository, name, rule, ours):
+    """By a `.gitignore` of the root, or of the day where the root has one; the answer names it."""
     repository(name, rule)
-    exclude(world).write_text("# mine\n*.swp")
     journal = world.open()
-    assert journal.write(NOTE).notes == (
-        f"Git did not ignore {world.project_root}: {exclude(world)} now keeps your notes out.",
-    )
+    file = world.project_root / ours
+    said = f"Git did not ignore {world.project_root}: {file} now keeps your notes out."
+    assert journal.write(NOTE).notes == (said,)
     assert journal.write(NOTE).notes == ()
     assert world.open().write(NOTE).notes == ()
     assert staged(world.project) == []
-    assert exclude(world).read_text() == (
-        "# mine\n*.swp\n# Private notes, which commonplace keeps out of git.\n/.private-journal/\n"
-    )
 
 
-def test_a_rule_that_outranks_the_list_is_outranked_by_the_day(world, repository):
+def test_rules_of_the_repository_are_outranked_by_the_day(world, repository):
     """A `.gitignore` of ours in the day folder, which no rule above it can undo."""
     repository(".private-journal/.gitignore", "!*\n")
     repository(".gitignore", "!.private-journal/\n!.private-journal/**\n")
@@ -90,6 +86,7 @@ def test_a_rule_that_outranks_the_list_is_outranked_by_the_day(world, repository
 
 def test_a_day_that_undoes_every_rule_is_refused(world, repository):
     """Nothing is written there; the error names the file that came with the project."""
+    repository(".private-journal/.gitignore", "!*\n")
     file = repository(f".private-journal/{TODAY}/.gitignore", "!*\n")
     repository(".gitignore", "!.private-journal/\n!.private-journal/**\n")
     with pytest.raises(Denied, match="came with the project") as caught:
@@ -99,6 +96,14 @@ def test_a_day_that_undoes_every_rule_is_refused(world, repository):
     assert list(world.project_root.rglob("*.md")) == []
     file.unlink()
     assert world.open().write(NOTE).refs
+
+
+def test_a_day_with_rules_of_its_own_is_outranked_by_the_root(world, repository):
+    """Git looks into no folder that is ignored as a whole."""
+    repository(f".private-journal/{TODAY}/.gitignore", "!*\n")
+    repository(".gitignore", "!.private-journal/\n!.private-journal/**\n")
+    assert len(world.open().write(NOTE).notes) == 1
+    assert staged(world.project) == []
 
 
 def test_rules_that_change_are_asked_about_again(world, repository):
@@ -111,24 +116,13 @@ def test_rules_that_change_are_asked_about_again(world, repository):
 
 
 def test_a_root_of_any_name_is_excluded(world, repository):
-    """Signs that mean something in a rule are written out."""
+    """Signs that mean something in a rule mean nothing in the name of a folder."""
     odd = world.project / "a [b] *c? \\d"
     odd.mkdir()
     (odd / "x").mkdir()
     journal = world.open(journal_path=str(odd / "x"), journal_base=world.project)
     (odd / "x" / ".gitignore").write_text("!*\n")
     assert len(journal.write(NOTE).notes) == 1
-    assert staged(world.project) == []
-    assert "/a\\ \\[b\\]\\ \\*c\\?\\ \\\\d/x/\n" in exclude(world).read_text()
-
-
-def test_a_worktree_uses_the_list_of_its_repository(world, repository, tmp_path):
-    """The list lies with the main repository, and holds for every worktree."""
-    repository(".private-journal/.gitignore", "!*\n")
-    git(world.project, "worktree", "add", "-q", tmp_path / "second")
-    main, world.project = world.project, tmp_path / "second"
-    (note,) = world.open().write(NOTE).notes
-    assert str(main / ".git" / "info" / "exclude") in note
     assert staged(world.project) == []
 
 
@@ -144,24 +138,6 @@ def test_a_git_file_that_leads_elsewhere_changes_nothing_there(world, repository
     (note,) = world.open().write(NOTE).notes
     assert str(world.project / ".private-journal" / TODAY / ".gitignore") in note
     assert (other / ".git" / "info" / "exclude").read_text() == before
-    assert staged(world.project) == []
-
-
-@pytest.mark.parametrize("what", ["link", "read-only"])
-def test_a_list_that_cannot_be_written_is_done_without(world, repository, what, plain_permissions):
-    """It is not followed elsewhere: the day folder is hidden instead, and the answer says so."""
-    repository(".private-journal/.gitignore", "!*\n")
-    target = world.temp / "target"
-    target.write_text("kept\n")
-    exclude(world).unlink()
-    if what == "link":
-        exclude(world).symlink_to(target)
-    else:
-        exclude(world).parent.chmod(0o500)
-    with plain_permissions():
-        (note,) = world.open().write(NOTE).notes
-    assert str(world.project_root / TODAY / ".gitignore") in note
-    assert target.read_text() == "kept\n"
     assert staged(world.project) == []
 
 
@@ -228,6 +204,6 @@ def test_doctor_names_the_root_and_repairs_it(world, repository):
     (problem,) = journal.problems()
     assert str(world.project_root) in problem.what
     assert problem.repairable
-    assert any(str(exclude(world)) in done for done in journal.repair())
+    assert any(str(world.project_root / ".gitignore") in done for done in journal.repair())
     assert journal.problems() == []
     assert staged(world.project) == []
