@@ -13,13 +13,21 @@ from tests.cases import cases
 from tests.sampled import sampled
 
 from commonplace.core.errors import Invalid
+from commonplace.journals.chronicle.event import Event
 from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
-from commonplace.journals.chronicle.imports import ImportedEvent, parse_export
-from commonplace.journals.chronicle.times import to_instant
+from commonplace.journals.chronicle.imports import parse_export
+from commonplace.journals.chronicle.times import from_instant, to_instant
 
 CHICAGO = ZoneInfo("America/Chicago")
 EXPORTED_AT = datetime(2026, 2, 1, 9, 0, 0, 999, tzinfo=UTC)
-DEPLOYED = ImportedEvent(
+
+
+def imported(instant, **parts):
+    """An entry of an export, of an instant in nanoseconds."""
+    return Event(at=from_instant(instant), nanos=instant % 1000, **parts)
+
+
+DEPLOYED = imported(
     id="abc123",
     instant=to_instant(datetime(2026, 1, 31, 14, 32, 15, tzinfo=UTC)),
     message="deployed v2.1.0",
@@ -28,7 +36,7 @@ DEPLOYED = ImportedEvent(
     username="harper",
     directory="/home/harper/app",
 )
-FIXED = ImportedEvent(
+FIXED = imported(
     id="def456",
     instant=to_instant(datetime(2026, 1, 31, 10, 15, tzinfo=UTC)),
     message="fixed login bug",
@@ -37,7 +45,7 @@ FIXED = ImportedEvent(
     username="harper",
     directory="/home/harper/app",
 )
-BARE = ImportedEvent(
+BARE = imported(
     id="7", instant=to_instant(datetime(2026, 1, 30, 23, 0, tzinfo=UTC)) + 5, message="a < b"
 )
 
@@ -161,7 +169,7 @@ _hard = st.sampled_from(
 _any = _text | _hard | st.lists(_hard, max_size=4).map("".join)
 _entries = st.lists(
     st.builds(
-        ImportedEvent,
+        imported,
         id=_any.filter(bool),
         # The years 2 to 9998: any zone's clock can show these.
         instant=st.integers(-62_000_000_000 * 10**9, 253_000_000_000 * 10**9),
@@ -202,7 +210,7 @@ _line = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\
     100,
     entries=st.lists(
         st.builds(
-            ImportedEvent,
+            imported,
             id=_line.filter(bool),
             instant=st.integers(0, 4_000_000_000).map(lambda seconds: seconds * 10**9),
             message=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"))
@@ -254,7 +262,7 @@ def test_yaml_written_by_hand_is_read():
     """Times stay texts until they are parsed, and a plain null is nothing."""
     text = "entries:\n- {id: 5, timestamp: 2026-01-31 10:15:00, message: null, tags: ~}\n"
     at = datetime(2026, 1, 31, 10, 15, tzinfo=UTC)
-    assert parse_export(text) == [ImportedEvent(id="5", instant=to_instant(at), message="")]
+    assert parse_export(text) == [imported(id="5", instant=to_instant(at), message="")]
 
 
 @cases(

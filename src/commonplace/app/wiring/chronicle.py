@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.toolset import Toolset
 
+_IN_A_BRIEF = 200
+"""How many entries of a project a brief chooses from."""
+
 
 class ChronicleWiring:
     """Chronicle on its own database, its service and its tools."""
@@ -107,9 +110,13 @@ class ChronicleWiring:
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """The newest entries of a project that hold, newest first; without one there are none."""
-        from commonplace.journals.chronicle.newest import list_newest
+        from commonplace.core.brief_item import BriefItem
+        from commonplace.journals.chronicle.event import KIND
 
-        return () if project is None else list_newest(self.journal, project)
+        newest = self.journal.list_newest(project, limit=_IN_A_BRIEF) if project else ()
+        return [
+            BriefItem(x.at.timestamp(), x.message, x.ref, KIND, tuple(x.own_tags)) for x in newest
+        ]
 
     def is_there(self) -> bool:
         """Always: it is made at the first write."""

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime, tzinfo
 
-    from commonplace.journals.chronicle.spelling import Logged
+    from commonplace.journals.chronicle.event import Event
 
 VERSION = "1.0"
 TOOL = "chronicle"
 TITLE = "# Chronicle Export"
 
 
-def render_json(events: Iterable[Logged], *, exported_at: datetime) -> str:
+def render_json(events: Iterable[Event], *, exported_at: datetime) -> str:
     """The entries as the original's JSON export, in the order given, without a final line end.
 
     exported_at: aware; its zone is the one in which all times are written. A fraction of a second
@@ -40,14 +40,14 @@ def render_json(events: Iterable[Logged], *, exported_at: datetime) -> str:
     return render_go_json({**_header(exported_at), "entries": entries}, indent=2)
 
 
-def render_yaml(events: Iterable[Logged], *, exported_at: datetime) -> str:
+def render_yaml(events: Iterable[Event], *, exported_at: datetime) -> str:
     """The entries as YAML that the original reads; otherwise as `render_json`."""
     zone = _zone_of(exported_at)
     entries = [_fields(each, zone) for each in events]
     return plain_yaml.render_yaml({**_header(exported_at), "entries": entries})
 
 
-def render_markdown(events: Iterable[Logged], *, exported_at: datetime) -> str:
+def render_markdown(events: Iterable[Event], *, exported_at: datetime) -> str:
     """The entries as the original's Markdown export: days, and the entries of each, newest first.
 
     Times are to the second, on the clock of exported_at's zone (UTC's in the calendar's first and
@@ -56,7 +56,7 @@ def render_markdown(events: Iterable[Logged], *, exported_at: datetime) -> str:
     space. So `parse_export` gives back all but the fraction, such line ends, and tags with `, `.
     """
     zone = _zone_of(exported_at)
-    days: defaultdict[str, list[tuple[Logged, datetime]]] = defaultdict(list)
+    days: defaultdict[str, list[tuple[Event, datetime]]] = defaultdict(list)
     for each in sorted(events, key=lambda event: -event.instant):
         local = local_of(each.instant, zone)
         days[local.date().isoformat()].append((each, local))
@@ -81,7 +81,7 @@ def _header(exported_at: datetime) -> dict[str, str]:
     return {"version": VERSION, "exported_at": written, "tool": TOOL}
 
 
-def _fields(event: Logged, zone: tzinfo) -> dict[str, Any]:
+def _fields(event: Event, zone: tzinfo) -> dict[str, Any]:
     """The fields of an export's entry, in its order; empty ones left out from the tags on."""
     optional = {
         "tags": list(event.tags),
@@ -97,7 +97,7 @@ def _fields(event: Logged, zone: tzinfo) -> dict[str, Any]:
     }
 
 
-def _markdown_entry(event: Logged, local: datetime) -> str:
+def _markdown_entry(event: Event, local: datetime) -> str:
     optional = {
         "Tags": ", ".join(event.tags),
         "Host": event.hostname,

@@ -1,6 +1,6 @@
-"""Owns under which ids the entries of an export or of another storage come in, each once.
+"""Owns how entries of an export or of another storage come in, each once, and under which ids.
 
-Never reads or writes a storage: the caller says what is there.
+Never adds an entry whose id is taken.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ import uuid
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.journals.chronicle.event import EventDraft, storable
+from commonplace.journals.chronicle.event import JOURNAL, EventDraft, storable
 from commonplace.journals.chronicle.times import SECOND_NS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from commonplace.journals.chronicle.spelling import Logged
+    from commonplace.core.import_notes import NotesImport
+    from commonplace.journals.chronicle.database import ChronicleDatabase
+    from commonplace.journals.chronicle.event import Event
+    from commonplace.journals.chronicle.markdown_tree import ChronicleTree
 
 _ADOPTED = uuid.UUID("0f6c2b1e-8f0f-5b57-9a55-3d1f0c8c7a42")
 
@@ -29,7 +32,7 @@ class EntryKey(NamedTuple):
     message: str
 
 
-def entry_key(entry: Logged) -> EntryKey:
+def entry_key(entry: Event | EventDraft) -> EntryKey:
     """What to know an entry by where its id says nothing outside of its own database."""
     return EntryKey(entry.instant // SECOND_NS, storable(entry.hostname), storable(entry.message))
 
@@ -41,7 +44,7 @@ def is_uuid(identity: str) -> bool:
     return False
 
 
-def new_drafts(entries: Sequence[Logged], there: Iterable[Logged]) -> list[EventDraft]:
+def new_drafts(entries: Sequence[Event], there: Iterable[Event]) -> list[EventDraft]:
     """The entries as they are to be added, less those that are known to be there.
 
     there: at least all entries of the seconds that entries without a UUID are of. Such an entry
@@ -69,7 +72,7 @@ def new_drafts(entries: Sequence[Logged], there: Iterable[Logged]) -> list[Event
     return added
 
 
-def _draft(entry: Logged) -> EventDraft:
+def _draft(entry: Event) -> EventDraft:
     """What an import writes: the entry as it was, only made fit for every generation."""
     entry_id = entry.id
     if not is_uuid(entry_id):
@@ -85,3 +88,17 @@ def _draft(entry: Logged) -> EventDraft:
         directory=storable(entry.directory),
         written=entry.instant,
     )
+
+
+def add_noted(
+    store: ChronicleDatabase | ChronicleTree, drafts: Sequence[EventDraft], noting: NotesImport
+) -> int:
+    """Write entries, less those whose id is taken; how many were written. Raises: as `add_all`."""
+    there = {event.id for event in store.get_many([draft.id for draft in drafts])}
+    noting.put_planned(
+        {f"{JOURNAL}:{x.id}": store.stamp_for(x) for x in drafts if x.id not in there}
+    )
+    added: dict[str, str] = {}
+    count = store.add_all(drafts, on_added=lambda event: added.update({event.ref: event.stamp}))
+    noting.put_added(added)
+    return count

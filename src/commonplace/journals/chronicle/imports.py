@@ -11,14 +11,13 @@ from datetime import UTC, date, datetime, time
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from commonplace.core.clock import from_local
 from commonplace.core.errors import Invalid
 from commonplace.core.plain_yaml import LinedMapping, parse_yaml
 from commonplace.core.text import well_formed
+from commonplace.journals.chronicle.event import Event
 from commonplace.journals.chronicle.exports import TITLE
-from commonplace.journals.chronicle.times import from_instant, parse_timestamp, to_instant
+from commonplace.journals.chronicle.times import from_instant, parse_timestamp
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -34,33 +33,11 @@ _ITEM = re.compile(r"- \*\*(ID|Tags|Host|User|Directory)\*\*: (.*)", re.DOTALL)
 _HINT = "Export again, or correct that entry in the file."
 
 
-class ImportedEvent(Struct, frozen=True, kw_only=True):
-    """An entry of an export.
-
-    Attributes:
-        instant: Nanoseconds since 1970.
-        id: As the export has it; the first version of chronicle counted 1, 2, 3, so that ids of two
-            of its databases may be equal.
-    """
-
-    id: str
-    instant: int
-    message: str
-    tags: tuple[str, ...] = ()
-    hostname: str = ""
-    username: str = ""
-    directory: str = ""
-
-    @property
-    def at(self) -> datetime:
-        """When it happened, aware UTC, to the microsecond."""
-        return from_instant(self.instant)
-
-
-def parse_export(
-    text: str, *, zone: tzinfo = UTC, limit: int = LONGEST_EXPORT
-) -> list[ImportedEvent]:
+def parse_export(text: str, *, zone: tzinfo = UTC, limit: int = LONGEST_EXPORT) -> list[Event]:
     """The entries of an export, in its order, whichever of chronicle's forms it has.
+
+    Their ids are the export's: the first version of chronicle counted 1, 2, 3, so that those of two
+    of its databases may be equal.
 
     JSON (an export, the list of `list --json` in lower case or, of early versions, in Go's field
     names), YAML and Markdown. zone: the clock of Markdown's times, which bear none; all others are
@@ -93,7 +70,7 @@ def _parse_json(text: str) -> Any:
         raise Invalid("The JSON has too long a number, or is nested too deep.", hint=_HINT) from exc
 
 
-def _from_tree(tree: Any) -> list[ImportedEvent]:
+def _from_tree(tree: Any) -> list[Event]:
     entries = tree
     if isinstance(tree, dict):
         if "entries" not in tree:
@@ -121,7 +98,7 @@ def _kind(value: Any) -> str:
             return "true or false" if isinstance(value, bool) else "a number"
 
 
-def _from_fields(entry: Any, number: int) -> ImportedEvent:
+def _from_fields(entry: Any, number: int) -> Event:
     where = f"Entry {number}"
     if isinstance(entry, LinedMapping):
         where = f"Entry {number} (line {entry.line})"
@@ -143,9 +120,14 @@ def _from_fields(entry: Any, number: int) -> ImportedEvent:
     tags = fields.get("tags") or []
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise Invalid(f"{where}: expected a list of texts as its tags.", hint=_HINT)
-    return ImportedEvent(
+    try:
+        instant = parse_timestamp(texts["timestamp"])
+    except Invalid as exc:
+        raise Invalid(f"{where}: its timestamp is not a time.", hint=_HINT) from exc
+    return Event(
         id=texts["id"],
-        instant=_parse_instant(texts["timestamp"], where),
+        at=from_instant(instant),
+        nanos=instant % 1000,
         message=texts["message"],
         tags=tuple(tags),
         hostname=texts["hostname"],
@@ -154,14 +136,7 @@ def _from_fields(entry: Any, number: int) -> ImportedEvent:
     )
 
 
-def _parse_instant(text: str, where: str) -> int:
-    try:
-        return parse_timestamp(text)
-    except Invalid as exc:
-        raise Invalid(f"{where}: its timestamp is not a time.", hint=_HINT) from exc
-
-
-def _parse_markdown(text: str, zone: tzinfo) -> list[ImportedEvent]:
+def _parse_markdown(text: str, zone: tzinfo) -> list[Event]:
     lines = text.replace("\r\n", "\n").split("\n")
     day: date | None = None
     blocks: list[tuple[int, date, list[str]]] = []
@@ -187,7 +162,7 @@ def _parse_day(text: str, number: int) -> date:
         raise Invalid(f"Line {number}: {text} is not a date.", hint=_HINT) from exc
 
 
-def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> ImportedEvent:
+def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> Event:
     heading = _HEADING.fullmatch(lines[0])
     assert heading is not None
     first = next((n for n, line in enumerate(lines) if line.startswith("- **ID**: ")), 0)
@@ -204,9 +179,9 @@ def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> Impor
     # Ours are indented; the original's are as they are.
     if all(not line or line.startswith("    ") for line in further):
         further = [line[4:] for line in further]
-    return ImportedEvent(
+    return Event(
         id=items["ID"],
-        instant=to_instant(from_local(local, zone)),
+        at=from_local(local, zone),
         message="\n".join([heading[2], *further]),
         tags=tuple(tags.split(", ")) if tags else (),
         hostname=items.get("Host", ""),

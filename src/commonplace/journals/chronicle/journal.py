@@ -44,7 +44,6 @@ from commonplace.journals.chronicle.event import (
     parse_tag_filter,
     storable,
 )
-from commonplace.journals.chronicle.noted import add_noted
 from commonplace.journals.chronicle.times import SECOND_NS, to_instant
 from commonplace.journals.chronicle.words import Words
 
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
     from commonplace.core.values import Interval, Problem
     from commonplace.journals.chronicle.markdown_tree import ChronicleTree
     from commonplace.journals.chronicle.places import ChroniclePlace
-    from commonplace.journals.chronicle.spelling import Logged
     from commonplace.journals.chronicle.upgrade import Upgraded
 
 __all__ = [
@@ -244,7 +242,7 @@ class Chronicle:
 
     def import_events(
         self,
-        entries: Sequence[Logged],
+        entries: Sequence[Event],
         *,
         noting: NotesImport = NOT_NOTED,
         progress: Callable[[int, int], None] | None = None,
@@ -256,7 +254,7 @@ class Chronicle:
         progress: called with (done, still to do).
         Raises: Conflict for a storage that is only read, Denied, Unavailable; what is done stays.
         """
-        from commonplace.journals.chronicle.import_ids import is_uuid, new_drafts
+        from commonplace.journals.chronicle.import_ids import add_noted, is_uuid, new_drafts
 
         drafts = new_drafts(entries, self._events_around([x for x in entries if not is_uuid(x.id)]))
         # Exports begin with the newest: the order of writing is to be that of the time logged.
@@ -283,7 +281,7 @@ class Chronicle:
             directory=copied(draft.directory),
         )
 
-    def _events_around(self, entries: Sequence[Logged]) -> Iterator[Event]:
+    def _events_around(self, entries: Sequence[Event]) -> Iterator[Event]:
         """All that is here of the seconds between the first and the last of these."""
         if not entries:
             return

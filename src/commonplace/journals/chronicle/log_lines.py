@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import tzinfo
 
-    from commonplace.journals.chronicle.spelling import Logged
+    from commonplace.journals.chronicle.event import Event
     from commonplace.journals.chronicle.trust import TrustedLogs, TrustRequest
 
 _LOGS = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].log"
@@ -74,7 +74,7 @@ class ProjectLogs(Struct, frozen=True, kw_only=True):
         for _, folder in self._folders():
             yield from sorted(folder.glob(_LOGS))
 
-    def find(self, event: Logged) -> Iterator[ProjectLogLine]:
+    def find(self, event: Event) -> Iterator[ProjectLogLine]:
         """The lines of an entry, in every log that may have one."""
         day = local_of(event.instant, self.zone).date()
         for asked, folder in self._folders():
@@ -85,7 +85,7 @@ class ProjectLogs(Struct, frozen=True, kw_only=True):
                 if content and _span_of(content, event, self.zone):
                     yield ProjectLogLine(log=log, left=_left(log, asked))
 
-    def take_out(self, event: Logged, log: Path, *, after: Logged | None = None) -> None:
+    def take_out(self, event: Event, log: Path, *, after: Event | None = None) -> None:
         """Take an entry's line out of a log, or put that of the edited entry in its place.
 
         The edited entry's line goes to the log of its day. A log that is empty then is removed.
@@ -124,7 +124,7 @@ class ProjectLogs(Struct, frozen=True, kw_only=True):
                 with translated(log):
                     append_to_log(log, late)
 
-    def correct(self, event: Logged, after: Logged | None = None) -> tuple[str, ...]:
+    def correct(self, event: Event, after: Event | None = None) -> tuple[str, ...]:
         """Do so in every log; a note on each that is left as it was. Never raises."""
         notes = []
         for line in self.find(event):
@@ -160,7 +160,7 @@ def _left(log: Path, asked: TrustRequest) -> str:
             return ""
 
 
-def _span_of(content: bytes, event: Logged, zone: tzinfo) -> tuple[int, int, str] | None:
+def _span_of(content: bytes, event: Event, zone: tzinfo) -> tuple[int, int, str] | None:
     """Where an entry's line lies in a log, and in which format; None where there is none."""
     line = render_go_json({"id": event.id})[:-1].encode()
     if found := re.search(rb"^" + re.escape(line) + rb",[^\n]*" + _END, content, re.MULTILINE):
@@ -190,7 +190,7 @@ def _span_of(content: bytes, event: Logged, zone: tzinfo) -> tuple[int, int, str
     return min(spans)[1:] if spans else None
 
 
-def _seconds_off(found: re.Match[bytes], event: Logged, zone: tzinfo) -> int:
+def _seconds_off(found: re.Match[bytes], event: Event, zone: tzinfo) -> int:
     hours, minutes, seconds = (int(each) for each in found.groups()[:3])
     local = local_of(event.instant // SECOND_NS * SECOND_NS, zone)
     return (hours - local.hour) * 3600 + (minutes - local.minute) * 60 + seconds - local.second

@@ -27,14 +27,14 @@ from commonplace.journals.chronicle.times import local_of
 if TYPE_CHECKING:
     from datetime import date, tzinfo
 
-    from commonplace.journals.chronicle.spelling import Logged
+    from commonplace.journals.chronicle.event import Event
     from commonplace.journals.chronicle.trust import TrustedLogs
 
 # Tabs and line ends may stay; what else steers a terminal does not belong into a file to `cat`.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
-def write_log(config: LogConfig | None, event: Logged, zone: tzinfo, trusted: TrustedLogs) -> str:
+def write_log(config: LogConfig | None, event: Event, zone: tzinfo, trusted: TrustedLogs) -> str:
     """Append an entry to its project's log of the day; a sentence of warning where that failed.
 
     Writes `<root>/<log_dir>/YYYY-MM-DD.log`, named and clocked by the zone, in one write, so that
@@ -137,7 +137,7 @@ def _opened(path: Path) -> int:
     return descriptor
 
 
-def render_log(event: Logged, log_format: str, zone: tzinfo) -> str:
+def render_log(event: Event, log_format: str, zone: tzinfo) -> str:
     """An entry as a project log holds it, in one of FORMATS.
 
     Markdown and JSON are the original's, but that further lines of a message are indented by four
@@ -158,7 +158,7 @@ def render_log(event: Logged, log_format: str, zone: tzinfo) -> str:
     return f"## {at} - {message}\n{tag_line}- **User**: {user}\n- **Directory**: {directory}\n\n"
 
 
-def _render_json_line(event: Logged, zone: tzinfo) -> str:
+def _render_json_line(event: Event, zone: tzinfo) -> str:
     fields = {
         "id": event.id,
         "timestamp": render_rfc3339(event.instant, zone),

@@ -21,7 +21,7 @@ from commonplace.journals.chronicle.event import (
     parse_event_id,
     storable,
 )
-from commonplace.journals.chronicle.noted import add_noted
+from commonplace.journals.chronicle.import_ids import add_noted
 from commonplace.journals.chronicle.times import to_instant
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from commonplace.core.text import well_formed
 from commonplace.journals.chronicle.times import SECOND_NS, from_instant, local_of
@@ -22,38 +22,6 @@ _GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 _ON_ONE_LINE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _CONTINUED = "    "
-
-
-class Logged(Protocol):
-    """What logs and exports ask of an entry: its parts. instant: nanoseconds since 1970."""
-
-    @property
-    def id(self) -> str:
-        """The entry's own id, unique in its database."""
-
-    @property
-    def instant(self) -> int:
-        """Nanoseconds since 1970."""
-
-    @property
-    def message(self) -> str:
-        """What was done; may hold several lines."""
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """Its tags, in their order."""
-
-    @property
-    def hostname(self) -> str:
-        """Where it was logged; may be empty."""
-
-    @property
-    def username(self) -> str:
-        """By whom; may be empty."""
-
-    @property
-    def directory(self) -> str:
-        """In which folder; may be empty."""
 
 
 def render_rfc3339(instant: int, zone: tzinfo) -> str:

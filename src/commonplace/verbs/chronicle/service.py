@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.journal import Chronicle, Event, EventAdded
     from commonplace.journals.chronicle.log_config import LogConfig
     from commonplace.journals.chronicle.log_lines import ProjectLogs
-    from commonplace.journals.chronicle.spelling import Logged
     from commonplace.journals.chronicle.trust import TrustedLogs
     from commonplace.search.filing.filing import Filing
     from commonplace.search.filing.port import Filed, Pending
@@ -468,7 +467,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
 
     def _imported(
         self,
-        entries: Sequence[Logged],
+        entries: Sequence[Event],
         notes: Sequence[str],
         noting: NotesImport,
         progress: Callable[[int, int], None] | None,
