@@ -23,8 +23,9 @@ from commonplace.core.values import Encoded
 from commonplace.journals.private.format import (
     first_micros,
     render_day,
-    render_entry,
+    render_file,
     render_stem,
+    render_thoughts,
 )
 from commonplace.journals.transcripts.message import Message
 
@@ -115,7 +116,7 @@ class Home(Struct, frozen=True):
             day = root / render_day(thought.at, UTC)
             day.mkdir(mode=0o700, parents=True, exist_ok=True)
             stem = render_stem(thought.at, UTC, first_micros(thought.at, number % 1000))
-            text = render_entry(thought.thoughts, thought.at, UTC)
+            text = render_file(render_thoughts(thought.thoughts), thought.at, UTC)
             written.append(day / f"{stem}.md")
             written[-1].write_text(text, encoding="utf-8")
         return written

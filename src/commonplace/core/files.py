@@ -119,14 +119,14 @@ def regular_file(path: Path | str) -> Iterator[io.BufferedReader[Any]]:
         yield file
 
 
-def write_new(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Make a file that did not exist, whole and durable, or leave nothing.
+def write_new(path: Path, content: bytes, *, mode: int = 0o600) -> os.stat_result:
+    """Make a file that did not exist, whole and durable, or leave nothing; its status.
 
     mode: permission bits before the umask. The folder must exist.
     Raises: FileExistsError when the name is taken; Unavailable, Denied, NotFound, Invalid.
     """
     with translated(path):
-        _put_new(path, content, mode, sync_file=os.fsync, sync_names=sync_folder)
+        return _put_new(path, content, mode, sync_file=os.fsync, sync_names=sync_folder)
 
 
 def write_derived(path: Path, content: bytes, *, mode: int = 0o600) -> None:
@@ -146,17 +146,19 @@ def _put_new(
     *,
     sync_file: Callable[[int], None],
     sync_names: Callable[[Path], None],
-) -> None:
+) -> os.stat_result:
     with (
         contextlib.ExitStack() as undo,
         temp_file(path.parent, content, mode=mode, sync=sync_file) as temp,
     ):
+        status = os.stat(temp)  # of just this content: nobody else knows the file yet
         _link_new(temp, path)
         undo.callback(_discard, path)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temp)
         sync_names(path.parent)
         undo.pop_all()
+    return status
 
 
 def publish_new(temp: Path, path: Path) -> None:
@@ -171,8 +173,8 @@ def publish_new(temp: Path, path: Path) -> None:
         sync_folder(path.parent)
 
 
-def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
-    """Put new content under a name in one step, keeping the mode of a file that is there.
+def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> os.stat_result:
+    """Put new content under a name in one step, keeping the mode of a file there; its status.
 
     A symbolic link is replaced by a file. mode: for a file that is not there yet (default 0o600).
     Either the old or the new content is under the name at every moment; after an error of the last
@@ -190,9 +192,11 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
         with temp_file(path.parent, content, mode=made, sync=os.fsync) as temp:
             if kept is not None:
                 os.chmod(temp, kept)
+            status = os.stat(temp)
             os.replace(temp, path)
         sync_folder(path.parent)
         remove_leftovers(path.parent)
+    return status
 
 
 def remove_file(path: Path) -> bool:

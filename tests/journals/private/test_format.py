@@ -20,8 +20,9 @@ from commonplace.journals.private.format import (
     parse_entry,
     reference_text,
     render_day,
-    render_entry,
+    render_file,
     render_stem,
+    render_thoughts,
     to_millis,
 )
 from commonplace.journals.private.markdown import is_torn, split_frontmatter
@@ -75,7 +76,7 @@ def test_the_reference_s_own_bytes(golden, path, thoughts):
     content = (golden / path).read_bytes()
     keys = parse_entry(decode(content)).frontmatter
     at = EPOCH + timedelta(milliseconds=int(keys["timestamp"]))
-    assert render_entry(thoughts, at, UTC).encode() == content
+    assert render_file(render_thoughts(thoughts), at, UTC).encode() == content
     digits = int(path[-9:-3])
     assert path.endswith(f"{render_day(at, UTC)}/{render_stem(at, UTC, digits)}.md")
     assert first_micros(at, digits % 1000) == digits
@@ -84,7 +85,7 @@ def test_the_reference_s_own_bytes(golden, path, thoughts):
 def test_sections_stand_in_one_order():
     """Whatever order the fields come in, the file has the reference's, a blank line between."""
     thoughts = {field: field for field in reversed(HEADINGS)}
-    body = split_frontmatter(render_entry(thoughts, AT, UTC))[1]
+    body = split_frontmatter(render_file(render_thoughts(thoughts), AT, UTC))[1]
     assert body == (
         "\n## Feelings\n\nfeelings\n\n## Reflections\n\nreflections\n\n## Observations\n\n"
         "observations\n\n## Project Notes\n\nproject_notes\n\n## User Context\n\nuser_context\n\n"
@@ -98,7 +99,7 @@ def test_the_name_is_local_and_the_date_is_utc():
     at = datetime(2026, 11, 22, 2, 20, 11, 318_000, tzinfo=UTC)
     assert render_day(at, zone) == "2026-11-21"
     assert render_stem(at, zone, first_micros(at, 7)) == "18-20-11-318007"
-    assert render_entry({"feelings": "x"}, at, zone) == (
+    assert render_file(render_thoughts({"feelings": "x"}), at, zone) == (
         '---\ntitle: "6:20:11 PM - November 21, 2026"\ndate: 2026-11-22T02:20:11.318Z\n'
         "timestamp: 1795314011318\n---\n\n## Feelings\n\nx\n"
     )
@@ -117,12 +118,14 @@ def test_the_name_is_local_and_the_date_is_utc():
 def test_titles_count_twelve_hours(hour, title):
     """Midnight and noon are 12, and hours below ten have no zero."""
     at = datetime(2026, 1, 2, hour, 5, 9, tzinfo=UTC)
-    assert f'title: "{title} - January 2, 2026"\n' in render_entry({"feelings": "x"}, at, UTC)
+    assert f'title: "{title} - January 2, 2026"\n' in render_file(
+        render_thoughts({"feelings": "x"}), at, UTC
+    )
 
 
 def test_lone_surrogates_are_replaced():
     """Half an emoji, as a model may send it, becomes U+FFFD; the rest stays."""
-    raw = render_entry({"feelings": "half \ud83d of it"}, AT, UTC)
+    raw = render_file(render_thoughts({"feelings": "half \ud83d of it"}), AT, UTC)
     assert raw.endswith("half \ufffd of it\n")
     raw.encode()
 
@@ -359,7 +362,7 @@ def test_the_reference_s_extraction(raw, text, sections):
 def test_what_is_rendered_is_parsed(thoughts, millis, zone):
     """Any texts at any time: the time comes back, each text lies in the file, headings in order."""
     at = EPOCH + timedelta(milliseconds=millis)
-    raw = render_entry(thoughts, at, ZoneInfo(zone))
+    raw = render_file(render_thoughts(thoughts), at, ZoneInfo(zone))
     assert decode(raw.encode()) == raw
     parsed = parse_entry(raw)
     read = entry_at(parsed.frontmatter, "", "", MTIME, UTC)

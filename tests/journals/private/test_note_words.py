@@ -11,7 +11,6 @@ import pytest
 from commonplace.core.brief_item import OWN, REPOSITORY
 from commonplace.core.values import Drop, Since
 from commonplace.journals.private import tracked
-from commonplace.journals.private.newest import list_newest
 from commonplace.journals.private.pages import PrivatePages
 from commonplace.journals.private.source import sources_of
 
@@ -61,7 +60,7 @@ def words(journal):
 
 def told(journal):
     """What a brief may hold of the project."""
-    return [item.text for item in list_newest(journal, journal.roots[-1], None)]
+    return [item.text for item in journal.list_newest(journal.roots[-1], None)]
 
 
 def filed(journal, known):

@@ -12,7 +12,7 @@ from tests.cases import cases
 
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound
 from commonplace.core.values import Interval
-from commonplace.journals.private.keys import key_path
+from commonplace.journals.private.keys import EntryKeys
 from commonplace.journals.private.source import other_sources_of
 
 DAY = "2026-11-21"
@@ -251,7 +251,7 @@ def test_a_key_finishes_what_was_cut_short(world):
     thoughts = {"feelings": "F", "project_notes": "P"}
     journal = world.open()
     first = journal.write(thoughts, idempotency_key="k")
-    key = key_path(world.keys, "k")
+    key = EntryKeys(world.keys).path_of("k")
     key.write_text(key.read_text().replace('"done": true', '"done": false'))
     kept = journal.path_of(first.refs[1]).read_bytes()
     journal.path_of(first.refs[1]).unlink()
@@ -275,7 +275,7 @@ def test_a_key_of_other_thoughts_is_told(world):
     """A plan cut short for the user's folder alone does not stand for project notes."""
     journal = world.open()
     journal.write({"feelings": "F"}, idempotency_key="k")
-    key = key_path(world.keys, "k")
+    key = EntryKeys(world.keys).path_of("k")
     key.write_text(key.read_text().replace('"done": true', '"done": false'))
     with pytest.raises(Conflict, match="idempotency key"):
         journal.write({"project_notes": "P"}, idempotency_key="k")
@@ -285,7 +285,7 @@ def test_a_key_of_other_thoughts_is_told(world):
 def test_a_broken_key_file_is_no_key(world, content):
     """Garbage in a key file is replaced by a plan."""
     world.keys.mkdir()
-    key_path(world.keys, "k").write_text(content)
+    EntryKeys(world.keys).path_of("k").write_text(content)
     journal = world.open()
     written = journal.write({"feelings": "F"}, idempotency_key="k")
     assert journal.write({"feelings": "F"}, idempotency_key="k").refs == written.refs

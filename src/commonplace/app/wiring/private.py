@@ -208,14 +208,12 @@ class PrivateWiring:
         Returns:
             The lines; None for another project whose journal is not known.
         """
-        from commonplace.journals.private.newest import list_newest
-
         root = self._root_of(project)
         if root is None:
             return None if project is not None and not self._is_here(project) else ()
         reach = self._context.settings.brief.private
         headings = self._headings(reach, root.scope)
-        return () if reach == "none" else list_newest(self.journal, root, headings)
+        return () if reach == "none" else self.journal.list_newest(root, headings)
 
     def _headings(self, reach: str, scope: str) -> frozenset[str] | None:
         from commonplace.verbs.brief.reach import HEADINGS
@@ -293,7 +291,7 @@ class PrivateWiring:
 
     def gone_source(self) -> Source:
         """The notes that only their copies have: no index follows them."""
-        from commonplace.journals.private.gone_notes import GoneNotesSource
+        from commonplace.journals.private.source import GoneNotesSource
 
         return GoneNotesSource(self.journal, self._context.hidden)
 

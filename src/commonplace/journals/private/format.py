@@ -82,7 +82,7 @@ class PrivateEntry(Struct, frozen=True, kw_only=True):
         supersedes: The ref that its frontmatter names as replaced; empty for none.
         superseded_by: The ref that it names in its place; empty for none.
         written: When it was written down, where it says so: `at` is another time then.
-        whose: As `RootWords.whose` says of its file.
+        whose: As `NoteWords.asked` says of its file.
     """
 
     ref: str
@@ -147,40 +147,10 @@ def first_micros(at: datetime, random_micros: int) -> int:
     return at.microsecond // 1000 * 1000 + random_micros
 
 
-def render_entry(
-    thoughts: Mapping[str, str], at: datetime, zone: tzinfo, *, written: datetime | None = None
-) -> str:
-    """The file of these thoughts, byte for byte as private-journal-mcp writes it.
-
-    Args:
-        thoughts: Field to text, the text put in as it is; any order.
-        at: The time that they are of.
-        zone: The owner's.
-        written: When they are written down, where that is another time; the frontmatter says so.
-    """
-    return render_file(render_thoughts(thoughts), at, zone, written_line(written))
-
-
 def render_thoughts(thoughts: Mapping[str, str]) -> str:
     """What stands below the frontmatter: each field's text under its heading."""
     sections = [f"## {h}\n\n{thoughts[f]}" for f, h in HEADINGS.items() if f in thoughts]
     return "\n\n".join(sections)
-
-
-def render_successor(
-    text: str, at: datetime, zone: tzinfo, *, supersedes: str, written: datetime | None = None
-) -> str:
-    """The file of an entry that takes the place of another, whose ref its frontmatter bears.
-
-    Args:
-        text: What stands below the frontmatter.
-        at: The time that it is of.
-        zone: The owner's.
-        supersedes: The ref of the entry that no longer holds.
-        written: As for `render_entry`.
-    """
-    more = f"{SUPERSEDES}: {supersedes}\n{written_line(written)}"
-    return render_file(text.strip("\n"), at, zone, more)
 
 
 def written_line(written: datetime | None) -> str:
@@ -194,7 +164,7 @@ def _stamp(at: datetime) -> str:
 
 
 def render_file(body: str, at: datetime, zone: tzinfo, more: str = "") -> str:
-    """A file as private-journal-mcp begins it.
+    """A file, byte for byte as private-journal-mcp writes it.
 
     Args:
         body: What stands below the frontmatter.

@@ -14,7 +14,9 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from commonplace.core.brief_item import OWN
+from msgspec.structs import replace
+
+from commonplace.core.brief_item import OWN, BriefItem
 from commonplace.core.clock import micros
 from commonplace.core.errors import (
     CommonplaceError,
@@ -47,11 +49,13 @@ from commonplace.journals.private.format import (
     without_superseded,
 )
 from commonplace.journals.private.gitignore import IgnoredDays
-from commonplace.journals.private.markdown import split_frontmatter
-from commonplace.journals.private.note_words import NEVER_TRUSTED, NoteWords, RootWords
+from commonplace.journals.private.keys import EntryKeys
+from commonplace.journals.private.markdown import split_frontmatter, split_sections
+from commonplace.journals.private.note_words import NEVER_TRUSTED, NoteWords
 from commonplace.journals.private.places import (
     SCHEME,
     EntryPlace,
+    entry_in,
     find_linked,
     lexical_place,
     list_day,
@@ -67,6 +71,7 @@ from commonplace.journals.private.project_roots import ProjectRoots
 from commonplace.journals.private.roots import FOLDER, project_root
 from commonplace.journals.private.trusted_notes import TrustedNotes
 from commonplace.journals.private.write import (
+    NewText,
     ThoughtsWritten,
     ThoughtWriter,
     checked_thoughts,
@@ -80,12 +85,16 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Problem
     from commonplace.journals.private.copied import Copy
+    from commonplace.journals.private.places import Whose
     from commonplace.journals.private.recovery import NotesRecovery
     from commonplace.journals.private.roots import Kind, Root, Roots
 
 __all__ = ["PrivateEntry", "PrivateJournal", "ThoughtsWritten"]
 
 _log = logging.getLogger(__name__)
+
+MOST_IN_A_BRIEF = 40
+"""How many of a root's entries are read for a brief."""
 
 # A day folder is a local date of whichever zone wrote it, so an entry's instant may lie outside it.
 _DAY_MARGIN = timedelta(days=2)
@@ -114,6 +123,7 @@ class PrivateJournal:
         former: The roots of the project that are only read: of subfolders, work trees and clones.
         notices: What is passed over, logged once.
         ignored: Which days git ignores: no file is put into any other.
+        keys: By which a repeated call makes no second entry.
         copies: Those of the notes of projects, which follow every write, edit and deletion.
         words: Whose word each note is.
     """
@@ -156,13 +166,18 @@ class PrivateJournal:
         self._roots = (*roots.each(), *self.former)
         self.zone = zone
         self._clock = clock
-        self._keys = keys
+        self.keys = EntryKeys(keys)
         self.notices = Notices()
         self.ignored = IgnoredDays()
         self.copies = ProjectCopies(copies, clock)
         self.words = NoteWords(TrustedNotes(trusted), home, self.copies.holds)
         self._writer = ThoughtWriter(
-            roots.each(), zone, keys, self.ignored, random_micros, copies=self.copies
+            roots=roots.each(),
+            zone=zone,
+            keys=self.keys,
+            ignored=self.ignored,
+            random_micros=random_micros,
+            copies=self.copies,
         )
 
     @property
@@ -230,7 +245,14 @@ class PrivateJournal:
             Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
         checked = checked_thoughts(self._screen.values(dict(thoughts)))
-        return self._writer.write(checked, at, idempotency_key, now=self._clock())
+        written = self._writer.write(checked, at, idempotency_key, now=self._clock())
+        entries = {entry.ref: entry for entry in written.entries}
+        for ref in written.refs:
+            if ref not in entries:  # an earlier call with the key wrote it
+                with contextlib.suppress(CommonplaceError):
+                    entries[ref] = self.open_written(ref)
+        there = tuple(entries[ref] for ref in written.refs if ref in entries)
+        return replace(written, entries=there)
 
     def write_copy(self, copy: Copy, key: str) -> ThoughtsWritten:
         """Write an entry that another program had, once for each key.
@@ -242,8 +264,8 @@ class PrivateJournal:
         Raises:
             Invalid, Denied, Unavailable, Conflict.
         """
-        part = partial(copy.render, zone=self.zone)
-        return self._writer.write_copy(part, copy.at, key, now=self._clock())
+        text = NewText(copy.text.strip("\n"), copy.headers())
+        return self._writer.write_copy(text, copy.at, key, now=self._clock())
 
     def plan_file(self, place: EntryPlace, content: bytes, *, at: datetime) -> str:
         """Note where the file of an exported entry is to be; the key that it is known by.
@@ -253,7 +275,7 @@ class PrivateJournal:
         """
         key = key_of_copy(content.decode("utf-8", "replace"))
         if key:
-            self._writer.plan_copy(place.ref, at, key)
+            self.keys.note(key, place.ref, at, done=False)
         return key or place.ref
 
     def write_file(
@@ -276,39 +298,31 @@ class PrivateJournal:
         is_new = self._writer.write_file(place, content)
         # Also where the file is there: an import of this export may have been killed between.
         if key := key_of_copy(content.decode("utf-8", "replace")):
-            self._writer.note_copy(place.ref, at, key)
+            self.keys.note(key, place.ref, at, done=True)
         if is_new and changed is not None:
             at_ns = micros(changed) * 1000
             with translated(place.path), contextlib.suppress(OverflowError):
                 os.utime(place.path, ns=(at_ns, at_ns))
         return is_new
 
-    def find_planned(self, key: str) -> str:
-        """The ref of what a key wrote, there or not; else empty. Raises: Denied, Unavailable."""
-        return self._writer.find_planned(key, unfinished=True)
-
-    def release(self, keys: Sequence[str]) -> None:
-        """Let the keys of entries that are gone write them again. Raises: Denied, Unavailable."""
-        self._writer.release(keys)
-
     def find_copy(self, key: str) -> PrivateEntry | Literal["never", "deleted here"]:
         """The entry that `write_copy` wrote with a key. Raises: Invalid, Denied, Unavailable."""
-        ref = self._writer.find_planned(key)
-        if not ref:
+        plan = self.keys.find(key)
+        if plan is None or not plan.done:
             return "never"
         try:
-            return self.open_written(ref)
+            return self.open_written(plan.refs[0])
         except NotFound:
             return "deleted here"
 
     def find_written_copy(self, key: str) -> PrivateEntry | None:
         """The same, also where its process was killed right after it; None where it is gone."""
-        found = self.find_copy(key)
-        if found == "never" and (ref := self.find_planned(key)):
-            with contextlib.suppress(NotFound):
-                entry = self.open_written(ref)
-                return entry if key_of_copy(entry.raw) == key else None
-        return None if isinstance(found, str) else found
+        plan = self.keys.find(key)
+        with contextlib.suppress(NotFound):
+            entry = self.open_written(plan.refs[0]) if plan is not None else None
+            if plan is None or plan.done or (entry and key_of_copy(entry.raw) == key):
+                return entry
+        return None
 
     def find_kept(self, ref: str) -> PrivateEntry | None:
         """A project's note that only our copy has, as where its project is not there.
@@ -394,20 +408,31 @@ class PrivateJournal:
                         heapq.heappop(newest)
         return list(self._readable(place for _, _, place in sorted(newest, reverse=True)))
 
-    def list_own(self, root: Root, *, limit: int) -> list[PrivateEntry]:
-        """The owner's entries of one root whose files have the latest names, the latest first.
+    def list_newest(self, root: Root, headings: frozenset[str] | None) -> list[BriefItem]:
+        """What the owner's newest entries of a root say under some headings, for a brief.
 
-        Reads no other file but those of the repository that the user trusted once. A broken one is
-        passed over.
+        Of the entries whose files have the latest names; what a later one took the place of is left
+        out while that is there. Reads no other file but those of the repository that the user
+        trusted once.
+
+        Args:
+            root: Where they lie.
+            headings: In lower case; None for all of an entry.
         """
-        words = self.words.of(root)
+        whose = self.words.asked()
         places = (
             place
             for place in self._places_newest_first(root)
-            if words.whose(place) != NEVER_TRUSTED
+            if whose(place, False) != NEVER_TRUSTED  # noqa: FBT003  as `Whose`
         )
-        found = (entry for entry in self._readable(places, words) if entry.word == OWN)
-        return list(islice(found, limit))
+        own = (entry for entry in self._readable(places, whose) if entry.word == OWN)
+        return [
+            BriefItem(entry.at.timestamp(), text, entry.ref, heading or "note")
+            for entry in islice(own, MOST_IN_A_BRIEF)
+            if not find_linked(entry.superseded_by, root)
+            for heading, text in split_sections(split_frontmatter(entry.raw)[1])
+            if text and (headings is None or heading.lower() in headings)
+        ]
 
     def root_in(self, folder: Path) -> Root | None:
         """The root that is a folder or lies in it; None where there is none."""
@@ -462,12 +487,12 @@ class PrivateJournal:
         yield from places_of(root, day, listing)
 
     def _readable(
-        self, places: Iterator[EntryPlace], words: RootWords | None = None
+        self, places: Iterator[EntryPlace], whose: Whose | None = None
     ) -> Iterator[PrivateEntry]:
-        says = words or self.words.asked()
+        whose = whose or self.words.asked()
         for place in places:
             try:
-                yield read_entry(place, self.zone, says)
+                yield read_entry(place, self.zone, whose)
             except CommonplaceError as exc:
                 self.notices.log(place.path, exc.message)
 
@@ -483,15 +508,15 @@ class PrivateJournal:
         refuse_large([text])
         place = self._place(ref)
         with locked(place.path.parent):
-            frontmatter = split_frontmatter(decode(_current(place, expected)))[0]
+            frontmatter = split_frontmatter(decode(_current(place, expected)[0]))[0]
             if frontmatter and not split_frontmatter(text)[0]:
                 text = frontmatter.rstrip("\r\n") + "\n" + ("" if text[0] == "\n" else "\n") + text
             # Before and after: another process may be filing the old text's vector at this moment.
             with self.copies.changing(place):
                 remove_file(place.sidecar)
-                replace_file(place.path, text.encode())
+                status = replace_file(place.path, text.encode())
                 remove_file(place.sidecar)
-        return self._read(place)
+        return entry_in(place, text.encode(), status, self.zone, self.words.asked())
 
     def supersede_by(
         self, ref: str, thoughts: Mapping[str, str], *, at: datetime | None = None
@@ -536,24 +561,27 @@ class PrivateJournal:
         refuse_large([text])
         place = self._place(ref)
         with locked(place.path.parent):
-            held = _current(place, None)
-            now = read_entry(place, self.zone)
+            now = entry_in(place, *_current(place, None), self.zone)
             later = self._find_linked(now.superseded_by, place.root)
             if later is not None and later.supersedes == place.ref:
                 # It replaced this entry, or one between the two that was deleted since.
                 if split_frontmatter(later.raw)[1].strip() != text.strip():
                     raise already_superseded(place.ref, later.ref)
-                return now, ThoughtsWritten(refs=(later.ref,), at=later.at, repeated=True)
+                return now, ThoughtsWritten(
+                    refs=(later.ref,), at=later.at, entries=(later,), repeated=True
+                )
             written = self._writer.write_successor(
                 place.root, text, at, place.ref, now=self._clock()
             )
             (successor,) = written.refs
-            there = read_entry(parse_place(successor, (place.root,)), self.zone)
-            if written.repeated and split_frontmatter(there.raw)[1].strip() != text.strip():
-                raise already_superseded(place.ref, successor)
+            if written.repeated:
+                there = read_entry(parse_place(successor, (place.root,)), self.zone)
+                if split_frontmatter(there.raw)[1].strip() != text.strip():
+                    raise already_superseded(place.ref, successor)
+                written = replace(written, entries=(there,))
             # Its `.embedding` stays: what is searched of it is as it was.
-            self._put(place, held, partial(mark_superseded, successor=successor))
-        return self._read(place), written
+            marked = self._rewrite(place, partial(mark_superseded, successor=successor))
+        return entry_in(place, *marked, self.zone, self.words.asked()), written
 
     def delete(self, ref: str, *, expected: str | None = None) -> None:
         """Remove an entry and its `.embedding`, and its day folder when that is empty then.
@@ -565,8 +593,7 @@ class PrivateJournal:
         place = self._place(ref)
         folder = place.path.parent
         with locked(folder):
-            _current(place, expected)
-            gone = read_entry(place, self.zone)
+            gone = entry_in(place, *_current(place, expected), self.zone)
         # Other entries' folders are locked one after another, never inside this lock.
         self._close_chain(gone, place.root)
         with locked(folder):
@@ -619,12 +646,17 @@ class PrivateJournal:
     def _mark(self, ref: str, root: Root, mark: Callable[[str], str]) -> None:
         place = parse_place(ref, (root,))
         with locked(place.path.parent):
-            self._put(place, _current(place, None), mark)
+            self._rewrite(place, mark)
 
-    def _put(self, place: EntryPlace, content: bytes, mark: Callable[[str], str]) -> None:
-        if (marked := rewritten(content, mark)) != content:
+    def _rewrite(
+        self, place: EntryPlace, change: Callable[[str], str]
+    ) -> tuple[bytes, os.stat_result]:
+        """Change the frontmatter of an entry; its file as it is then. The folder is locked."""
+        content, status = read_bytes(place)
+        if (changed := rewritten(content, change)) != content:
             with self.copies.changing(place):
-                replace_file(place.path, marked)
+                return changed, replace_file(place.path, changed)
+        return content, status
 
     def problems(self) -> list[Problem]:
         """What is wrong in the folders now; reads every file, changes nothing."""
@@ -634,19 +666,20 @@ class PrivateJournal:
 
     def repair(self) -> list[str]:
         """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""
-        remove_leftovers(self._keys)
+        remove_leftovers(self.keys.folder)
         from commonplace.journals.private.repair import repair_root
 
         return [x for root in self._roots for x in repair_root(root, self.ignored, self.copies)]
 
 
-def _current(place: EntryPlace, expected: str | None) -> bytes:
-    content, _ = read_bytes(place)
+def _current(place: EntryPlace, expected: str | None) -> tuple[bytes, os.stat_result]:
+    """A file's bytes and status. Raises: Conflict where it is not `expected`."""
+    content, status = read_bytes(place)
     if expected is not None and version_of(content) != expected:
         raise Conflict(
             f"{place.ref} has changed since it was read.", hint="Read it again, then repeat."
         )
-    return content
+    return content, status
 
 
 def _span_of(day: str) -> tuple[datetime, datetime]:

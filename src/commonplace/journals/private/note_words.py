@@ -6,6 +6,7 @@ Never reads a note, and asks git once for each state of a repository.
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import TYPE_CHECKING
 
 from commonplace.journals.private.tracked import (
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from commonplace.journals.private.places import EntryPlace
+    from commonplace.journals.private.places import EntryPlace, Whose
     from commonplace.journals.private.roots import Root
     from commonplace.journals.private.trusted_notes import TrustedNotes
 
@@ -28,62 +29,6 @@ NEVER_TRUSTED = ":"
 
 # What git writes whenever its index or its HEAD is another.
 _STATE = ("index", "index.lock", "HEAD", "logs/HEAD")
-
-
-class RootWords:
-    """Whose word the notes of one root are, at one moment.
-
-    Args:
-        held: The paths that its repository holds; None where git cannot say.
-        trusted: The sha256 of those that the user trusts.
-        is_copied: As for `NoteWords`.
-    """
-
-    def __init__(
-        self,
-        held: frozenset[str] | None,
-        trusted: Mapping[str, str],
-        is_copied: Callable[[EntryPlace], bool],
-    ) -> None:
-        self._held = held
-        self._trusted = trusted
-        self._is_copied = is_copied
-
-    def whose(self, place: EntryPlace, *, is_anothers: bool = False) -> str:
-        """Empty for the owner's note; of any other `:`, then its sha256 where the user trusts it.
-
-        Args:
-            place: Of the note.
-            is_anothers: Whether another user of the system owns its file.
-        """
-        is_own = not is_anothers or place.root.scope == "user"
-        if is_own and not self._is_held(place):
-            return ""
-        return NEVER_TRUSTED + self._trusted.get(place.relative, "")
-
-    def _is_held(self, place: EntryPlace) -> bool:
-        if self._held is None:
-            return not self._is_copied(place)
-        return place.relative in self._held or folded(place.relative) in self._held
-
-
-class AskedWords:
-    """Whose word the notes of any root are, as `RootWords` says once for each root.
-
-    Args:
-        of: Asks for those of a root.
-    """
-
-    def __init__(self, of: Callable[[Root], RootWords]) -> None:
-        self._of = of
-        self._known: dict[str, RootWords] = {}
-
-    def whose(self, place: EntryPlace, *, is_anothers: bool = False) -> str:
-        """As `RootWords.whose`."""
-        scope = place.root.scope
-        if scope not in self._known:
-            self._known[scope] = self._of(place.root)
-        return self._known[scope].whose(place, is_anothers=is_anothers)
 
 
 class NoteWords:
@@ -120,22 +65,44 @@ class NoteWords:
             return ""
         return f"{_state(real, repositories)};{trusted}"
 
-    def asked(self) -> AskedWords:
-        """What answers for the notes of one pass, in which git is asked once for each root."""
-        return AskedWords(self.of)
+    def asked(self) -> Whose:
+        """What says whose word each note of one pass is: git is asked once for each root.
 
-    def of(self, root: Root) -> RootWords:
-        """What a root's repository holds now, and what the user trusts of it."""
+        Empty for the owner's note; of any other `:`, then its sha256 where the user trusts it.
+        """
+        of_root = cache(self._of)
+
+        def whose(place: EntryPlace, is_anothers: bool) -> str:  # noqa: FBT001  as `Whose`
+            held, trusted = of_root(place.root)
+            if not is_anothers or place.root.scope == "user":
+                name = place.relative
+                is_held = (
+                    not self._is_copied(place)
+                    if held is None
+                    else (name in held or folded(name) in held)
+                )
+                if not is_held:
+                    return ""
+            return NEVER_TRUSTED + trusted.get(place.relative, "")
+
+        return whose
+
+    def _of(self, root: Root) -> tuple[frozenset[str] | None, Mapping[str, str]]:
+        """The paths that a root's repository holds now, and the sha256 of what is trusted there.
+
+        None in place of the paths where git cannot say.
+        """
         real = self._real_of(root)
+        trusted = self.trusted.of(real)
         repositories = self._repositories_above(real)
         if not repositories:
-            return RootWords(frozenset(), self.trusted.of(real), self._is_copied)
+            return frozenset(), trusted
         state = _state(real, repositories)
         known = self._held.get(root.scope)
         if known is None or known[0] != state:
             known = (state, held_by(repositories, root))
             self._held[root.scope] = known
-        return RootWords(known[1], self.trusted.of(real), self._is_copied)
+        return known[1], trusted
 
     def _real_of(self, root: Root) -> str:
         """The real path of a root, asked once: it takes as long as all else together."""

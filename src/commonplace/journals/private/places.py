@@ -13,7 +13,7 @@ import stat
 import unicodedata
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -38,11 +38,14 @@ from commonplace.journals.private.markdown import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
     from commonplace.journals.private.roots import Root
+
+Whose: TypeAlias = "Callable[[EntryPlace, bool], str]"
+"""Says whose word a note is; given whether another user of the system owns its file."""
 
 LARGEST_FILE = 32 * 1024 * 1024
 LONGEST_PATH = 4096
@@ -78,19 +81,6 @@ class EntryPlace(Struct, frozen=True, kw_only=True):
     def sidecar(self) -> Path:
         """The absolute path of its `.embedding`."""
         return self.root.path / (self.relative.removesuffix(SUFFIX) + SIDECAR)
-
-
-class SaysWhose(Protocol):
-    """What says whose word a note is; see `note_words`."""
-
-    def whose(self, place: EntryPlace, *, is_anothers: bool = False) -> str:
-        """Empty for the owner's.
-
-        Args:
-            place: Of the note.
-            is_anothers: Whether another user of the system owns its file.
-        """
-        ...
 
 
 class Day(NamedTuple):
@@ -265,13 +255,13 @@ def _open_beneath(real_root: str, relative: str) -> int:
         return os.open(name, flags | os.O_NOFOLLOW, dir_fd=at)
 
 
-def read_entry(place: EntryPlace, zone: tzinfo, words: SaysWhose | None = None) -> PrivateEntry:
+def read_entry(place: EntryPlace, zone: tzinfo, whose: Whose | None = None) -> PrivateEntry:
     """The entry at a place.
 
     Args:
         place: Where it lies.
         zone: The owner's.
-        words: What says whose it is; None where that is of no use.
+        whose: Says whose it is; None where that is of no use.
 
     Raises:
         NotFound, Denied, Unavailable, Invalid when over 32 MB.
@@ -283,6 +273,17 @@ def read_entry(place: EntryPlace, zone: tzinfo, words: SaysWhose | None = None) 
             hint="Split the file.",
             place=place.path,
         )
+    return entry_in(place, content, status, zone, whose)
+
+
+def entry_in(
+    place: EntryPlace,
+    content: bytes,
+    status: os.stat_result,
+    zone: tzinfo,
+    whose: Whose | None = None,
+) -> PrivateEntry:
+    """The entry that a file with this content and status is; reads no file."""
     raw = decode(content)
     parsed = parse_entry(raw)
     return PrivateEntry(
@@ -298,7 +299,7 @@ def read_entry(place: EntryPlace, zone: tzinfo, words: SaysWhose | None = None) 
         supersedes=parsed.frontmatter.get(SUPERSEDES, ""),
         superseded_by=parsed.frontmatter.get(SUPERSEDED_BY, ""),
         written=written_of(parsed.frontmatter, zone),
-        whose=words.whose(place, is_anothers=is_another_users(status.st_uid)) if words else "",
+        whose=whose(place, is_another_users(status.st_uid)) if whose else "",
     )
 
 

@@ -110,15 +110,21 @@ class ProjectCopies:
         self._folder = folder
         self._clock = clock
 
-    def mirror(self, place: EntryPlace) -> None:
-        """Copy one note as it is now, or remove the copy where it is not there.
+    def keep(self, place: EntryPlace, content: bytes, changed_ns: int) -> None:
+        """Copy a note that was just written.
 
         Never raises: what was written stays written, and the next look copies what is missing.
         """
-        if not self._covers(place.root):
-            return
-        with _logged(), self._locked(place.root) as (copy, record):
-            self._mirror(copy, place, record)
+        if self._covers(place.root):
+            with _logged(), self._locked(place.root) as (copy, record):
+                _note_day(copy, place, record)
+                _put(copy.path / place.relative, content, changed_ns)
+
+    def mirror(self, place: EntryPlace) -> None:
+        """Copy one note as it is now, or remove the copy where it is not there; as `keep` else."""
+        if self._covers(place.root):
+            with _logged(), self._locked(place.root) as (copy, record):
+                self._mirror(copy, place, record)
 
     @contextlib.contextmanager
     def changing(self, place: EntryPlace) -> Iterator[None]:
@@ -430,11 +436,7 @@ class ProjectCopies:
         if not os.path.lexists(place.path):
             self._remove(copy, place.relative)
             return
-        day = place.path.parent.name
-        if day not in record.days:
-            found = identity_of(place.path.parent)
-            record.days[day] = KnownDay(found.number, found.born_ns, 0)
-            write_record(copy.path, record)
+        _note_day(copy, place, record)
         self._copy(copy, place)
 
     def _copy(self, copy: Root, place: EntryPlace) -> None:
@@ -478,6 +480,15 @@ class ProjectCopies:
             if not days_of(copy) and not os.path.lexists(record.path):
                 remove_file(copy.path / RECORD)
                 os.rmdir(copy.path)
+
+
+def _note_day(copy: Root, place: EntryPlace, record: CopyRecord) -> None:
+    """Note the folder of a note's day, unless it is known. Raises: OSError, CommonplaceError."""
+    day = place.path.parent.name
+    if day not in record.days:
+        found = identity_of(place.path.parent)
+        record.days[day] = KnownDay(found.number, found.born_ns, 0)
+        write_record(copy.path, record)
 
 
 def _put(target: Path, content: bytes, at_ns: int) -> None:

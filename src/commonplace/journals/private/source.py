@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import math
 import os
 import time
@@ -45,11 +46,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
+    from commonplace.core.expiring import Hidden
     from commonplace.core.values import Change, Since, Vector
     from commonplace.journals.private.format import PrivateEntry
     from commonplace.journals.private.journal import PrivateJournal
-    from commonplace.journals.private.note_words import RootWords
+    from commonplace.journals.private.places import Whose
     from commonplace.journals.private.roots import Root
+
+_log = logging.getLogger(__name__)
 
 JOURNAL = "private"
 KIND = "entry"
@@ -147,7 +151,7 @@ class RootSource:
         remove_leftovers(self._root.path)
         before = _parse_mark(since.mark)
         # Taken first: what changes while the notes are read is looked at again.
-        token, words = self._words.token(self._root), self._words.of(self._root)
+        token, whose = self._words.token(self._root), self._words.asked()
         known_token = before.pop(_REPOSITORY, "") if before else ""
         self._copies.look(self._root, thorough=before is None)
         # What is filed is asked for before the disk is, here and for each day: else an entry that
@@ -169,10 +173,10 @@ class RootSource:
             ):  # what git holds may be another's word by now, whatever its time
                 changed |= days.keys()
         for day in sorted(changed):
-            yield from self._scan_day(day, since, words, is_there=day in days)
+            yield from self._scan_day(day, since, whose, is_there=day in days)
 
     def _scan_day(
-        self, day: str, since: Since, words: RootWords, *, is_there: bool
+        self, day: str, since: Since, whose: Whose, *, is_there: bool
     ) -> Iterator[Change]:
         known = since.stamps(f"{self.name}/{day}/")
         listing = self._listed(day) if is_there else Listing.empty()
@@ -184,8 +188,8 @@ class RootSource:
             ref = place.ref
             present.add(ref)
             is_anothers = is_another_users(listing.owners.get(place.path.name))
-            if known.get(ref) != stamp + words.whose(place, is_anothers=is_anothers):
-                entry = self._read(place, words)
+            if known.get(ref) != stamp + whose(place, is_anothers):
+                entry = self._read(place, whose)
                 if entry is not None:
                     yield Put(doc_of(entry, self._zone))
         yield from (Drop(ref) for ref in sorted(known.keys() - present))
@@ -205,10 +209,10 @@ class RootSource:
             self._notices.log(folder / name, "it is not a plain file with a plain name")
         return listing
 
-    def _read(self, place: EntryPlace, words: RootWords | None = None) -> PrivateEntry | None:
-        """words: None where whose word it is is of no use."""
+    def _read(self, place: EntryPlace, whose: Whose | None = None) -> PrivateEntry | None:
+        """whose: None where whose word it is is of no use."""
         try:
-            return read_entry(place, self._zone, words)
+            return read_entry(place, self._zone, whose)
         except NotFound:
             return None
         except CommonplaceError as exc:
@@ -310,6 +314,37 @@ class RootSource:
             return
         except CommonplaceError as exc:
             self._notices.log(self._root.path, f"no .embedding can be written: {exc.message}")
+
+
+class GoneNotesSource:
+    """The notes that are gone from their projects, each under its ref; a `Source` without an index.
+
+    Args:
+        journal: Of the owner who has the copies.
+        hidden: Gives the refs of what has expired.
+    """
+
+    name = f"{JOURNAL}:gone"
+    cheap_mark = False
+    exact_mark = False
+
+    def __init__(self, journal: PrivateJournal, hidden: Hidden) -> None:
+        self._journal = journal
+        self._hidden = hidden
+
+    def mark(self) -> str:
+        """An empty mark: all of it is read each time."""
+        return ""
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """A put of each note; the proof of forgetting names a copy that cannot be read."""
+        hidden = self._hidden()
+        try:
+            for _, place in self._journal.recovery.gone_places():
+                if place.ref not in hidden:
+                    yield Put(doc_of(read_entry(place, self._journal.zone), self._journal.zone))
+        except CommonplaceError as exc:
+            _log.warning("Copies of notes that are gone could not be read: %s", exc)
 
 
 def _stamp_now(place: EntryPlace) -> str:

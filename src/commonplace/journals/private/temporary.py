@@ -21,11 +21,9 @@ from commonplace.core.files import (
     remove_leftovers,
     sync_folder,
     translated,
-    write_derived,
     write_new,
 )
 from commonplace.journals.private.places import (
-    SIDECAR,
     SUFFIX,
     EntryPlace,
     list_day,
@@ -117,11 +115,7 @@ def _move(place: EntryPlace, target: Root) -> None:
     there = _put(content, EntryPlace(root=target, relative=place.relative))
     with translated(there.path):
         os.utime(there.path, ns=(status.st_mtime_ns, status.st_mtime_ns))
-    # The vectors are derived: without them they are made again.
-    with contextlib.suppress(CommonplaceError, FileExistsError):
-        beside = replace(place, relative=place.relative.removesuffix(SUFFIX) + SIDECAR)
-        write_derived(there.sidecar, read_bytes(beside)[0])
-    remove_file(place.sidecar)  # first: by itself it would stay, and it holds the text
+    remove_file(place.sidecar)  # first: by itself it would stay; it is made again
     remove_file(place.path)
 
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 from datetime import UTC, datetime
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
 from commonplace.core.files import (
     drop_reserved,
-    locked,
     make_folder,
     remove_file,
     remove_leftovers,
@@ -28,34 +27,45 @@ from commonplace.journals.private.format import (
     EARLIEST,
     HEADINGS,
     LATEST,
+    PrivateEntry,
     first_micros,
     from_millis,
     parse_day,
     render_day,
-    render_entry,
+    render_file,
     render_stem,
-    render_successor,
+    render_thoughts,
     to_millis,
+    written_line,
 )
 from commonplace.journals.private.gitignore import EVERYTHING, IGNORE
-from commonplace.journals.private.keys import Plan, find_plan, key_path, save_plan
+from commonplace.journals.private.keys import Plan
 from commonplace.journals.private.markdown import SUPERSEDES
-from commonplace.journals.private.places import SUFFIX, EntryPlace, lexical_place, read_bytes
+from commonplace.journals.private.places import (
+    SUFFIX,
+    EntryPlace,
+    entry_in,
+    lexical_place,
+    read_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
-    from pathlib import Path
 
     from commonplace.journals.private.gitignore import IgnoredDays
+    from commonplace.journals.private.keys import EntryKeys
     from commonplace.journals.private.project_copies import ProjectCopies
     from commonplace.journals.private.roots import Root
 
+_NAMES_TRIED = 10_000
 
-class _Render(Protocol):
-    """The text of a file: of an instant, and written down at another one, if that is so."""
 
-    def __call__(self, at: datetime, *, written: datetime | None) -> str: ...
+class NewText(NamedTuple):
+    """What is to be written: the text below the frontmatter, and further lines of that."""
+
+    body: str
+    lines: str = ""
 
 
 class _Times(NamedTuple):
@@ -67,20 +77,20 @@ class _Times(NamedTuple):
 
 LARGEST_WRITE = 10 * 1024 * 1024
 
-_NAMES_TRIED = 10_000
-
 
 class ThoughtsWritten(Struct, frozen=True, kw_only=True):
     """What a write made.
 
     Attributes:
         refs: User's first.
+        entries: Of these refs; one that an earlier call made may be gone by now.
         repeated: An earlier call with the key made them.
         notes: Sentences on what was done so that git ignores them.
     """
 
     refs: tuple[str, ...]
     at: datetime
+    entries: tuple[PrivateEntry, ...] = ()
     repeated: bool = False
     notes: tuple[str, ...] = ()
 
@@ -116,34 +126,22 @@ def refuse_large(texts: Iterable[str]) -> None:
         )
 
 
-class ThoughtWriter:
+class ThoughtWriter(Struct, frozen=True, kw_only=True):
     """Writes the entries of one owner; safe beside any number of other processes.
 
-    Args:
+    Attributes:
         roots: The user's first.
-        zone: The owner's.
-        keys: Our folder for idempotency keys.
         ignored: What keeps git away.
         random_micros: 0..999, the last digits of a file name.
         copies: Of the notes of projects.
     """
 
-    def __init__(
-        self,
-        roots: Sequence[Root],
-        zone: tzinfo,
-        keys: Path,
-        ignored: IgnoredDays,
-        random_micros: Callable[[], int],
-        *,
-        copies: ProjectCopies,
-    ) -> None:
-        self._roots = roots
-        self._zone = zone
-        self._keys = keys
-        self._ignored = ignored
-        self._random_micros = random_micros
-        self._copies = copies
+    roots: Sequence[Root]
+    zone: tzinfo
+    keys: EntryKeys
+    ignored: IgnoredDays
+    random_micros: Callable[[], int]
+    copies: ProjectCopies
 
     def write(
         self, thoughts: Mapping[str, str], at: datetime | None, key: str | None, *, now: datetime
@@ -158,25 +156,27 @@ class ThoughtWriter:
 
         Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
-        texts: dict[Root, dict[str, str]] = {x: {} for x in self._roots}
-        for field, text in thoughts.items():
-            texts[self._roots[-1 if field == "project_notes" else 0]][field] = text
-        parts: dict[Root, _Render] = {
-            root: partial(render_entry, part, zone=self._zone)
-            for root, part in texts.items()
-            if part
-        }
-        for root in parts:
-            root.refuse_link()
+        fields: dict[Root, dict[str, str]] = {x: {} for x in self.roots}
+        for field, thought in thoughts.items():
+            fields[self.roots[-1 if field == "project_notes" else 0]][field] = thought
+        texts = {root: NewText(render_thoughts(x)) for root, x in fields.items() if x}
         times = _times(at, now)
         if key is not None and key.strip():
-            return self._write_keyed(parts, times, key)
-        refs: list[str] = []
+            return self.write_keyed(texts, times, key)
+        for root in texts:
+            root.refuse_link()
+        entries: list[PrivateEntry] = []
         notes: list[str] = []
-        for root, part in parts.items():
-            with _listing_what_is_written(refs):
-                refs.append(self._write_part(root, part, times, notes).ref)
-        return ThoughtsWritten(refs=tuple(refs), at=times.at, notes=tuple(notes))
+        for root, text in texts.items():
+            content = self._content(text, times)
+            with _listing_what_is_written([x.ref for x in entries]):
+                while True:  # a name lost here was won by another write
+                    place = self._free_place(root, times.at)
+                    with contextlib.suppress(FileExistsError):
+                        entries.append(self._write_file(place, content, notes))
+                        break
+        refs = tuple(entry.ref for entry in entries)
+        return ThoughtsWritten(refs=refs, at=times.at, entries=tuple(entries), notes=tuple(notes))
 
     def refuse_elsewhere(self, thoughts: Mapping[str, str], root: Root) -> None:
         """Raises: Invalid where a thought belongs elsewhere than in the root of its former."""
@@ -207,57 +207,23 @@ class ThoughtWriter:
         Raises:
             Invalid, Denied, Unavailable, Conflict.
         """
-        root.refuse_link()
-        part = partial(render_successor, text, zone=self._zone, supersedes=former)
-        times = _times(at, now)
         key = f"{SUPERSEDES} {former}"
-        plan = find_plan(key_path(self._keys, key))
+        plan = self.keys.find(key)
         if plan is not None and plan.done:
             with contextlib.suppress(CommonplaceError):
                 if not os.path.lexists(lexical_place(plan.refs[0], (root,)).path):
-                    remove_file(key_path(self._keys, key))
-        return self._write_keyed({root: part}, times, key)
+                    remove_file(self.keys.path_of(key))
+        new = NewText(text.strip("\n"), f"{SUPERSEDES}: {former}\n")
+        return self.write_keyed({root: new}, _times(at, now), key)
 
     def write_copy(
-        self, part: _Render, at: datetime, key: str, *, now: datetime
+        self, text: NewText, at: datetime, key: str, *, now: datetime
     ) -> ThoughtsWritten:
         """Write a file of the user's that another program had, once.
 
         Raises: Invalid, Denied, Unavailable, Conflict.
         """
-        root = self._roots[0]
-        root.refuse_link()
-        return self._write_keyed({root: part}, _times(at, now), key)
-
-    def plan_copy(self, ref: str, at: datetime, key: str) -> None:
-        """Note that an entry is to be written with a key. Raises: Denied, Unavailable."""
-        make_folder(self._keys)
-        with locked(self._keys):
-            path = key_path(self._keys, key)
-            if find_plan(path) is None:
-                save_plan(path, Plan(refs=(ref,), millis=to_millis(at)))
-
-    def note_copy(self, ref: str, at: datetime, key: str) -> None:
-        """Note that an entry that is there was written with a key. Raises: Denied, Unavailable."""
-        make_folder(self._keys)
-        with locked(self._keys):
-            plan = Plan(refs=(ref,), millis=to_millis(at), done=True)
-            save_plan(key_path(self._keys, key), plan)
-
-    def find_planned(self, key: str, *, unfinished: bool = False) -> str:
-        """The ref of what a key wrote; empty where it has written nothing whole.
-
-        unfinished: also of what it was about to write when its process was killed.
-        """
-        plan = find_plan(key_path(self._keys, key))
-        return plan.refs[0] if plan is not None and (plan.done or unfinished) else ""
-
-    def release(self, keys: Sequence[str]) -> None:
-        """Let keys write again. Raises: Denied, Unavailable."""
-        make_folder(self._keys)
-        with locked(self._keys):
-            for key in keys:
-                remove_file(key_path(self._keys, key))
+        return self.write_keyed({self.roots[0]: text}, _times(at, now), key)
 
     def write_file(self, place: EntryPlace, content: bytes) -> bool:
         """Write the file of an exported entry under its own name; False where that is taken.
@@ -272,26 +238,15 @@ class ThoughtWriter:
             return False
         return True
 
-    def _write_keyed(
-        self, parts: Mapping[Root, _Render], times: _Times, key: str
-    ) -> ThoughtsWritten:
-        make_folder(self._keys)
-        with locked(self._keys):
-            return self._write_once(parts, times, key_path(self._keys, key))
-
-    def _write_part(self, root: Root, part: _Render, times: _Times, notes: list[str]) -> EntryPlace:
-        content = part(times.at, written=times.written).encode()
-        while True:  # a name lost here was won by another write
-            place = self._free_place(root, times.at)
-            with contextlib.suppress(FileExistsError):
-                self._write_file(place, content, notes)
-                return place
+    def _content(self, text: NewText, times: _Times) -> bytes:
+        lines = text.lines + written_line(times.written)
+        return render_file(text.body, times.at, self.zone, lines).encode()
 
     def _free_place(self, root: Root, at: datetime) -> EntryPlace:
         """A name of this time that nothing has yet, not even an `.embedding` left alone."""
-        day, start = render_day(at, self._zone), first_micros(at, self._random_micros())
+        day, start = render_day(at, self.zone), first_micros(at, self.random_micros())
         for tried in range(_NAMES_TRIED):
-            stem = render_stem(at, self._zone, (start + tried) % 1_000_000)
+            stem = render_stem(at, self.zone, (start + tried) % 1_000_000)
             place = EntryPlace(root=root, relative=f"{day}/{stem}{SUFFIX}")
             if not os.path.lexists(place.path) and not os.path.lexists(place.sidecar):
                 return place
@@ -300,73 +255,93 @@ class ThoughtWriter:
             hint="Write with another time.",
         )
 
-    def _write_file(self, place: EntryPlace, content: bytes, notes: list[str]) -> None:
-        notes += put_file(place, content, self._ignored)
-        self._copies.mirror(place)
+    def _write_file(self, place: EntryPlace, content: bytes, notes: list[str]) -> PrivateEntry:
+        """The entry that was written, made of what was written."""
+        status, said = put_file(place, content, self.ignored)
+        notes += said
+        self.copies.keep(place, content, status.st_mtime_ns)
+        return entry_in(place, content, status, self.zone)
 
-    def _write_once(
-        self, parts: Mapping[Root, _Render], times: _Times, path: Path
+    def write_keyed(
+        self, texts: Mapping[Root, NewText], times: _Times, key: str
     ) -> ThoughtsWritten:
-        plan = find_plan(path)
-        if plan is None:
-            refs = tuple(self._free_place(x, times.at).ref for x in parts)
-            written = to_millis(times.written) if times.written else 0
-            plan = Plan(refs=refs, millis=to_millis(times.at), written=written)
-            save_plan(path, plan)
-        at, repeated = from_millis(plan.millis), True
-        written_at = from_millis(plan.written) if plan.written else None
+        """Write texts, one file a root, at the places that the first call with a key planned."""
+        for root in texts:
+            root.refuse_link()
+        entries: list[PrivateEntry] = []
         notes: list[str] = []
-        if not plan.done:
-            planned = [x.partition(":")[2].partition("/")[0] for x in plan.refs]
-            if planned != [x.scope for x in parts]:
-                raise Conflict(
-                    "This idempotency key was used for thoughts that belong elsewhere.",
-                    hint="Use a new key for a new entry.",
-                )
-            for number, (root, part) in enumerate(parts.items()):
+        with self.keys.locked():
+            plan = self._planned(texts, times, key)
+            written = from_millis(plan.written) if plan.written else None
+            times = _Times(from_millis(plan.millis), written)
+            for number, (root, text) in enumerate(() if plan.done else texts.items()):
                 place = lexical_place(plan.refs[number], (root,))
                 if os.path.lexists(place.path) and not drop_reserved(place.path):
                     continue
-                repeated = False
-                content = part(at, written=written_at).encode()
+                content = self._content(text, times)
                 with _listing_what_is_written(plan.refs[:number]):
-                    while not self._write_or_match(place, content, notes):
-                        place = self._free_place(root, at)
+                    while (entry := self._write_or_match(place, content, notes)) is None:
+                        place = self._free_place(root, times.at)
                         plan = plan.moved(number, place.ref)
-                        save_plan(path, plan)
-            with contextlib.suppress(CommonplaceError):  # without it, what is there says as much
-                save_plan(path, plan.finished())
-        return ThoughtsWritten(refs=plan.refs, at=at, repeated=repeated, notes=tuple(notes))
+                        self.keys.save(key, plan)
+                    entries.append(entry)
+            if not plan.done:
+                with contextlib.suppress(CommonplaceError):  # what is there says as much
+                    self.keys.save(key, replace(plan, done=True))
+        return ThoughtsWritten(
+            refs=plan.refs,
+            at=times.at,
+            entries=tuple(entries),
+            repeated=not entries,
+            notes=tuple(notes),
+        )
 
-    def _write_or_match(self, place: EntryPlace, content: bytes, notes: list[str]) -> bool:
-        """Write the file, or find it written by a twin of this call; False: the name is taken."""
+    def _planned(self, texts: Mapping[Root, NewText], times: _Times, key: str) -> Plan:
+        """Where the first call with a key writes, or wrote. Raises: Conflict."""
+        plan = self.keys.find(key)
+        if plan is None:
+            refs = tuple(self._free_place(x, times.at).ref for x in texts)
+            written = to_millis(times.written) if times.written else 0
+            plan = Plan(refs=refs, millis=to_millis(times.at), written=written)
+            self.keys.save(key, plan)
+        scopes = [x.partition(":")[2].partition("/")[0] for x in plan.refs]
+        if not plan.done and scopes != [x.scope for x in texts]:
+            raise Conflict(
+                "This idempotency key was used for thoughts that belong elsewhere.",
+                hint="Use a new key for a new entry.",
+            )
+        return plan
+
+    def _write_or_match(
+        self, place: EntryPlace, content: bytes, notes: list[str]
+    ) -> PrivateEntry | None:
+        """Write the file, or find it written by a twin of this call; None: the name is taken."""
         try:
-            self._write_file(place, content, notes)
+            return self._write_file(place, content, notes)
         except FileExistsError:
-            return read_bytes(place)[0] == content
-        return True
+            there, status = read_bytes(place)
+            return entry_in(place, there, status, self.zone) if there == content else None
 
 
-def put_file(place: EntryPlace, content: bytes, ignored: IgnoredDays) -> list[str]:
+def put_file(
+    place: EntryPlace, content: bytes, ignored: IgnoredDays
+) -> tuple[os.stat_result, list[str]]:
     """Write a new file in its day folder, which a deletion may take away until it is there.
 
     Returns:
-        Notes on what was done so that git ignores it.
+        The file's status, and notes on what was done so that git ignores it.
 
     Raises:
         FileExistsError, Denied, Unavailable.
     """
     notes = []
-    for _ in range(3):
+    while True:
         _make_day(place)
         if note := ignored.ensure(place.root, place.path.parent.name):
             notes.append(note)
         remove_leftovers(place.path.parent)
         with contextlib.suppress(NotFound):
-            write_new(place.path, content, mode=0o600)
-            return notes
-    write_new(place.path, content, mode=0o600)
-    return notes
+            return write_new(place.path, content, mode=0o600), notes
 
 
 def _times(at: datetime | None, now: datetime) -> _Times:

@@ -133,7 +133,7 @@ class FromPrivate(Struct, frozen=True):
     def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
         """See the port."""
         notes = left_notes(self.service.filing.forget([ref for ref, _ in gone.values()]))
-        self.service.journal.release([*gone])
+        self.service.journal.keys.release([*gone])
         return notes
 
 

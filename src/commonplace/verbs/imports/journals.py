@@ -255,8 +255,7 @@ class IntoPrivate:
             written = self._journal.write_copy(copy, key)
             if written.repeated:  # another import has written it since
                 return Imported(outcome="there")
-            version = self._journal.open_written(written.refs[0]).version
-            return Imported(outcome=outcome, version=version)
+            return Imported(outcome=outcome, version=written.entries[0].version)
         if outcome == "updated" and not isinstance(there, str):
             self._journal.update_copy(there, copy)
         return Imported(outcome=outcome)

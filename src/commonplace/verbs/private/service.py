@@ -118,12 +118,8 @@ class PrivateService(Struct, frozen=True, kw_only=True):
                 by_name=True,
             )
         written = self.journal.write(thoughts, at=instant, idempotency_key=idempotency_key)
-        entries = []
-        for ref in written.refs:
-            with suppress(CommonplaceError):  # what was written stays written
-                entries.append(self.journal.open_written(ref))
-        filed = self.filing.file(self._docs(entries))
-        return PrivateWritten(written=written, entries=tuple(entries), filed=filed)
+        filed = self.filing.file(self._docs(written.entries))
+        return PrivateWritten(written=written, entries=written.entries, filed=filed)
 
     def search(
         self,
@@ -227,9 +223,8 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         return former.ref, self._filed_both(former, written)
 
     def _filed_both(self, former: PrivateEntry, written: ThoughtsWritten) -> PrivateWritten:
-        entry = self.journal.open_written(written.refs[0])
-        filed = self.filing.file(self._docs([entry, former]))
-        return PrivateWritten(written=written, entries=(entry,), filed=filed)
+        filed = self.filing.file(self._docs([*written.entries, former]))
+        return PrivateWritten(written=written, entries=written.entries, filed=filed)
 
     def delete(self, path_or_ref: str, *, expected: str | None) -> tuple[str, Filed | Pending]:
         """Delete one entry and every trace of its text; answers its ref. Raises: as `edit`."""
