@@ -103,8 +103,8 @@ class _Work:
         self._questions = iter(make_questions(10_000, seed=31))
 
     def do(self, app: App) -> None:
-        write = app.private.tools.toolset.tool("process_thoughts").call
-        search = app.chronicle.tools.toolset.tool("search_entries").call
+        write = app.private.toolset().tool("process_thoughts").call
+        search = app.chronicle.toolset().tool("search_entries").call
         for _ in range(self._times):
             began = time.perf_counter()
             write({"reflections": next(self._texts)})

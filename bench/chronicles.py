@@ -42,7 +42,7 @@ PRECISION, RECALL = 0.9, 0.8
 
 ASKING = Asking(
     name="chronicle search",
-    tool=lambda app: app.chronicle.tools.toolset.tool("search_entries"),
+    tool=lambda app: app.chronicle.toolset().tool("search_entries"),
     argument="text",
     filters={
         "": {},
@@ -175,7 +175,7 @@ def _filing_figure(home: Home, events: list[Event], *, entries: int) -> Figure:
 
 def _list_figure(home: Home, sizes: Sizes) -> Figure:
     with home.opened(encoder="absent") as app:
-        call = app.chronicle.tools.toolset.tool("list_entries").call
+        call = app.chronicle.toolset().tool("list_entries").call
         took = [_ms(call, {"limit": 10}) for _ in range(sizes.adds)]
     return Figure(
         name=f"chronicle list of 10, {sizes.entries:,} entries",
@@ -196,7 +196,7 @@ def _open_figure(home: Home, sizes: Sizes) -> Figure:
             seen = (
                 app.index.since("chronicle").mark == ChronicleSource(app.chronicle.journal).mark()
             )
-            app.chronicle.tools.toolset.tool("list_entries").call({"limit": 10})
+            app.chronicle.toolset().tool("list_entries").call({"limit": 10})
             took.append((time.perf_counter() - began) * 1000)
             assert seen, "the index does not know this home"
     return Figure(

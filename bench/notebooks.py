@@ -203,7 +203,7 @@ def _opened(folder: Path, ledger: Path) -> Notebook:
 
 
 def _read_figures(app: App, *, entries: int, times: int) -> Iterator[Figure]:
-    tool = app.notebook.tools.toolset.tool
+    tool = app.notebook.toolset().tool
     chance = random.Random(53)  # noqa: S311  as above
     names = [f"project-{n % 20:02d}/part-{n:03d}" for n in chance.choices(range(40), k=times)]
     rare: list[dict[str, Any]] = [{"path": RARE}] * times
@@ -262,7 +262,7 @@ def _search_figures(app: App, *, entries: int, times: int) -> Iterator[Figure]:
     """Each pair of questions twice: what their first search encodes of entries is kept then."""
     encoder = app.encoder.get()
     assert encoder is not None
-    search = app.notebook.tools.toolset.tool("journal_search").call
+    search = app.notebook.toolset().tool("journal_search").call
     contents, contexts = make_questions(times + _WARM), make_questions(times + _WARM, seed=5)
     floors: list[float] = []
     firsts: list[float] = []

@@ -91,7 +91,7 @@ def _warm_figures(home: Home, questions: list[str], *, entries: int) -> list[Fig
         app.filing.catch_up()
         encoder = app.encoder.get()
         assert encoder is not None
-        recall = app.recall.tools.toolset.tool("recall").call
+        recall = app.recall.toolset().tool("recall").call
         for question in questions[:_WARM]:
             for arguments in FILTERS.values():
                 recall({"query": question, **arguments})

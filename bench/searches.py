@@ -31,7 +31,7 @@ class Asking(Struct, frozen=True, kw_only=True):
 
 PRIVATE = Asking(
     name="warm search",
-    tool=lambda app: app.private.tools.toolset.tool("search_journal"),
+    tool=lambda app: app.private.toolset().tool("search_journal"),
     argument="query",
     filters={
         "": {},

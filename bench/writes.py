@@ -32,7 +32,7 @@ def write_figure(home: Home, *, entries: int, repetitions: int) -> Figure:
         app.filing.catch_up()
         encoder = app.encoder.get()
         assert encoder is not None
-        write = app.private.tools.toolset.tool("process_thoughts").call
+        write = app.private.toolset().tool("process_thoughts").call
         database = _open_database(home.own / "floor.db")
         refs: list[str] = []
         for text in texts:

@@ -43,7 +43,7 @@ def opened(tmp_path, no_weights, monkeypatch):
 
 
 def call(app, tool, **arguments):
-    return app.private.tools.toolset.tool(tool).call(arguments)
+    return app.private.toolset().tool(tool).call(arguments)
 
 
 def files_below(folder: Path):
@@ -176,7 +176,7 @@ def test_without_a_notebook_nothing_of_it_is_opened(opened, tmp_path):
     """Neither a module, nor pages, nor a folder; with one, its entries are found and opened."""
     app = opened()
     call(app, "process_thoughts", feelings="about walnuts")
-    assert app.recall.tools.toolset.tool("recall").call({"query": "walnuts"}).facts["count"] == 1
+    assert app.recall.toolset().tool("recall").call({"query": "walnuts"}).facts["count"] == 1
     assert "notebook" not in app.recall.service().journals
     assert "journal" not in vars(app.notebook)
     assert not list(tmp_path.rglob("ledgers"))
@@ -186,20 +186,20 @@ def test_without_a_notebook_nothing_of_it_is_opened(opened, tmp_path):
     app = opened(notebook=str(tmp_path / "notes"))
     assert "notebook" in {x.name for x in app.sources()}
     assert app.recall.service().journals["notebook"].read_ref(entry.ref).text.startswith("Problem")
-    found = app.recall.tools.toolset.tool("recall").call({"query": "RFC 9457"})
+    found = app.recall.toolset().tool("recall").call({"query": "RFC 9457"})
     assert entry.ref in found.text
 
 
 def test_a_notebook_made_while_a_server_runs_is_found(opened):
     """Its entries and its refs, by whoever asked before it was there."""
     server = opened()
-    recall = server.recall.tools.toolset.tool("recall")
+    recall = server.recall.toolset().tool("recall")
     assert recall.call({"query": "RFC 9457"}).facts["count"] == 0
     notes = opened().notebook.journal
     notes.init()
     entry = notes.write("api/errors", "Problem details, as RFC 9457 has them.").entry
     assert entry.ref in recall.call({"query": "RFC 9457"}).text
-    page = server.recall.tools.toolset.tool("open_ref").call({"ref": entry.ref})
+    page = server.recall.toolset().tool("open_ref").call({"ref": entry.ref})
     assert "Problem details" in page.text
 
 
@@ -214,7 +214,7 @@ def test_other_journals_feed_the_timeline(opened):
     """What was logged and what was felt count in the day, and recall tells each thing once."""
     app = opened(FrozenClock(), timeline_feed="chronicle,private", timezone="UTC")
     app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
-    app.chronicle.tools.toolset.tool("add_entry").call({"message": "Deployed the orchard report"})
+    app.chronicle.toolset().tool("add_entry").call({"message": "Deployed the orchard report"})
     desk = app.timeline.service()
     day = desk.rollup("daily", partial=True)
     assert day.metadata["entries"] == 2
@@ -233,7 +233,7 @@ def test_the_way_down_shows_what_was_written(opened):
 def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
     """The text is in no file of ours when the answer comes, the index and the timeline included."""
     app = opened(FrozenClock(), timeline_feed="chronicle", timezone="UTC")
-    add = app.chronicle.tools.toolset.tool("add_entry").call
+    add = app.chronicle.toolset().tool("add_entry").call
     add({"message": "Deployed the orchard report"})
     gone = add({"message": "Called about zanzibarquartz"})
     desk = app.timeline.service()
@@ -252,9 +252,7 @@ def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
 def test_what_an_edit_replaces_leaves_the_summaries_at_once(opened, tmp_path):
     """As what a delete takes: the old words of a log entry and of a private one are in no file."""
     app = opened(FrozenClock(), timeline_feed="chronicle,private", timezone="UTC")
-    logged = app.chronicle.tools.toolset.tool("add_entry").call(
-        {"message": "Called zanzibarquartz"}
-    )
+    logged = app.chronicle.toolset().tool("add_entry").call({"message": "Called zanzibarquartz"})
     felt = app.private.tools.process_thoughts(feelings="Uneasy about zanzibarquartz.")
     desk = app.timeline.service()
     assert desk.catch_up() == 0

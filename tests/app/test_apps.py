@@ -63,19 +63,19 @@ def world(tmp_path):
 
 def recalled(app: App, query: str) -> list[str]:
     """The refs that recall finds."""
-    facts = app.recall.tools.toolset.tool("recall").call({"query": query}).facts
+    facts = app.recall.toolset().tool("recall").call({"query": query}).facts
     return [hit["ref"] for hit in facts["results"]]
 
 
 def write_everywhere(app: App, word: str) -> None:
     """An entry of each journal that holds the word."""
     app.private.tools.process_thoughts(feelings=f"About {word}.")
-    app.chronicle.tools.toolset.tool("add_entry").call({"message": f"Painted the {word}"})
+    app.chronicle.toolset().tool("add_entry").call({"message": f"Painted the {word}"})
     app.notebook.journal.init()
-    write = app.notebook.tools.toolset.tool("journal_write").call
+    write = app.notebook.toolset().tool("journal_write").call
     write({"path": "colours", "entry": f"Mixed {word} with oil.", "overview": f"On {word}."})
-    app.timeline.tools.toolset.tool("timeline_add").call({"content": f"Looked at {word}"})
-    app.memory.tools.write_toolset.tool("memory_save").call(
+    app.timeline.toolset().tool("timeline_add").call({"content": f"Looked at {word}"})
+    app.memory.write_toolset().tool("memory_save").call(
         {"kind": "gratitude", "text": f"Grateful for {word}"}
     )
 
@@ -92,7 +92,7 @@ def test_two_owners_find_their_own_entries_of_every_journal_alone(world):
             journals = {ref.partition(":")[0] for ref in recalled(app, own)}
             assert journals >= {"private", "chronicle", "notebook", "timeline", "memory"}
             for other in {*words.values()} - {own}:
-                text = app.recall.tools.toolset.tool("recall").call({"query": other}).text
+                text = app.recall.toolset().tool("recall").call({"query": other}).text
                 assert other not in text.replace(f"{other!r}", "").replace(f'"{other}"', "")
     apps.close()
 
@@ -137,7 +137,7 @@ def test_what_is_logged_tells_nothing_of_the_servers_surroundings(world, monkeyp
     logged = {}
     for owner in ("ann", "me"):
         with apps.using(owner) as app:
-            tool = app.chronicle.tools.toolset.tool("add_entry")
+            tool = app.chronicle.toolset().tool("add_entry")
             logged[owner] = tool.call({"message": "About ochre."}).facts
     apps.close()
     ann, me = logged["ann"], logged["me"]
@@ -149,7 +149,7 @@ def test_a_name_the_machines_user_once_went_by_opens_none_of_that_users_entries(
     """What was indexed for the machine's owner of that name is not what a served owner searches."""
     once = world.alone("ann")
     once.private.tools.process_thoughts(feelings="About ochre.", project_notes="Ochre too.")
-    once.chronicle.tools.toolset.tool("add_entry").call({"message": "Painted it ochre"})
+    once.chronicle.toolset().tool("add_entry").call({"message": "Painted it ochre"})
     assert len(recalled(once, "ochre")) >= 2
     once.close()
     apps = world.apps()

@@ -134,7 +134,7 @@ def test_private_entries_in_a_timeline_reach_no_model_elsewhere(opened, no_weigh
         "llm_timeout_s": "1",
     }
     app = opened(llm_url="http://llm.invalid/v1", **settings)
-    tool = app.private.tools.toolset.tool("process_thoughts")
+    tool = app.private.toolset().tool("process_thoughts")
     tool.call({"feelings": "A private heron.", "at": "2025-02-04 12:10"})
     app.timeline.service().run_due()
     rewording = app.languages.rewording(app.timeline.rollups)

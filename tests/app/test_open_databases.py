@@ -28,7 +28,7 @@ def back_up(app, folder):
 def forget(app, folder):
     """As the page does, with the look through every file at its end."""
     thoughts = {"feelings": "the code of the door of the old bakery is 4711"}
-    write = app.private.tools.toolset.tool("process_thoughts")
+    write = app.private.toolset().tool("process_thoughts")
     (ref,) = write.call(thoughts).facts["refs"]
     service = app.forgetting()
     assert service.carry_out(service.plan([ref])).is_clean

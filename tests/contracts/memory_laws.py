@@ -151,8 +151,8 @@ class MemoryContract:
     def test_what_has_no_kind_is_not_kept(self, world: MemoryWorld) -> None:
         """Quotes, support cards and overlay transcripts are refused, by the tool as well."""
         mine = world.open("ann")
-        tools = MemoryTools(service=lambda: mine.service)
-        save = tools.write_toolset.tool("memory_save")
+        tools = MemoryTools(mine.service)
+        save = tools.write_toolset(lambda: tools).tool("memory_save")
         for kind in ("quote", "support_card", "overlay", "Todo", ""):
             refused(Invalid, save.call, {"kind": kind, "text": "harbour", "title": "harbour"})
         assert all(tally.records == 0 for tally in mine.stats().kinds)
@@ -389,7 +389,7 @@ class MemoryContract:
         days = (datetime(2026, 3, 1, hour, tzinfo=UTC) for hour in (4, 19))
         first, second = (mine.save_message("user", "harbour", at=at) for at in days)
         world.clock.at = datetime(2026, 3, 2, 9, tzinfo=UTC)
-        tools = MemoryTools(service=lambda: mine.service)
+        tools = MemoryTools(mine.service)
 
         def found(when: str) -> tuple[set[str], str, list[str]]:
             answer = tools.memory_search(query="harbour", when=when)
@@ -609,7 +609,7 @@ class _User:
     """One user of many: the tools, and what they must know by now, by (kind, id)."""
 
     def __init__(self, memory: Memory, name: str) -> None:
-        tools = MemoryTools(service=lambda: memory.service)
+        tools = MemoryTools(memory.service)
         self._tools = {tool.name: tool for toolset in _toolsets(tools) for tool in toolset.tools}
         self._stats = tools.stats
         self._mark = f"mark{sum(map(ord, name))}x{len(name)}"
@@ -672,4 +672,4 @@ class _User:
 
 
 def _toolsets(tools: MemoryTools) -> Any:
-    return (tools.toolset, tools.write_toolset)
+    return (tools.toolset(lambda: tools), tools.write_toolset(lambda: tools))

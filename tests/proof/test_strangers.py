@@ -153,15 +153,15 @@ class Stranger:
 
         try:
             with self.opened() as app:
-                private = app.private.tools.toolset
+                private = app.private.toolset()
                 for _ in range(2):
                     call(private, "process_thoughts", project_notes=SECRET)
                     call(private, "process_thoughts", feelings=SECRET, project_notes=SECRET)
-                    call(app.chronicle.tools.toolset, "add_entry", message=SECRET)
+                    call(app.chronicle.toolset(), "add_entry", message=SECRET)
                     call(private, "search_journal", query=THEIRS, type="project")
                 call(private, "list_recent_entries", days=36_500)
                 call(private, "read_recent_entries")
-                call(app.recall.tools.toolset, "recall", query=THEIRS)
+                call(app.recall.toolset(), "recall", query=THEIRS)
                 checkup = Doctor(app)
                 report = checkup.examine()
                 said += [f"{problem.what} {problem.hint}" for _, problem in report.problems]

@@ -32,7 +32,7 @@ def write_by_pipe(server, writers, entries):
 
 def write_by_app(app, writer, entries):
     """The entries of one writer as the terminal's command makes them."""
-    tool = app.private.tools.toolset.tool("process_thoughts")
+    tool = app.private.toolset().tool("process_thoughts")
     for number in range(entries):
         tool.call({"feelings": text_of(writer, number)})
 

@@ -34,7 +34,7 @@ CLOSING_S = PATIENCE_S
 
 def private_write(app, text):
     """The ref of a new entry."""
-    return _called(app.private.tools.toolset, "process_thoughts", reflections=text)["refs"][0]
+    return _called(app.private.toolset(), "process_thoughts", reflections=text)["refs"][0]
 
 
 def private_edit(app, ref, text):
@@ -48,7 +48,7 @@ def private_delete(app, ref):
 
 def chronicle_add(app, text):
     """The ref of a new entry."""
-    return _called(app.chronicle.tools.toolset, "add_entry", message=text)["ref"]
+    return _called(app.chronicle.toolset(), "add_entry", message=text)["ref"]
 
 
 def chronicle_edit(app, ref, text):
@@ -61,17 +61,17 @@ def chronicle_delete(app, ref):
 
 def notebook_add(app, text):
     """Nothing of the notebook is ever altered: its ref is not needed."""
-    _called(app.notebook.tools.toolset, "journal_write", path=SECTION, entry=text)
+    _called(app.notebook.toolset(), "journal_write", path=SECTION, entry=text)
     return ""
 
 
 def notebook_write(app, text):
     """An entry with a new overview, which keeps what the old one said."""
-    read = app.notebook.tools.toolset.tool("journal_read").call
+    read = app.notebook.toolset().tool("journal_read").call
     known = app.notebook.journal.exists and SECTION in app.notebook.journal.list_sections()
     before = read({"id": SECTION}).facts if known else {"overview": "", "version": ""}
     _called(
-        app.notebook.tools.toolset,
+        app.notebook.toolset(),
         "journal_write",
         path=SECTION,
         entry=text,
@@ -95,25 +95,25 @@ def timeline_delete(app, ref):
 
 def memory_save(app, text):
     """The ref of a new to-do."""
-    return _called(app.memory.tools.write_toolset, "memory_save", kind="todo", title=text)["ref"]
+    return _called(app.memory.write_toolset(), "memory_save", kind="todo", title=text)["ref"]
 
 
 def memory_edit(app, ref, text):
-    _called(app.memory.tools.write_toolset, "memory_save", kind="todo", ref=ref, title=text)
+    _called(app.memory.write_toolset(), "memory_save", kind="todo", ref=ref, title=text)
 
 
 def memory_delete(app, ref):
-    _called(app.memory.tools.write_toolset, "memory_delete", kind="todo", ref=ref)
+    _called(app.memory.write_toolset(), "memory_delete", kind="todo", ref=ref)
 
 
 def write(app, journal, text, supersedes="", at=0.0):
     """The ref of an entry, or why it was refused; written at a moment that others wait for too."""
     toolset, tool, field, given = {
-        "private": (app.private.tools.toolset, "process_thoughts", "reflections", {}),
-        "chronicle": (app.chronicle.tools.toolset, "add_entry", "message", {}),
-        "notebook": (app.notebook.tools.toolset, "journal_write", "entry", {"path": SECTION}),
-        "timeline": (app.timeline.tools.toolset, "timeline_add", "content", {}),
-        "memory": (app.memory.tools.write_toolset, "memory_save", "title", {"kind": "todo"}),
+        "private": (app.private.toolset(), "process_thoughts", "reflections", {}),
+        "chronicle": (app.chronicle.toolset(), "add_entry", "message", {}),
+        "notebook": (app.notebook.toolset(), "journal_write", "entry", {"path": SECTION}),
+        "timeline": (app.timeline.toolset(), "timeline_add", "content", {}),
+        "memory": (app.memory.write_toolset(), "memory_save", "title", {"kind": "todo"}),
     }[journal]
     while time.time() < at:
         pass

@@ -76,7 +76,7 @@ class ChronicleWorld:
             replaced=lambda _refs: {},
             former=former_in(home, self.clock),
         )
-        self.toolset = ChronicleTools(lambda: self.service).toolset
+        self.toolset = ChronicleTools.toolset(lambda: ChronicleTools(self.service))
 
     def __call__(self, tool: str, **arguments: Any) -> Answer:
         """What a tool answers, called as a door calls it."""

@@ -66,13 +66,13 @@ class NotebookWorld:
             **settings,
         }
         self.service = NotebookService(**self._settings)
-        self.toolset = NotebookTools(lambda: self.service).toolset
+        self.toolset = NotebookTools.toolset(lambda: NotebookTools(self.service))
         self.keeping = NotebookKeeping(lambda: self.service)
 
     def connect(self):
         """Another connection: it has read nothing."""
         service = NotebookService(**self._settings)
-        toolset = NotebookTools(lambda: service).toolset
+        toolset = NotebookTools.toolset(lambda: NotebookTools(service))
         return lambda tool, **arguments: toolset.tool(tool).call(arguments)
 
     def __call__(self, tool: str, **arguments: Any) -> Answer:

@@ -9,7 +9,6 @@ from tests.cases import cases
 
 from commonplace.core.values import Interval
 from commonplace.verbs.answers import (
-    add_notes,
     ago,
     answer_of,
     cursor_lines,
@@ -40,7 +39,7 @@ def test_notes_stand_below_the_text_and_among_the_facts():
 
 def test_later_notes_follow_the_earlier_ones():
     """Without a second blank line."""
-    answer = add_notes(answer_of(["a"], {}, ["one"]), ["two"])
+    answer = answer_of(["a"], {}, ["one"]).noting(["two"])
     assert answer.text == "a\n\nNote: one\nNote: two"
     assert answer.facts["notes"] == ["one", "two"]
 

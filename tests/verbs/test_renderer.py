@@ -54,7 +54,7 @@ hits = st.lists(
 )
 def test_no_answer_exceeds_its_budget(found, budget, notes):
     """Whatever was stored; and each hit is shown or counted as left out."""
-    told = AnswerFrame(head=("Time: some.",), facts={"query": "many words"}, notes=notes)
+    told = AnswerFrame(head=("Time: some.",), facts=lambda: {"query": "many words"}, notes=notes)
     answer = RENDERER.hits(told, found, about="many words", budget_tokens=budget)
     assert len(answer.text.encode()) <= 4 * budget
     shown = answer.facts["results"]
@@ -66,7 +66,7 @@ def test_a_budget_is_filled_with_fewer_hits_before_shorter_ones():
     """And what is left of it goes to the best, whole where they fit."""
     long, short = "the harbour at dawn, " * 100, "the harbour"
     found = [a_hit(number, text) for number, text in enumerate([long, short, long, long, long])]
-    frame = AnswerFrame(head=(), facts={})
+    frame = AnswerFrame(head=(), facts=dict)
 
     def lengths(budget):
         answer = RENDERER.hits(frame, found, about="harbour", budget_tokens=budget)

@@ -54,7 +54,7 @@ def test_what_is_due_of_every_owner_is_rolled_up(world):
     world.add("ann")
     world.add("a/b")
     with world.apps.using("carl") as app:
-        app.memory.tools.write_toolset.tool("memory_save").call({"kind": "todo", "title": "x"})
+        app.memory.write_toolset().tool("memory_save").call({"kind": "todo", "title": "x"})
     assert [*world.work.list_owners()] == ["a/b", "ann"]
     assert world.work.roll_up() == 0
     world.clock.at = AT + timedelta(hours=1)

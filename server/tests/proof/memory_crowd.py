@@ -33,8 +33,8 @@ class Person:
         self.known: dict[tuple[str, str], str] = {}
         self.answers = 0
         self._keyed: set[str] = set()
-        tools = MemoryTools(service=lambda: memory.service)
-        offered = (*tools.toolset.tools, *tools.write_toolset.tools)
+        tools = MemoryTools(memory.service)
+        offered = (*tools.toolset(lambda: tools).tools, *tools.write_toolset(lambda: tools).tools)
         self._tools = {tool.name: tool for tool in offered}
         self._stats = tools.stats
 

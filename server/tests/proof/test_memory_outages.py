@@ -35,8 +35,14 @@ class Caller:
     """Calls the tools of one user, and looks at how long that takes and what errors tell."""
 
     def __init__(self, memory):
-        tools = MemoryTools(service=lambda: memory.service)
-        self._tools = {x.name: x for x in (*tools.toolset.tools, *tools.write_toolset.tools)}
+        tools = MemoryTools(memory.service)
+        self._tools = {
+            x.name: x
+            for x in (
+                *tools.toolset(lambda: tools).tools,
+                *tools.write_toolset(lambda: tools).tools,
+            )
+        }
 
     def call(self, name, **arguments):
         began = time.monotonic()

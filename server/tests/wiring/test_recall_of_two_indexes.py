@@ -32,7 +32,7 @@ def app(database, tmp_path):
 
 def test_one_question_finds_what_lies_in_both(app, database):
     """A log line and a thing to do, in one order; the status counts both; a ref of each opens."""
-    app.chronicle.tools.toolset.tool("add_entry").call({"message": "repaired the harbour gate"})
+    app.chronicle.toolset().tool("add_entry").call({"message": "repaired the harbour gate"})
     store = app.memory.journal
     saved = store.save(RecordDraft(kind="todo", fields={"title": "paint the harbour gate"}))
     store.save(RecordDraft(kind="todo", fields={"title": "buy bread"}))
@@ -57,7 +57,7 @@ def test_one_question_finds_what_lies_in_both(app, database):
 
 def test_the_other_journals_answer_while_the_database_is_away(app, database):
     """What cannot be looked at is told, and takes nothing along."""
-    app.chronicle.tools.toolset.tool("add_entry").call({"message": "repaired the harbour gate"})
+    app.chronicle.toolset().tool("add_entry").call({"message": "repaired the harbour gate"})
     app.recall.tools.recall(query="harbour")
     with psycopg.connect(database.admin_url, autocommit=True) as conn:
         conn.execute("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM commonplace_app")
@@ -72,7 +72,7 @@ SAID = "The blue door behind the bakery opens with four seven one one, Ann said 
 def test_what_is_forgotten_is_in_no_row(app, database):
     """Of a memory in Postgres; a log line in the same words is named, and the server's files are."""
     saved = app.memory.journal.save(RecordDraft(kind="gratitude", fields={"text": SAID}))
-    (log,) = written_refs(app.chronicle.tools.toolset.tool("add_entry").call({"message": SAID}))
+    (log,) = written_refs(app.chronicle.toolset().tool("add_entry").call({"message": SAID}))
     ref = f"memory:gratitude/{saved.ref_id}"
     service = app.forgetting()
     plan = service.plan([ref])

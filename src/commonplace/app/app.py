@@ -138,13 +138,13 @@ class App(OwnerContext):
 
     def toolset(self, name: str) -> Toolset:
         """The toolset of a name in the table, whether or not the settings ask for it."""
-        made = self._made(name)
         within: TimesWithin = "file" if name in WITHOUT_MEMORY else "all"
-        prepared = made.preceded(
-            lambda: self._prepare(self.finish_forgetting(within=within)),
-            writes=lambda: self._prepare(self.sweep_expired(within=within)),
+        return self._made(name).prepared(
+            before=lambda: self._prepare(self.finish_forgetting(within=within)),
+            before_writes=lambda: self._prepare(self.sweep_expired(within=within)),
+            names_behind=self.names_behind,
+            expiring=self.write_expiring,
         )
-        return prepared.expiring(self.write_expiring).naming(self.names_behind)
 
     def _prepare(self, notes: Sequence[str]) -> Sequence[str]:
         """The notes for a tool's answer: on what was forgotten before it, and on what is gone."""
@@ -310,13 +310,13 @@ class App(OwnerContext):
         Raises: as `write`; Invalid where the phrase names no future time, and nothing is written.
         """
         from commonplace.core.clock import render_instant
-        from commonplace.verbs.answers import add_notes, written_refs
+        from commonplace.verbs.answers import written_refs
 
         at = self.expiring.read_time(phrase)
         answer = write(at)
         for ref in written_refs(answer):
             self.expiring.expire(ref, at)
-        return add_notes(answer, [f"It expires {render_instant(at, self.settings.timezone)}."])
+        return answer.noting([f"It expires {render_instant(at, self.settings.timezone)}."])
 
     @locked_cached_property
     def present(self) -> Present:

@@ -5,6 +5,7 @@ Holds no behaviour beyond what a value can say of itself, and imports only the s
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -520,17 +521,63 @@ class Found(Struct, frozen=True, kw_only=True):
     identity: str = ""
 
 
-class Answer(Struct, frozen=True, kw_only=True):
-    """What a tool gives back: the same facts as text for a model and as data for a program.
+class Answer:
+    """What a tool gives back: text for a model, and the same as facts for a program.
 
-    Attributes:
+    The facts are made when they are asked for, as most clients read the text alone. Neither is
+    screened here: the door that shows one of them does that.
+
+    Args:
+        text: Without the notes.
+        facts: Makes them of what the tool has read already; or they themselves, where they cost
+            nothing.
+        notes: Sentences on what else must be known, below the text and among the facts; None where
+            the facts have no place for any.
         quoted_by: The tool whose text holds stored text outside a fence: a model is given a fence
             around all of it, people read it as it is. Empty where the text has its own fences.
+
+    Attributes:
+        said: The text without the notes.
     """
 
-    text: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    quoted_by: str = ""
+    __slots__ = ("_facts", "notes", "quoted_by", "said")
+
+    def __init__(
+        self,
+        text: str,
+        facts: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = MappingProxyType({}),
+        notes: Sequence[str] | None = None,
+        *,
+        quoted_by: str = "",
+    ) -> None:
+        self.said = text
+        self._facts = facts
+        self.notes = notes
+        self.quoted_by = quoted_by
+
+    @property
+    def text(self) -> str:
+        """The text, with its notes below."""
+        return self.said.rstrip("\n") + "\n" + self.note_lines if self.notes else self.said
+
+    @property
+    def note_lines(self) -> str:
+        """The notes, a line each, as they stand below the text."""
+        return "".join(f"\nNote: {note}" for note in self.notes or ())
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The facts, with the notes among them."""
+        if callable(self._facts):
+            self._facts = self._facts()
+        if self.notes is None:
+            return self._facts
+        return {**self._facts, "notes": [*self._facts.get("notes", ()), *self.notes]}
+
+    def noting(self, notes: Sequence[str], *, quoted_by: str = "") -> Answer:
+        """The answer with further notes below those it has, and with who quotes in it."""
+        all_notes = (*(self.notes or ()), *notes) if notes else self.notes
+        return Answer(self.said, self._facts, all_notes, quoted_by=quoted_by or self.quoted_by)
 
 
 class Passage(Struct, frozen=True, kw_only=True):

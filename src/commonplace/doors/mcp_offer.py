@@ -114,6 +114,7 @@ class McpOffer:
             try:
                 tool = self._tool(name)
                 answer = tool.call(tool.without_null_words(arguments), sampler=model)
+                facts = answer.facts if with_facts else None
             except MustAsk as exc:
                 return exc.result
             except CommonplaceError as exc:
@@ -122,7 +123,7 @@ class McpOffer:
                 _log.exception("Internal error in %s", name)
                 error = Internal(f"Internal error in {name}.", hint="Look into the log.")
                 return _failure(error, with_facts=with_facts)
-            return _result(text_for_model(answer), answer.facts if with_facts else None)
+            return _result(text_for_model(answer), facts)
 
     def _tool(self, name: str) -> Tool:
         """The tool of a name. Raises: NotFound, which says where it is and what to do."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec.structs import replace
-
 from commonplace.core.brief_item import CLIENT, OWN
 from commonplace.core.clock import local_date, render_date, render_interval, to_local
 from commonplace.core.errors import Invalid
@@ -18,7 +16,7 @@ from commonplace.core.tokens import tokens_in
 from commonplace.core.values import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.values import ChainLink, Interval, Replacement
@@ -38,35 +36,23 @@ _REFS_SHOWN = 5
 _SHOWN_PHRASE = 60
 
 
-def answer_of(lines: Sequence[str], facts: Mapping[str, Any], notes: Sequence[str] = ()) -> Answer:
-    """An answer, with its notes below the text and among the facts."""
-    return add_notes(Answer(text="\n".join(lines), facts={**facts, "notes": []}), notes)
-
-
-def add_notes(answer: Answer, notes: Sequence[str]) -> Answer:
-    """The answer with further notes, below those it has."""
-    if not notes:
-        return answer
-    before = answer.facts.get("notes", [])
-    text = answer.text if before else answer.text.rstrip("\n") + "\n"
-    text += _note_lines(notes)
-    return replace(answer, text=text, facts={**answer.facts, "notes": [*before, *notes]})
+def answer_of(
+    lines: Sequence[str],
+    facts: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
+    notes: Sequence[str] = (),
+) -> Answer:
+    """An answer of some lines, which has notes or room for them; see `Answer`."""
+    return Answer("\n".join(lines), facts, notes)
 
 
 def text_for_model(answer: Answer) -> str:
     """What a model is given of an answer: one that quotes in a fence around all but our notes."""
-    label = answer.quoted_by
-    if not label:
+    if not answer.quoted_by:
         return answer.text
-    notes = _note_lines(answer.facts.get("notes", []))
-    quoting = answer.text.removesuffix(notes)
-    if not notes or quoting == answer.text:
-        return f"{CAUTION}\n{fenced(answer.text, label)}"
-    return f"{CAUTION}\n{fenced(quoting.rstrip(), label)}\n{visible(notes)}"
-
-
-def _note_lines(notes: Sequence[str]) -> str:
-    return "".join(f"\nNote: {note}" for note in notes)
+    if not answer.notes:
+        return f"{CAUTION}\n{fenced(answer.said, answer.quoted_by)}"
+    quoting = fenced(answer.said.rstrip(), answer.quoted_by)
+    return f"{CAUTION}\n{quoting}\n{visible(answer.note_lines)}"
 
 
 def written_refs(answer: Answer) -> list[str]:

@@ -61,7 +61,7 @@ class AnswerFrame(Struct, frozen=True, kw_only=True):
 
     Attributes:
         head: Lines before the hits.
-        facts: Facts of the whole.
+        facts: Makes the facts of the whole.
         notes: Lines behind the hits.
         explains: Whether each hit says how its score came about.
         is_list: Whether the hits are a page of a list in the order of time, and have no scores.
@@ -70,7 +70,7 @@ class AnswerFrame(Struct, frozen=True, kw_only=True):
     """
 
     head: tuple[str, ...]
-    facts: Mapping[str, Any]
+    facts: Callable[[], Mapping[str, Any]]
     notes: tuple[str, ...] = ()
     explains: bool = False
     is_list: bool = False
@@ -178,16 +178,18 @@ class Renderer(Struct, frozen=True, kw_only=True):
         elif left_out:
             more = f"{left_out} more left out to stay within budget_tokens."
             lines += ["", more]
-        facts = {
-            **frame.facts,
-            "count": len(shown),
-            "left_out": left_out,
-            "caution": _CAUTION_FACTS,
-            "results": [self._hit_facts(frame, each.hit, each.text) for each in shown],
-        }
-        if frame.is_list:
-            facts["next_start"] = following if goes_on else None
-        return answer_of(lines, facts, frame.notes)
+        return answer_of(
+            lines,
+            lambda: {
+                **frame.facts(),
+                "count": len(shown),
+                "left_out": left_out,
+                "caution": _CAUTION_FACTS,
+                "results": [self._hit_facts(frame, each.hit, each.text) for each in shown],
+                **({"next_start": following if goes_on else None} if frame.is_list else {}),
+            },
+            frame.notes,
+        )
 
     def _shared(self, hits: Sequence[Hit]) -> _Shared:
         """What is said once of several hits."""
@@ -276,14 +278,17 @@ class Renderer(Struct, frozen=True, kw_only=True):
             lines += ["", fenced("\n".join(around), "around it")]
         if (more := len(page.sources) - _SOURCES_SHOWN) > 0:
             lines.append(f"And made from {more:,} more.")
-        facts = {
+        return Answer("\n".join(lines), lambda: self._page_facts(page, version))
+
+    def _page_facts(self, page: Page, version: str) -> dict[str, Any]:
+        return {
             "ref": page.ref,
             "journal": page.journal,
             "kind": page.kind,
             "at": page.at.isoformat(),
             "when": render_instant(page.at, self.zone),
             "author": visible_line(page.author),
-            "where": visible_line(place),
+            "where": visible_line(self.place_of(page.journal, page.scope)),
             "tags": [visible_line(tag) for tag in page.tags],
             **word_facts(page.word),
             "caution": _CAUTION_FACTS,
@@ -300,7 +305,6 @@ class Renderer(Struct, frozen=True, kw_only=True):
             "sources": [self._glimpse_facts(each) for each in page.sources[:_SOURCES_SHOWN]],
             "source_count": len(page.sources),
         }
-        return Answer(text="\n".join(lines), facts=facts)
 
     def _glimpse_line(self, name: str, glimpse: Glimpse) -> str:
         when = render_instant(glimpse.at, self.zone)

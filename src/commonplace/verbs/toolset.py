@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from functools import cached_property, partial, wraps
+from functools import cache, cached_property, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from commonplace.core.errors import Invalid
 from commonplace.core.redact import mapped_texts, noting_secrets
 from commonplace.core.text import opening
-from commonplace.verbs.answers import add_notes, either, unknown_name
+from commonplace.verbs.answers import either, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +51,12 @@ class Arg(Struct, frozen=True):
     most: float | None = None
 
 
-_EXPIRES = Annotated[str, Arg("Forget it then: 'in 30 days'.")]
+_EXPIRES = inspect.Parameter(
+    EXPIRES,
+    inspect.Parameter.KEYWORD_ONLY,
+    default="",
+    annotation=Annotated[str, Arg("Forget it then: 'in 30 days'.")],
+)
 
 
 class Effects(Struct, frozen=True, kw_only=True):
@@ -72,7 +77,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     instant that it names is handed in where there is a parameter named `ends`, no argument either.
 
     Attributes:
-        run: What is called.
+        run: What is called: a function, or a method of what `opens` gives.
         title: For people.
         effects: What calling it does.
         aliases: Other names under which a call is answered; none of them is listed.
@@ -82,6 +87,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         quotes: Whether its text holds stored text outside a fence; see `Answer.quoted_by`.
         before: Called before each run; the notes that it gives are added to the answer.
         names_behind: Reads a name as it was shown, with marks for secrets, as the name itself.
+        opens: Gives the object that `run` is a method of, its journal opened; None for a function.
         view: The address of the page that shows its result in a chat; empty for none.
         may_expire: Whether what it writes may be given a time at which it is forgotten.
         expiring: Runs a write, given the time in words at which its result is forgotten; it calls
@@ -98,6 +104,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     quotes: bool = False
     before: Callable[[], Sequence[str]] | None = None
     names_behind: Callable[[str], str] | None = None
+    opens: Callable[[], object] | None = None
     view: str = ""
     may_expire: bool = False
     expiring: Callable[[str, Callable[[datetime], Answer]], Answer] | None = None
@@ -116,17 +123,20 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def samples(self) -> bool:
         """Whether it may ask the client's own model."""
-        return SAMPLER in inspect.signature(self.run).parameters
+        return SAMPLER in _signature(self.run)
 
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments, derived from the signature."""
-        described = {name: _schema(hint) for name, hint in self._parameters.items()}
-        for name, default in self._defaults.items():
+        described: dict[str, Any] = {}
+        required = []
+        for name, parameter in self._parameters.items():
+            described[name] = _schema(parameter.annotation)
+            if parameter.default is inspect.Parameter.empty:
+                required.append(name)
             # A default that is empty says nothing that an absent one does not.
-            if default not in (inspect.Parameter.empty, "", [], {}, None):
-                described[name]["default"] = default
-        required = [x for x, y in self._defaults.items() if y is inspect.Parameter.empty]
+            elif parameter.default not in ("", [], {}, None):
+                described[name]["default"] = parameter.default
         schema: dict[str, Any] = {"type": "object", "properties": described}
         return {**schema, "required": required} if required else schema
 
@@ -138,12 +148,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         a list with more in it or inside of an object. For the doors of models: a person who
         types the word at a terminal means it.
         """
-        return {
-            name: value
-            for name, value in arguments.items()
-            if value not in _NULL_WORDS
-            or self._defaults.get(name, inspect.Parameter.empty) is inspect.Parameter.empty
-        }
+        optional = {x for x, y in self._parameters.items() if y.default is not y.empty}
+        return {x: y for x, y in arguments.items() if x not in optional or y not in _NULL_WORDS}
 
     def call(
         self,
@@ -185,52 +191,52 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         with noting_secrets() as left_out:
             checked = self._checked(given)
             expires = checked.pop(EXPIRES, "")
-            run = partial(self.run, **checked, **more)
+            opened = () if self.opens is None else (self.opens(),)
+            run = partial(self.run, *opened, **checked, **more)
             answer = (
                 self.expiring(expires, lambda at: run(**self._handed(at)))
                 if self.expiring and expires.strip()
                 else run()
             )
-        if self.quotes:
-            answer = replace(answer, quoted_by=self.name)
-        return add_notes(answer, [*left_out.notes, *notes])
+        quoted_by = self.name if self.quotes else ""
+        return answer.noting([*left_out.notes, *notes], quoted_by=quoted_by)
 
     def _handed(self, ends: datetime) -> dict[str, Any]:
         """The end of what is written, for a function that keeps it; else nothing."""
-        return {ENDS: ends} if ENDS in inspect.signature(self.run).parameters else {}
+        return {ENDS: ends} if ENDS in _signature(self.run) else {}
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Every argument of the signature, checked."""
         checked = {}
-        for name, default in self._defaults.items():
-            if name in given:
-                checked[name] = self._converted(name, given[name])
-            elif default is inspect.Parameter.empty:
-                raise Invalid(f"Missing argument of {self.name}: {name}.", hint=f"Give {name}.")
-            else:
-                checked[name] = default
+        for name, parameter in self._parameters.items():
+            if name not in given:
+                if parameter.default is parameter.empty:
+                    raise Invalid(f"Missing argument of {self.name}: {name}.", hint=f"Give {name}.")
+                checked[name] = parameter.default
+                continue
+            kind, arg = _annotated(parameter.annotation)
+            try:
+                checked[name] = _converted(kind, arg, given[name])
+            except _Unfit as exc:
+                shown = opening(repr(exc.value), 60, "…")  # one line of a terminal
+                raise Invalid(f"Invalid {name}: {shown}.", hint=_fitting(kind, arg)) from exc
         return checked
 
-    def _converted(self, name: str, value: Any) -> Any:
-        """An argument as the type of its parameter. Raises: Invalid."""
-        kind, arg = _annotated(self._parameters[name])
-        try:
-            return _converted(kind, arg, value)
-        except _Unfit as exc:
-            shown = opening(repr(exc.value), 60, "…")  # one line of a terminal
-            raise Invalid(f"Invalid {name}: {shown}.", hint=_fitting(kind, arg)) from exc
-
-    @cached_property
-    def _parameters(self) -> dict[str, Any]:
-        hints = get_type_hints(self.run, include_extras=True)
-        named = inspect.signature(self.run).parameters
-        found = {name: hints[name] for name in named if name not in {SAMPLER, ENDS}}
+    @property
+    def _parameters(self) -> dict[str, inspect.Parameter]:
+        """Its arguments by name, those that are handed in left out."""
+        found = {x: y for x, y in _signature(self.run).items() if x not in {"self", SAMPLER, ENDS}}
         return found | ({EXPIRES: _EXPIRES} if self.may_expire and self.expiring else {})
 
-    @cached_property
-    def _defaults(self) -> dict[str, Any]:
-        named = inspect.signature(self.run).parameters
-        return {x: named[x].default if x in named else "" for x in self._parameters}
+
+@cache
+def _signature(run: Callable[..., Answer]) -> dict[str, inspect.Parameter]:
+    """The parameters of a function, their types read."""
+    hints = get_type_hints(run, include_extras=True)
+    return {
+        name: each.replace(annotation=hints.get(name))
+        for name, each in inspect.signature(run).parameters.items()
+    }
 
 
 def _annotated(hint: Any) -> tuple[Any, Arg]:
@@ -361,43 +367,46 @@ class Toolset(Struct, frozen=True, kw_only=True):
         """The tool of this name, which must be one of them."""
         return next(tool for tool in self.tools if tool.name == name)
 
-    def preceded(
-        self, before: Callable[[], Sequence[str]], *, writes: Callable[[], Sequence[str]]
-    ) -> Toolset:
-        """The same toolset, with a function called before each tool runs or resource is read.
+    def of(self, opens: Callable[[], object]) -> Toolset:
+        """The same toolset, its tools methods of what this function gives at each call."""
+        return replace(self, tools=tuple(replace(tool, opens=opens) for tool in self.tools))
 
-        before: gives notes for the answer of a tool; a resource has no room for any.
-        writes: what is called in its place before a tool that writes.
+    def prepared(
+        self,
+        *,
+        before: Callable[[], Sequence[str]],
+        before_writes: Callable[[], Sequence[str]],
+        names_behind: Callable[[str], str],
+        expiring: Callable[[str, Callable[[datetime], Answer]], Answer],
+    ) -> Toolset:
+        """The same toolset, with what an app does around each of its tools; see `Tool`.
+
+        Args:
+            before: Called before each tool that reads, and before a resource is read, which has no
+                room for the notes that it gives.
+            before_writes: Called before a tool that writes.
+            names_behind: Reads names with marks in them.
+            expiring: Runs the writes that expire.
         """
+
+        def tool(each: Tool) -> Tool:
+            first = before_writes if each.effects.writes else before
+            return replace(each, before=first, names_behind=names_behind, expiring=expiring)
+
+        def resource(each: Resource) -> Resource:
+            def read() -> str:
+                before()
+                return each.read()
+
+            return replace(each, read=read)
+
         return replace(
             self,
-            tools=tuple(
-                replace(tool, before=writes if tool.effects.writes else before)
-                for tool in self.tools
-            ),
-            resources=tuple(
-                replace(each, read=_after(before, each.read)) for each in self.resources
-            ),
+            tools=tuple(map(tool, self.tools)),
+            resources=tuple(map(resource, self.resources)),
         )
-
-    def naming(self, names_behind: Callable[[str], str]) -> Toolset:
-        """The same toolset, with a function that reads names with marks in them; see `Tool`."""
-        return replace(self, tools=tuple(replace(x, names_behind=names_behind) for x in self.tools))
-
-    def expiring(self, run: Callable[[str, Callable[[datetime], Answer]], Answer]) -> Toolset:
-        """The same toolset, with a function that runs the writes that expire; see `Tool`."""
-        return replace(self, tools=tuple(replace(x, expiring=run) for x in self.tools))
 
     def read_only(self) -> Toolset:
         """The same without the tools that write, and without a word on them."""
         kept = tuple(tool for tool in self.tools if not tool.effects.writes)
         return replace(self, tools=kept, writing_guide="")
-
-
-def _after(before: Callable[[], Sequence[str]], read: Callable[[], str]) -> Callable[[], str]:
-    @wraps(read)
-    def both() -> str:
-        before()
-        return read()
-
-    return both

@@ -25,8 +25,11 @@ def world(tmp_path):
 
 
 def tools_of(memory):
-    tools = MemoryTools(service=lambda: memory.service)
-    named = {x.name: x for x in (*tools.toolset.tools, *tools.write_toolset.tools)}
+    tools = MemoryTools(memory.service)
+    named = {
+        x.name: x
+        for x in (*tools.toolset(lambda: tools).tools, *tools.write_toolset(lambda: tools).tools)
+    }
     return lambda name, **given: named[name].call(given)
 
 

@@ -56,10 +56,10 @@ class Desk:
             zone=zone,
             former=former_in(folder, self.clock),
         )
-        self.tools = PrivateTools(lambda: self.service)
+        self.tools = PrivateTools(self.service)
 
     def call(self, tool, **arguments):
-        return self.tools.toolset.tool(tool).call(arguments)
+        return self.tools.toolset(lambda: self.tools).tool(tool).call(arguments)
 
     def text(self, tool, **arguments):
         return self.call(tool, **arguments).text

@@ -6,21 +6,24 @@ runs without one. An error that leaves here never names a path on the server.
 
 from __future__ import annotations
 
-import functools
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from commonplace.core.errors import CommonplaceError, Internal
 from commonplace.verbs.session import current_session
-from commonplace.verbs.toolset import SAMPLER
+from commonplace.verbs.toolset import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
+    from commonplace.app import App
     from commonplace.core.ports import Language
-    from commonplace.core.values import Completion, Question
+    from commonplace.core.values import Answer, Completion, Question
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.verbs.toolset import Toolset
     from commonplace_server.http.concurrency import ConcurrencyLimit
@@ -52,40 +55,52 @@ class PerOwner:
         self._concurrency = concurrency
         self.toolsets: dict[str, Toolset] = {x.name: self._shared(x) for x in sample}
 
+    @contextmanager
+    def working(self) -> Iterator[tuple[App, Callable[[], AbstractContextManager[None]]]]:
+        """The app of the session's owner for one call, and what is entered to ask its client.
+
+        Raises: Internal without a session; what the call raises, without a place on this server.
+        """
+        session = current_session()
+        if session is None:
+            raise Internal("A call without an owner.")
+        try:
+            with self._concurrency.working() as work, self._apps.using(session.owner) as app:
+                yield app, partial(self._concurrency.asking, session.owner, work)
+        except CommonplaceError as exc:
+            raise exc.without_place() from exc
+
     def _shared(self, toolset: Toolset) -> Toolset:
-        bind = self._bound_to_owner
         return replace(
             toolset,
-            tools=tuple(replace(x, run=bind(x.run, "tool", x.name)) for x in toolset.tools),
-            resources=tuple(
-                replace(x, read=bind(x.read, "resource", x.uri)) for x in toolset.resources
-            ),
-            prompts=tuple(
-                replace(x, write=bind(x.write, "prompt", x.name)) for x in toolset.prompts
-            ),
+            tools=tuple(_SharedTool(**asdict(x), owners=self) for x in toolset.tools),
+            resources=tuple(replace(x, read=partial(self._read, x.uri)) for x in toolset.resources),
         )
 
-    def _bound_to_owner(
-        self, sample: Callable[..., Any], kind: str, name: str
-    ) -> Callable[..., Any]:
-        """A function that calls the same tool, resource or prompt of the session's owner."""
+    def _read(self, uri: str) -> str:
+        with self.working() as (app, _):
+            pages = (page for toolset in app.toolsets() for page in toolset.resources)
+            return next(page.read for page in pages if page.uri == uri)()
 
-        @functools.wraps(sample)
-        def call(**arguments: Any) -> Any:
-            session = current_session()
-            if session is None:
-                raise Internal("A call without an owner.")
-            try:
-                with self._concurrency.working() as work, self._apps.using(session.owner) as app:
-                    if (model := arguments.get(SAMPLER)) is not None:
-                        asking = functools.partial(self._concurrency.asking, session.owner, work)
-                        arguments[SAMPLER] = _CountedModel(model, asking)
-                    answer = _find(app.toolsets(), kind, name)(**arguments)
-            except CommonplaceError as exc:
-                raise exc.without_place() from exc
-            return answer
 
-        return call
+class _SharedTool(Tool, frozen=True, kw_only=True, dict=True):
+    """A tool of any owner, called on the journals of the session's owner."""
+
+    owners: PerOwner
+
+    def call(
+        self,
+        arguments: Mapping[str, Any],
+        *,
+        sampler: Language | None = None,
+        ends: datetime | None = None,
+    ) -> Answer:
+        """As `Tool.call`. Raises: Internal without a session."""
+        with self.owners.working() as (app, asking):
+            model = None if sampler is None else _CountedModel(sampler, asking)
+            tools = (tool for toolset in app.toolsets() for tool in toolset.tools)
+            own = next(tool for tool in tools if tool.name == self.name)
+            return own.call(arguments, sampler=model, ends=ends)
 
 
 class _CountedModel:
@@ -108,18 +123,3 @@ class _CountedModel:
             return self._model.complete(question)
         with self._asking():
             return self._model.complete(question)
-
-
-def _find(toolsets: Sequence[Toolset], kind: str, name: str) -> Callable[..., Any]:
-    """The function of one owner's tool, resource or prompt of this name."""
-    for toolset in toolsets:
-        for tool in toolset.tools if kind == "tool" else ():
-            if tool.name == name:
-                return tool.run
-        for page in toolset.resources if kind == "resource" else ():
-            if page.uri == name:
-                return page.read
-        for prompt in toolset.prompts if kind == "prompt" else ():
-            if prompt.name == name:
-                return prompt.write
-    raise Internal(f"There is no {kind} {name!r}.")

@@ -78,7 +78,7 @@ class ChronicleWiring:
         """Chronicle's tools."""
         from commonplace.verbs.chronicle.tools import ChronicleTools
 
-        return ChronicleTools(service=self.service)
+        return ChronicleTools(self._service)
 
     def service(self) -> ChronicleService:
         """Chronicle's verbs."""
@@ -106,7 +106,13 @@ class ChronicleWiring:
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
-        return {"chronicle": lambda: self.tools.toolset}
+        return {"chronicle": self.toolset}
+
+    def toolset(self) -> Toolset:
+        """Its tools; making this opens nothing."""
+        from commonplace.verbs.chronicle.tools import ChronicleTools
+
+        return ChronicleTools.toolset(lambda: self.tools)
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """The newest entries of a project that hold, newest first; without one there are none."""

@@ -64,7 +64,7 @@ class NotebookWiring:
         """The notebook's tools."""
         from commonplace.verbs.notebook.tools import NotebookTools
 
-        return NotebookTools(self.service)
+        return NotebookTools(self._service)
 
     def service(self) -> NotebookService:
         """The notebook's verbs, for tools, command line and page."""
@@ -116,7 +116,13 @@ class NotebookWiring:
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
-        return {"notebook": lambda: self.tools.toolset}
+        return {"notebook": self.toolset}
+
+    def toolset(self) -> Toolset:
+        """Its tools; making this opens nothing."""
+        from commonplace.verbs.notebook.tools import NotebookTools
+
+        return NotebookTools.toolset(lambda: self.tools)
 
     def is_there(self) -> bool:
         """Whether there may be one: without one this costs a look at one folder."""

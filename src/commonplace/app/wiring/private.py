@@ -127,7 +127,7 @@ class PrivateWiring:
         """The private journal's tools."""
         from commonplace.verbs.private.tools import PrivateTools
 
-        return PrivateTools(service=self.service)
+        return PrivateTools(self._service)
 
     def service(self) -> PrivateService:
         """The private journal's verbs."""
@@ -237,7 +237,13 @@ class PrivateWiring:
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
-        return {"private": lambda: self.tools.toolset}
+        return {"private": self.toolset}
+
+    def toolset(self) -> Toolset:
+        """Its tools; making this opens nothing."""
+        from commonplace.verbs.private.tools import PrivateTools
+
+        return PrivateTools.toolset(lambda: self.tools)
 
     def is_there(self) -> bool:
         """Always: it is made at the first write."""

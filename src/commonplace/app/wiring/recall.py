@@ -79,13 +79,12 @@ class RecallWiring:
         self.wiring = context.wiring
         self._journals = journals
 
-    @locked_cached_property
+    @property
     def tools(self) -> RecallTools:
         """What asks all journals at once."""
-        from commonplace.verbs.amend_tools import AmendTools
         from commonplace.verbs.recall.tools import RecallTools
 
-        return RecallTools(service=self.service, status=self.status, amend=AmendTools(self._amend))
+        return RecallTools(self.service(), self._amend())
 
     def service(self) -> RecallService:
         """The verbs over all journals; made again once there is a journal that was not there."""
@@ -165,4 +164,10 @@ class RecallWiring:
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
-        return {"recall": lambda: self.tools.toolset}
+        return {"recall": self.toolset}
+
+    def toolset(self) -> Toolset:
+        """Its tools; making this opens nothing."""
+        from commonplace.verbs.recall.tools import RecallTools
+
+        return RecallTools.toolset(lambda: self.tools, self.status)

@@ -85,7 +85,7 @@ class TimelineWiring:
         """The timeline's tools."""
         from commonplace.verbs.timeline.tools import TimelineTools
 
-        return TimelineTools(service=self.service)
+        return TimelineTools(self._service)
 
     def service(self) -> TimelineService:
         """What the timeline's tools work with."""
@@ -150,7 +150,13 @@ class TimelineWiring:
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
-        return {"timeline": lambda: self.tools.toolset}
+        return {"timeline": self.toolset}
+
+    def toolset(self) -> Toolset:
+        """Its tools; making this opens nothing."""
+        from commonplace.verbs.timeline.tools import TimelineTools
+
+        return TimelineTools.toolset(lambda: self.tools)
 
     def is_there(self) -> bool:
         """Whether there may be one; a look at one file."""

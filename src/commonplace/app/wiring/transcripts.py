@@ -116,7 +116,7 @@ class TranscriptWiring:
     def _toolset(self) -> Toolset:
         from commonplace.verbs.transcripts.tools import TranscriptTools
 
-        return TranscriptTools(self.service).toolset
+        return TranscriptTools.toolset(lambda: TranscriptTools(self._service))
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """The newest sessions of a project, and what was said in them; none without one."""

@@ -150,11 +150,10 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
         answer = write({"supersedes": ref})
         if former is None:
             return answer
-        from commonplace.verbs.amend_tools import first_line
-        from commonplace.verbs.answers import add_notes
+        from commonplace.verbs.amend_answers import first_line
 
         line = first_line(former.ref, former.text)
-        return add_notes(answer, [f"It takes the place of: {line}"])
+        return answer.noting([f"It takes the place of: {line}"])
 
     return find_entry(app, named, replace, within=within)
 

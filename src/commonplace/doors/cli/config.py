@@ -25,7 +25,6 @@ from commonplace.core.values import Answer
 from commonplace.doors.cli.editor import text_from_editor
 from commonplace.doors.cli.frame import home_folder, settings, show, working_folder
 from commonplace.doors.cli.options import common_options, json_option
-from commonplace.verbs.answers import add_notes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +67,7 @@ def set_setting(key: str, value: str, as_json: bool) -> None:
         text=f"Set {key} in {file}.",
         facts={"key": key, "value": _HIDDEN if _is_secret(key) else value, "file": str(file)},
     )
-    show(add_notes(answer, _overruled(key, file)), as_json)
+    show(answer.noting(_overruled(key, file)), as_json)
 
 
 @config.command(name="get")

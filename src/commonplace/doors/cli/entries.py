@@ -189,7 +189,7 @@ def _facts(hit: Hit) -> dict[str, Any]:
 
 
 def _answer(done: Amendment) -> Answer:
-    from commonplace.verbs.amend_tools import changed_lines
+    from commonplace.verbs.amend_answers import changed_lines
 
     lines = [f"{done.act.capitalize()} {done.ref}."]
     if done.act != "deleted":  # else it was shown before it went

@@ -18,7 +18,7 @@ from commonplace.core.when.phrases import parse_since, parse_when
 from commonplace.doors.cli.chronicle import call, message_of, newest_events, writing_options
 from commonplace.doors.cli.frame import settings, show, show_list
 from commonplace.doors.cli.options import expires_at, list_form, list_options
-from commonplace.verbs.answers import add_notes, one_line, when_of
+from commonplace.verbs.answers import one_line, when_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,4 +137,4 @@ def _with_entry(answer: Answer) -> Answer:
     kept += "".join(f" #{one_line(tag)}" for tag in facts["tags"])
     notes = facts.pop("notes", ())
     lead = "This was already logged: " if facts["repeated"] else ""
-    return add_notes(Answer(text=lead + kept, facts=facts), notes)
+    return Answer(text=lead + kept, facts=facts).noting(notes)

@@ -74,7 +74,7 @@ def tools_of(user: str | None, *, with_encoder: bool = True) -> Iterator[MemoryT
 def _service(app: App, user: str | None) -> Iterator[MemoryTools]:
     service = app.memory.service_of(settings().owner if user is None else user)
     try:
-        yield MemoryTools(service=lambda: service)
+        yield MemoryTools(service)
     finally:
         service.filing().close()
         service.store.close()
@@ -149,7 +149,7 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
             hint=f"Set COMMONPLACE_OWNER={user} and leave out --user.",
         )
     with opened(defers_filing=True) as app, _service(app, user) as tools:
-        tool = tools.write_toolset.tool("memory_save")
+        tool = tools.write_toolset(lambda: tools).tool("memory_save")
 
         is_elsewhere = _is_others(user) and not is_number(given["supersedes"] or "")
         replaceable = None if is_elsewhere else _records(kind)
@@ -209,7 +209,7 @@ def search(
 ) -> None:
     """Find what is known of a user, by meaning and by words."""
     with tools_of(user) as tools:
-        tool = tools.toolset.tool("memory_search")
+        tool = tools.toolset(lambda: tools).tool("memory_search")
         answer = tool.call({"query": " ".join(query), "kinds": list(kinds), **given})
         show_list(answer, as_json, about=" ".join(query), explain=given["explain"])
 
@@ -225,7 +225,7 @@ def list_records(kind: str | None, user: str | None, as_json: bool, **given: Any
     if kind is None and given["cursor"]:
         raise Invalid("--cursor goes on with one kind.", hint=f"Name it: {', '.join(KINDS)}.")
     with tools_of(user, with_encoder=False) as tools:
-        tool = tools.write_toolset.tool("memory_list")
+        tool = tools.write_toolset(lambda: tools).tool("memory_list")
         if kind is not None:
             show_list(tool.call({"kind": kind, **given}), as_json)
             return
@@ -262,7 +262,7 @@ def delete(kind: str, ref: str, user: str | None, yes: bool, as_json: bool) -> N
         with _service(app, user) as tools:
             record = look_up(ref, lambda each: tools.find(kind, each))
             confirm(f"Delete {record.ref} for good?", yes=yes, text=record.text)
-            tool = tools.write_toolset.tool("memory_delete")
+            tool = tools.write_toolset(lambda: tools).tool("memory_delete")
             show(tool.call({"kind": kind, "ref": record.ref}), as_json)
 
 

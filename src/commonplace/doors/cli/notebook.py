@@ -141,7 +141,7 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
     """
     arguments = {**given, "path": section}
     with opened(defers_filing=True) as app:
-        tool = app.notebook.tools.toolset.tool("journal_write")
+        tool = app.notebook.toolset().tool("journal_write")
         if entry or not sys.stdin.isatty():
             arguments["entry"] = text_input(" ".join(entry) if entry else None)
         else:
@@ -154,7 +154,7 @@ def _overview(app: App, section: str) -> tuple[str, str, str]:
     """The overview, its version, and what was replaced since; empty where there is none."""
     service = app.notebook.service()
     try:
-        facts = app.notebook.tools.toolset.tool("journal_read").call({"id": section}).facts
+        facts = app.notebook.toolset().tool("journal_read").call({"id": section}).facts
     except NotFound:
         return "", "", ""
     replaced = service.notebook.list_replaced_since(facts["id"])

@@ -12,7 +12,6 @@ from commonplace.doors.cli.calls import file_everything, opened
 from commonplace.doors.cli.frame import show
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting
-from commonplace.verbs.answers import add_notes
 from commonplace.verbs.transcripts.for_people import retained_notes
 
 
@@ -50,4 +49,4 @@ def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json:
                 file_everything(app)
             # What a server does as well: nobody else would keep to transcripts.retain_days.
             let_go = app.transcripts.service().retain_as_set()
-            show(add_notes(done, retained_notes(let_go)), as_json)
+            show(done.noting(retained_notes(let_go)), as_json)

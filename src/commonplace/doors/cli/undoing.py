@@ -29,8 +29,7 @@ from commonplace.doors.cli.frame import confirm, say, show
 from commonplace.doors.cli.options import common_options, yes_option
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
-from commonplace.verbs.amend_tools import changed_lines, first_line
-from commonplace.verbs.answers import add_notes
+from commonplace.verbs.amend_answers import changed_lines, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -278,4 +277,4 @@ def _answer(done: Amendment) -> Answer:
         "edited": int(not is_gone),
         "notes": [],
     }
-    return add_notes(Answer(text="\n".join(lines), facts=facts), done.notes)
+    return Answer(text="\n".join(lines), facts=facts).noting(done.notes)

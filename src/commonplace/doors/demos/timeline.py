@@ -143,7 +143,7 @@ _STEPS = (
 
 
 def _ask(service: TimelineService, say: Say) -> None:
-    search = TimelineTools(service=lambda: service).toolset.tool("timeline_search")
+    search = TimelineTools.toolset(lambda: TimelineTools(service)).tool("timeline_search")
     query = "what did we decide about Postgres in october"
     why = "A time in the question is read out of it. The demo searches by words alone."
     found = _text_of(search.call({"query": query, "limit": 2}))

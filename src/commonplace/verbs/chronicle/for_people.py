@@ -13,8 +13,8 @@ from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer
 from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
-from commonplace.verbs.amend_tools import changed_lines
-from commonplace.verbs.answers import add_notes, answer_of, one_line, when_of
+from commonplace.verbs.amend_answers import changed_lines
+from commonplace.verbs.answers import answer_of, one_line, when_of
 from commonplace.verbs.chronicle.story import event_facts, event_line
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class ChronicleKeeping:
         try:
             self._service().filing.catch_up()
         except CommonplaceError as exc:
-            return add_notes(answer, [f"Not everything is found yet: {exc}"])
+            return answer.noting([f"Not everything is found yet: {exc}"])
         return answer
 
     def label_of(self, event: Event) -> str:

@@ -5,7 +5,7 @@ Decides nothing about files or ranking: it asks the service and renders.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from msgspec.structs import replace
 
@@ -67,18 +67,14 @@ _SINCE_ARG = Arg("Only from the start of this time on: 'monday', '2026-11-03'.")
 
 
 class ChronicleTools:
-    """Chronicle's verbs with text answers; `toolset` is what doors offer.
+    """Chronicle's verbs with text answers; `toolset` is what doors offer."""
 
-    Args:
-        service: Made at the first call of a tool, so that listing the tools opens nothing.
-    """
+    def __init__(self, service: ChronicleService) -> None:
+        self.service = service
 
-    def __init__(self, service: Callable[[], ChronicleService]) -> None:
-        self._service = service
-
-    @property
-    def toolset(self) -> Toolset:
-        """The six tools, four resources and three prompts."""
+    @classmethod
+    def toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tools, methods of what `opens` gives at each call; listing them opens nothing."""
         writing = Effects(writes=True, repeatable=False)
         return Toolset(
             name="chronicle",
@@ -86,33 +82,33 @@ class ChronicleTools:
             writing_guide=_WRITING_GUIDE,
             tools=(
                 Tool(
-                    run=self.add_entry,
+                    run=cls.add_entry,
                     title="Remember what was done",
                     effects=writing,
                     may_expire=True,
                 ),
                 Tool(
-                    run=self.list_entries, title="List the log", twin_of="list_by_time", quotes=True
+                    run=cls.list_entries, title="List the log", twin_of="list_by_time", quotes=True
                 ),
-                Tool(run=self.search_entries, title="Search the log", quotes=True),
+                Tool(run=cls.search_entries, title="Search the log", quotes=True),
                 Tool(
-                    run=self.remember_this,
+                    run=cls.remember_this,
                     title="Remember an accomplishment",
                     effects=Effects(writes=True),
                     twin_of="add_entry",
                     may_expire=True,
                 ),
                 Tool(
-                    run=self.what_was_i_doing,
+                    run=cls.what_was_i_doing,
                     title="What was I doing",
                     twin_of="list_by_time",
                     quotes=True,
                 ),
-                Tool(run=self.find_when_i, title="Remember when", quotes=True),
+                Tool(run=cls.find_when_i, title="Remember when", quotes=True),
             ),
-            resources=resources(self._service),
+            resources=resources(lambda: opens().service),
             prompts=prompts(),
-        )
+        ).of(opens)
 
     def add_entry(
         self,
@@ -129,7 +125,7 @@ class ChronicleTools:
         Use it when the user asks to log, track or note something; and unasked, with asked false,
         when they finish, fix, deploy or decide something.
         """
-        service = self._service()
+        service = self.service
         is_named = idempotency_key or supersedes.strip()
         if asked or tags or at.strip() or is_named or not message.strip():
             key = idempotency_key or None
@@ -149,7 +145,7 @@ class ChronicleTools:
 
         Use it for 'show my recent work'. Returns entries with time, tags, folder and id.
         """
-        service = self._service()
+        service = self.service
         page = service.chronicle.list_events(limit=limit, cursor=cursor)
         chains = service.searches.chains_of(page.events)
         return self._listed(page.events, cursor=page.cursor, hits=chains)
@@ -170,7 +166,7 @@ class ChronicleTools:
 
         Use it to find past activities. With text the best come first, without it the newest.
         """
-        service = self._service()
+        service = self.service
         interval, before = read_span(service, since, until), read_as_of(service, as_of)
         if before is not None and not text.strip():
             raise Invalid(
@@ -208,7 +204,7 @@ class ChronicleTools:
         Use it whenever you notice something worth tracking. Tags are suggested from the words, the
         user's own tags and the project. Sent twice within ten minutes, it is logged once.
         """
-        service = self._service()
+        service = self.service
         if supersedes.strip() and activity.strip():
             why = f" ({context.strip()})" if context.strip() else ""
             message = f"{activity.strip()}{why}"
@@ -227,7 +223,7 @@ class ChronicleTools:
 
         Use it for 'where did I leave off' and 'what did I do today'.
         """
-        service = self._service()
+        service = self.service
         with naming("timeframe"):
             interval = parse_when(timeframe, now=service.clock(), zone=service.zone)
             lines = time_lines(interval, service.zone)
@@ -235,8 +231,11 @@ class ChronicleTools:
         if not page.events:
             return self._listed([], interval=interval, notes=[self._last_entry()])
         notes = [f"Only the newest {_STORY_ENTRIES} entries are shown."] if page.cursor else []
-        facts = {**_facts(page.events, interval), "cursor": ""}
-        return answer_of([*lines, "", *story(page.events, service.zone)], facts, notes)
+        return answer_of(
+            [*lines, "", *story(page.events, service.zone)],
+            lambda: {**_facts(page.events, interval), "cursor": ""},
+            notes,
+        )
 
     def find_when_i(
         self,
@@ -249,7 +248,7 @@ class ChronicleTools:
         Use it for 'when did I deploy X', 'when did I last', 'how many times did I'; for what
         and why, use recall. Returns the best matches and when each was.
         """
-        service = self._service()
+        service = self.service
         found = service.find_when(what)
         wants, same = found.question.wants, found.same
         counted = count_line(same) if same and wants == "count" else ""
@@ -282,14 +281,14 @@ class ChronicleTools:
     def _logged(self, logged: EventLogged) -> Answer:
         event = logged.event
         done = "This was already logged" if logged.repeated else "Entry created"
-        lines = [f"{done}: {event.ref} at {when_of(event.at, self._service().zone)}"]
+        lines = [f"{done}: {event.ref} at {when_of(event.at, self.service.zone)}"]
         if event.own_tags:
             lines.append(f"Tags: {one_line(', '.join(event.own_tags))}")
         facts = {**event_facts(event), "repeated": logged.repeated}
         return answer_of(lines, facts, logged.notes)
 
     def _last_entry(self) -> str:
-        service = self._service()
+        service = self.service
         newest = service.chronicle.list_events(limit=1).events
         if not newest:
             return "Nothing was ever logged here."
@@ -310,7 +309,7 @@ class ChronicleTools:
         shows_age: bool = False,
         before: datetime | None = None,
     ) -> Answer:
-        service = self._service()
+        service = self.service
         lines = [
             *([head] if head else []),
             *as_of_lines(before, service.zone),
@@ -325,19 +324,23 @@ class ChronicleTools:
             for hit in hits[place : place + 1]:
                 lines += [f"  {line}" for line in chain_lines(hit, service.zone)]
         lines += cursor_lines(cursor)
-        facts = {
-            **_facts(events, interval),
-            "cursor": cursor,
-            **as_of_facts(before),
-            **(extra or {}),
-        }
-        for entry, (_, why) in zip(facts["entries"], explained, strict=False):
-            entry.update(why)
-        for entry, hit in zip(facts["entries"], hits, strict=False):
-            entry.update(chain_facts(hit))
-        if now is not None:
-            for entry, event in zip(facts["entries"], events, strict=True):
-                entry["age"] = ago(event.at, now)
+
+        def facts() -> dict[str, Any]:
+            made = {
+                **_facts(events, interval),
+                "cursor": cursor,
+                **as_of_facts(before),
+                **(extra or {}),
+            }
+            for entry, (_, why) in zip(made["entries"], explained, strict=False):
+                entry.update(why)
+            for entry, hit in zip(made["entries"], hits, strict=False):
+                entry.update(chain_facts(hit))
+            if now is not None:
+                for entry, event in zip(made["entries"], events, strict=True):
+                    entry["age"] = ago(event.at, now)
+            return made
+
         return answer_of(lines, facts, notes)
 
 

@@ -68,25 +68,22 @@ def found_answer(found: MemoryFound, *, explain: bool, card: bool) -> Answer:
         lines.append(fenced(hit.snippet, hit.ref))
     if found.left_out:
         lines += ["", f"{found.left_out} more left out to stay within the budget of tokens."]
+    return answer_of(lines, lambda: _facts(found, explain=explain, card=card), found.notes)
+
+
+def _facts(found: MemoryFound, *, explain: bool, card: bool) -> dict[str, Any]:
     results = [hit_facts(hit, explain=explain) for hit in found.hits]
-    payload: dict[str, Any] = {
+    interval = interval_facts(found.interval)
+    payload = {
         "status": "ok",
         "results": results,
         "duration_ms": found.duration_ms,
+        **as_of_facts(found.before),
+        **({} if interval is None else {"interval": interval}),
     }
-    payload |= as_of_facts(found.before)
-    interval = interval_facts(found.interval)
-    if interval is not None:
-        payload["interval"] = interval
     # The payload is the design's, which knows no time; the JSON of every search has one.
-    facts: dict[str, Any] = {
-        "payload": payload,
-        "left_out": found.left_out,
-        "interval": interval,
-    }
-    if card:
-        facts["card"] = _card(found, results)
-    return answer_of(lines, facts, found.notes)
+    facts = {"payload": payload, "left_out": found.left_out, "interval": interval}
+    return {**facts, "card": _card(found, results)} if card else facts
 
 
 def _card(found: MemoryFound, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -193,13 +190,15 @@ def list_answer(listed: Records, kind: Kind, zone: tzinfo) -> Answer:
         shown = opening(snippet_of(record), _LISTED)
         lines += ["", state_of(record, zone), fenced(shown, ref_of(kind, record.id))]
     lines += ["", *cursor_lines(listed.cursor)] if listed.cursor else []
-    facts = {
-        "kind": kind,
-        "count": len(listed.records),
-        "records": [record_facts(record) for record in listed.records],
-        "cursor": visible_line(listed.cursor),
-    }
-    return answer_of(lines, facts)
+    return answer_of(
+        lines,
+        lambda: {
+            "kind": kind,
+            "count": len(listed.records),
+            "records": [record_facts(record) for record in listed.records],
+            "cursor": visible_line(listed.cursor),
+        },
+    )
 
 
 def stats_answer(stats: MemoryStats, zone: tzinfo) -> Answer:
@@ -210,16 +209,18 @@ def stats_answer(stats: MemoryStats, zone: tzinfo) -> Answer:
         newest = f", the newest {render_instant(each.newest, zone)}" if each.newest else ""
         lines.append(f"{each.kind}: {each.records}{drafts}{newest}")
     lines.append(f"Can be found: {stats.found}, {stats.pending} of them by words alone so far.")
-    facts = {
-        "kinds": {
-            each.kind: {
-                "records": each.records,
-                "drafts": each.drafts,
-                "newest": each.newest.isoformat() if each.newest else None,
-            }
-            for each in stats.kinds
+    return answer_of(
+        lines,
+        lambda: {
+            "kinds": {
+                each.kind: {
+                    "records": each.records,
+                    "drafts": each.drafts,
+                    "newest": each.newest.isoformat() if each.newest else None,
+                }
+                for each in stats.kinds
+            },
+            "found": stats.found,
+            "pending": stats.pending,
         },
-        "found": stats.found,
-        "pending": stats.pending,
-    }
-    return answer_of(lines, facts)
+    )

@@ -5,7 +5,7 @@ Decides nothing about ranking or what is kept: it reads arguments, asks the serv
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
@@ -38,45 +38,41 @@ _NO_CARD = "A card is shown only where COMMONPLACE_DEBUG is 1."
 
 
 class MemoryTools:
-    """Memory's verbs with text answers; `toolset` and `write_toolset` are what doors offer.
+    """Memory's verbs with text answers; `toolset` and `write_toolset` are what doors offer."""
 
-    Args:
-        service: Opened at the first call of a tool, so that listing the tools opens nothing.
-    """
-
-    def __init__(self, service: Callable[[], MemoryService]) -> None:
+    def __init__(self, service: MemoryService) -> None:
         self._service = service
 
-    @property
-    def toolset(self) -> Toolset:
-        """The tool that searches."""
+    @classmethod
+    def toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tool that searches, a method of what `opens` gives; listing it opens nothing."""
         search = Tool(
-            run=self.memory_search, title="Search the user's memory", aliases=("memory.search",)
+            run=cls.memory_search, title="Search the user's memory", aliases=("memory.search",)
         )
-        return Toolset(name="memory", guide=_GUIDE, tools=(search,))
+        return Toolset(name="memory", guide=_GUIDE, tools=(search,)).of(opens)
 
-    @property
-    def write_toolset(self) -> Toolset:
-        """The tools that keep, delete and list."""
+    @classmethod
+    def write_toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tools that keep, delete and list, methods of what `opens` gives."""
         return Toolset(
             name="memory-write",
             guide="",
             writing_guide=_WRITING_GUIDE,
             tools=(
                 Tool(
-                    run=self.memory_save,
+                    run=cls.memory_save,
                     may_expire=True,
                     title="Save to the user's memory",
                     effects=Effects(writes=True, repeatable=False),
                 ),
                 Tool(
-                    run=self.memory_delete,
+                    run=cls.memory_delete,
                     title="Delete from the user's memory",
                     effects=Effects(writes=True, destroys=True),
                 ),
-                Tool(run=self.memory_list, title="List the user's memory"),
+                Tool(run=cls.memory_list, title="List the user's memory"),
             ),
-        )
+        ).of(opens)
 
     def memory_search(
         self,
@@ -101,7 +97,7 @@ class MemoryTools:
         Use it before you answer what may depend on earlier chats, journals, to-dos or preferences.
         Returns snippets, best first, recent ones before older ones that fit as well.
         """
-        service = self._service()
+        service = self._service
         with naming("query", about="The query "):
             found = service.search(
                 MemoryQuestion(
@@ -117,8 +113,7 @@ class MemoryTools:
         card = debug and service.shows_cards
         answer = found_answer(found, explain=explain or card, card=card)
         if debug and not service.shows_cards:
-            notes = [*answer.facts["notes"], _NO_CARD]
-            return Answer(text=answer.text, facts={**answer.facts, "notes": notes})
+            return Answer(answer.text, lambda: answer.noting([_NO_CARD]).facts)
         return answer
 
     def memory_save(
@@ -146,7 +141,7 @@ class MemoryTools:
         Use it when the user wants something remembered, or finishes a to-do. What you leave out of
         a change stays. Messages are never altered. Returns its ref.
         """
-        service = self._service()
+        service = self._service
         given = {
             "text": text,
             "role": role,
@@ -178,7 +173,7 @@ class MemoryTools:
 
         Use it when the user wants it forgotten. No text of it stays anywhere.
         """
-        service = self._service()
+        service = self._service
         notes = service.delete(kind, ref)
         shown = ref if ref.startswith("memory:") else ref_of(kind, ref)
         facts = {"kind": kind, "ref": shown, "deleted": True}
@@ -195,17 +190,17 @@ class MemoryTools:
 
         Use it to go through to-dos, or to find the ref of what is to be altered or deleted.
         """
-        service = self._service()
+        service = self._service
         listed = service.list_records(kind, limit=limit, cursor=cursor.strip())
         return list_answer(listed, kind, service.zone)
 
     def find(self, kind: str, ref: str) -> Record:
         """What a deletion would take, for people; see `MemoryService.find`."""
-        return self._service().find(parse_kind(kind), ref)
+        return self._service.find(parse_kind(kind), ref)
 
     def stats(self) -> Answer:
         """How much is kept and can be found; for people, no model is offered it."""
-        service = self._service()
+        service = self._service
         return stats_answer(service.stats(), service.zone)
 
 

@@ -75,15 +75,6 @@ def section_answer(
     notes: Sequence[str] = (),
 ) -> Answer:
     """A section's overview, after lines on its version and on what was replaced since."""
-    facts = {
-        "id": section.name,
-        "type": "overview",
-        "overview": section.overview,
-        "version": section.version,
-        "entry_count": section.entry_count,
-        "last_entry": line_facts(section.last_entry) if section.last_entry else None,
-        **replaced_since_facts(replaced),
-    }
     lines = [
         f"{_ref(section.name)}, version {section.version}, {counted_entries(section.entry_count)}"
     ]
@@ -91,22 +82,23 @@ def section_answer(
         lines.append(f"Last entry: {line_line(section.last_entry, zone).removeprefix('- ')}")
     lines += replaced_since_lines(replaced, zone)
     lines += ["", section.overview if section.overview.strip() else NO_OVERVIEW]
-    return answer_of(lines, facts, notes)
+    return answer_of(
+        lines,
+        lambda: {
+            "id": section.name,
+            "type": "overview",
+            "overview": section.overview,
+            "version": section.version,
+            "entry_count": section.entry_count,
+            "last_entry": line_facts(section.last_entry) if section.last_entry else None,
+            **replaced_since_facts(replaced),
+        },
+        notes,
+    )
 
 
 def entry_answer(entry: NotebookEntry, zone: tzinfo) -> Answer:
     """An entry whole, after lines on when it was and what for."""
-    facts = {
-        "id": named(entry.section, entry.id),
-        "hash_id": named(entry.section, entry.hash),
-        "type": "entry",
-        "timestamp": entry.at.isoformat(),
-        "summary": entry.summary,
-        "work_context": entry.work_context,
-        "content": entry.text,
-        "author": entry.author_name,
-        "by_hand": entry.by_hand,
-    }
     by = f" by {one_line(entry.author_name)}" if entry.author_name else ""
     lines = [f"{_ref(named(entry.section, entry.id))}, {render_instant(entry.at, zone)}{by}"]
     if entry.work_context:
@@ -114,7 +106,20 @@ def entry_answer(entry: NotebookEntry, zone: tzinfo) -> Answer:
     if entry.summary and not entry.text.startswith(entry.summary):
         lines.append(f"Summary: {one_line(entry.summary)}")
     lines += ["", entry.text]
-    return answer_of(lines, facts)
+    return answer_of(
+        lines,
+        lambda: {
+            "id": named(entry.section, entry.id),
+            "hash_id": named(entry.section, entry.hash),
+            "type": "entry",
+            "timestamp": entry.at.isoformat(),
+            "summary": entry.summary,
+            "work_context": entry.work_context,
+            "content": entry.text,
+            "author": entry.author_name,
+            "by_hand": entry.by_hand,
+        },
+    )
 
 
 def written_answer(written: WrittenEntry, *, with_overview: bool, notes: Sequence[str]) -> Answer:

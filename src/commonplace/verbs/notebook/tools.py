@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import datetime  # noqa: TC003  a tool's hints are read at run time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.ports import Language
@@ -59,36 +59,32 @@ _VERSION = re.compile(r"[0-9a-f]{12}")
 
 
 class NotebookTools:
-    """The notebook's verbs with text answers; `toolset` is what doors offer.
+    """The notebook's verbs with text answers; `toolset` is what doors offer."""
 
-    Args:
-        service: Opened at the first call of a tool, so that listing the tools opens nothing.
-    """
-
-    def __init__(self, service: Callable[[], NotebookService]) -> None:
+    def __init__(self, service: NotebookService) -> None:
         self._service = service
 
-    @property
-    def toolset(self) -> Toolset:
-        """The six tools."""
+    @classmethod
+    def toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tools, methods of what `opens` gives at each call; listing them opens nothing."""
         return Toolset(
             name="notebook",
             guide=_GUIDE,
             writing_guide=_WRITING_GUIDE,
             tools=(
-                Tool(run=self.journal_read, title="Read a section or an entry", quotes=True),
+                Tool(run=cls.journal_read, title="Read a section or an entry", quotes=True),
                 Tool(
-                    run=self.journal_write,
+                    run=cls.journal_write,
                     title="Write in the notebook",
                     effects=Effects(writes=True, repeatable=False),
                     may_expire=True,
                 ),
-                Tool(run=self.journal_list_entries, title="List a section's entries", quotes=True),
-                Tool(run=self.journal_toc, title="List the notebook's sections", quotes=True),
-                Tool(run=self.journal_search, title="Search the notebook", quotes=True),
-                Tool(run=self.journal_synthesize_conflict, title="Merge two overviews"),
+                Tool(run=cls.journal_list_entries, title="List a section's entries", quotes=True),
+                Tool(run=cls.journal_toc, title="List the notebook's sections", quotes=True),
+                Tool(run=cls.journal_search, title="Search the notebook", quotes=True),
+                Tool(run=cls.journal_synthesize_conflict, title="Merge two overviews"),
             ),
-        )
+        ).of(opens)
 
     def journal_read(
         self,
@@ -100,7 +96,7 @@ class NotebookTools:
         Use it before you work on a subject, and before you write its overview. An overview comes
         with its version and its last entry.
         """
-        service = self._service()
+        service = self._service
         notebook = service.reading()
         if "#" in id:
             return entry_answer(notebook.read_entry(id), service.zone)
@@ -140,7 +136,7 @@ class NotebookTools:
         Use it whenever something was learned or decided. An entry alone is always accepted; an
         overview only if you have read the one that is there. Returns the entry's id.
         """
-        service = self._service()
+        service = self._service
         section = _section_of(path)
         # Some hosts fill in what is left out with empty texts: none of them empties an overview.
         given = overview if overview.strip() else None
@@ -178,15 +174,17 @@ class NotebookTools:
 
         Use it to see how an understanding came about. Read one whole with journal_read.
         """
-        service = self._service()
+        service = self._service
         lines = service.reading().list_entries(_section_of(path), start=start, length=length)
-        facts = {
-            "path": _section_of(path),
-            "start": start,
-            "count": len(lines),
-            "entries": [line_facts(line) for line in lines],
-        }
-        return answer_of([line_line(x, service.zone) for x in lines] or [NOTHING], facts)
+        return answer_of(
+            [line_line(x, service.zone) for x in lines] or [NOTHING],
+            lambda: {
+                "path": _section_of(path),
+                "start": start,
+                "count": len(lines),
+                "entries": [line_facts(line) for line in lines],
+            },
+        )
 
     def journal_toc(
         self,
@@ -198,20 +196,22 @@ class NotebookTools:
 
         Use it to find where something belongs. A group is a folder without an overview of its own.
         """
-        service = self._service()
+        service = self._service
         notebook, top = service.reading(), id.strip().removeprefix("notebook:")
         nodes = notebook.toc(top, depth=depth)
         own = notebook.node(top) if top else None
-        facts = {
-            "id": id,
-            "section": node_facts(own) if own else None,
-            "count": len(nodes),
-            "subsections": [node_facts(node) for node in nodes],
-        }
         lines = [*node_lines(nodes, service.zone)]
         if own and not lines:
             lines = [*node_lines([own], service.zone), "There are no sections below it."]
-        return answer_of(lines or ["No sections found."], facts)
+        return answer_of(
+            lines or ["No sections found."],
+            lambda: {
+                "id": id,
+                "section": node_facts(own) if own else None,
+                "count": len(nodes),
+                "subsections": [node_facts(node) for node in nodes],
+            },
+        )
 
     def journal_search(
         self,
@@ -236,7 +236,7 @@ class NotebookTools:
         """
         from commonplace.verbs.notebook.finding import find
 
-        service = self._service()
+        service = self._service
         service.reading()
         interval: Interval | None = None
         if when.strip():
@@ -288,7 +288,7 @@ class NotebookTools:
         )
 
         name = _section_of(section)
-        service = self._service()
+        service = self._service
         read = service.reads.texts(name)
         known = dict(read)
         with suppress(NotFound):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.verbs.amend_tools import changed_lines
+from commonplace.verbs.amend_answers import changed_lines
 from commonplace.verbs.private.tools import entry_facts, render_answer
 
 if TYPE_CHECKING:

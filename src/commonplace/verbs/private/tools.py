@@ -5,7 +5,7 @@ Decides nothing about files or ranking: it asks the service and renders.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from commonplace.core.clock import render_instant
 from commonplace.core.text import counted, opening
@@ -49,25 +49,21 @@ on this machine."""
 
 
 class PrivateTools:
-    """The private journal's verbs with text answers; `toolset` is what doors offer.
+    """The private journal's verbs with text answers; `toolset` is what doors offer."""
 
-    Args:
-        service: Made at the first call of a tool, so that listing the tools opens nothing.
-    """
-
-    def __init__(self, service: Callable[[], PrivateService]) -> None:
+    def __init__(self, service: PrivateService) -> None:
         self._service = service
 
-    @property
-    def toolset(self) -> Toolset:
-        """The five tools, the writing one first."""
+    @classmethod
+    def toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tools, methods of what `opens` gives at each call; listing them opens nothing."""
         return Toolset(
             name="private",
             guide=_GUIDE,
             writing_guide=_WRITING_GUIDE,
             tools=(
                 Tool(
-                    run=self.process_thoughts,
+                    run=cls.process_thoughts,
                     may_expire=True,
                     title="Remember what you learned",
                     effects=Effects(writes=True, repeatable=False),
@@ -75,14 +71,14 @@ class PrivateTools:
                 *(
                     Tool(run=run, title=title, twin_of=twin, quotes=True)
                     for run, title, twin in (
-                        (self.search_journal, "Search the private journal", "recall"),
-                        (self.read_journal_entry, "Read a private journal entry", "open_ref"),
-                        (self.list_recent_entries, "List recent private entries", "list_by_time"),
-                        (self.read_recent_entries, "Read recent private entries", "list_by_time"),
+                        (cls.search_journal, "Search the private journal", "recall"),
+                        (cls.read_journal_entry, "Read a private journal entry", "open_ref"),
+                        (cls.list_recent_entries, "List recent private entries", "list_by_time"),
+                        (cls.read_recent_entries, "Read recent private entries", "list_by_time"),
                     )
                 ),
             ),
-        )
+        ).of(opens)
 
     def process_thoughts(
         self,
@@ -104,7 +100,7 @@ class PrivateTools:
         when you learn what the user likes. What was done or decided is chronicle's. Project notes
         stay with the project, all else follows the user. Returns refs.
         """
-        service = self._service()
+        service = self._service
         done = service.write(
             {
                 "feelings": feelings,
@@ -163,7 +159,7 @@ class PrivateTools:
         user likes. Returns entries, best first, with score, time, sections, ref and an excerpt;
         read one whole with read_journal_entry.
         """
-        service = self._service()
+        service = self._service
         asked = service.search(
             query,
             limit=limit,
@@ -191,19 +187,23 @@ class PrivateTools:
             said = (*word_lines(hit.doc.word), *chain_lines(hit, service.zone))
             lines += [f"   {line}" for line in said]
             lines += self._block(hit.doc.headings, hit.doc.ref, hit.excerpt, hit.also)
-        facts = {
-            "query": query,
-            "count": len(hits),
-            "interval": interval_facts(asked.interval),
-            "results": [
-                {**self._hit_facts(hit), **(explanation_facts(hit) if explain else {})}
-                for hit in hits
-            ],
-            **as_of_facts(asked.before),
-        }
         if type == "project" and service.lacks_project:
             notes = (*notes, "No project is known here: its notes lie in the user's journal.")
-        return render_answer(service, lines, facts, notes)
+        return render_answer(
+            service,
+            lines,
+            lambda: {
+                "query": query,
+                "count": len(hits),
+                "interval": interval_facts(asked.interval),
+                "results": [
+                    {**self._hit_facts(hit), **(explanation_facts(hit) if explain else {})}
+                    for hit in hits
+                ],
+                **as_of_facts(asked.before),
+            },
+            notes,
+        )
 
     def read_journal_entry(
         self, path: Annotated[str, Arg("The ref or path of an entry, from a search or a list.")]
@@ -212,10 +212,12 @@ class PrivateTools:
 
         Use it on a ref or path that search_journal or list_recent_entries gave.
         """
-        service = self._service()
+        service = self._service
         entry = service.read(path)
         lines = [*word_lines(entry.word), entry.raw]
-        return render_answer(service, lines, {**entry_facts(service, entry), "text": entry.raw})
+        return render_answer(
+            service, lines, lambda: {**entry_facts(service, entry), "text": entry.raw}
+        )
 
     def list_recent_entries(
         self,
@@ -229,29 +231,32 @@ class PrivateTools:
 
         Use it to see where you were.
         """
-        service = self._service()
+        service = self._service
         listed = service.list_entries(limit=limit, kind=type, days=days, when=when)
-        facts = {
-            "days": None if listed.named else days,
-            "count": len(listed.entries),
-            "interval": interval_facts(listed.interval),
-            "entries": [
-                {**entry_facts(service, each), "excerpt": opening(each.text)}
-                for each in listed.entries
-            ],
-        }
         lines = self._list_head(listed, days)
         for number, entry in enumerate(listed.entries, 1):
             lines.append(f"{number}. {render_instant(entry.at, service.zone)} ({entry.kind})")
             lines += [f"   {line}" for line in word_lines(entry.word)]
             lines += self._block(entry.headings, entry.ref, opening(entry.text))
-        return render_answer(service, lines, facts)
+        return render_answer(
+            service,
+            lines,
+            lambda: {
+                "days": None if listed.named else days,
+                "count": len(listed.entries),
+                "interval": interval_facts(listed.interval),
+                "entries": [
+                    {**entry_facts(service, each), "excerpt": opening(each.text)}
+                    for each in listed.entries
+                ],
+            },
+        )
 
     def _list_head(self, listed: PrivateListed, days: int) -> list[str]:
         found = bool(listed.entries)
         if listed.named:
             head = "Entries, newest first:" if found else "No entries found."
-            lines = [head, *time_lines(listed.interval, self._service().zone)]
+            lines = [head, *time_lines(listed.interval, self._service.zone)]
         else:
             back = "last day" if days == 1 else f"last {days} days"
             lines = [f"Recent entries ({back}):" if found else f"No entries found in the {back}."]
@@ -267,16 +272,9 @@ class PrivateTools:
 
         Use it to take up where an earlier session stopped. What does not fit is named, not cut.
         """
-        service = self._service()
+        service = self._service
         entries = service.journal.list_entries(limit=limit, kind=type)
         shown, left = _within_budget(entries, READ_BUDGET)
-        facts = {
-            "count": len(shown),
-            "entries": [{**entry_facts(service, each), "text": each.raw} for each in shown],
-            "left_out": [each.ref for each in left],
-        }
-        if not entries:
-            return render_answer(service, ["No recent entries found."], facts)
         blocks = [
             f"--- Entry {number} ({render_instant(entry.at, service.zone)}, {entry.kind}) ---\n"
             + "\n".join([*word_lines(entry.word), self._place_lines(entry.ref), "", entry.raw])
@@ -287,11 +285,19 @@ class PrivateTools:
                 f"Left out to stay within {READ_BUDGET:,} characters, read them one by one:\n"
                 + "\n".join(service.place_of(entry.ref) for entry in left)
             )
-        return render_answer(service, ["\n\n".join(blocks)], facts)
+        return render_answer(
+            service,
+            ["\n\n".join(blocks) or "No recent entries found."],
+            lambda: {
+                "count": len(shown),
+                "entries": [{**entry_facts(service, each), "text": each.raw} for each in shown],
+                "left_out": [each.ref for each in left],
+            },
+        )
 
     def _place_lines(self, ref: str, indent: str = "") -> str:
         """Its ref and, where the caller can use one, its path."""
-        service = self._service()
+        service = self._service
         path = f"\n{indent}Path: {service.place_of(ref)}" if service.shows_paths else ""
         return f"{indent}Ref: {ref}{path}"
 
@@ -306,7 +312,7 @@ class PrivateTools:
 
     def _hit_facts(self, hit: Hit) -> dict[str, Any]:
         return {
-            **_place_facts(self._service(), hit.doc.ref),
+            **_place_facts(self._service, hit.doc.ref),
             "at": hit.doc.at.isoformat(),
             "type": _kind(hit),
             "sections": list(hit.doc.headings),
@@ -321,7 +327,7 @@ class PrivateTools:
 def render_answer(
     service: PrivateService,
     lines: Sequence[str],
-    facts: Mapping[str, Any],
+    facts: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
     notes: Sequence[str] = (),
 ) -> Answer:
     """An answer whose last note is what the journal says of its own place, where it says any."""

@@ -33,7 +33,7 @@ def status_page(service: StatusService) -> str:
 def status_answer(service: StatusService) -> Answer:
     """A line for each journal, the index's size and the encoder's state."""
     status = service.read()
-    return Answer(text="\n".join(_lines(status, service.zone)), facts=_facts(status))
+    return Answer("\n".join(_lines(status, service.zone)), lambda: _facts(status))
 
 
 def _facts(status: RecallStatus) -> dict[str, Any]:

@@ -5,16 +5,19 @@ Decides nothing: it checks names, asks the service, and words what that found.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 from msgspec.structs import replace
 
 from commonplace.core.clock import render_interval
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Answer, Filter
 from commonplace.journals.table import JOURNAL_NAMES, JOURNALS
+from commonplace.verbs.amend import SHORT_VERSION
+from commonplace.verbs.amend_answers import amendment_answer
 from commonplace.verbs.answers import (
     as_of_facts,
     as_of_lines,
@@ -27,13 +30,13 @@ from commonplace.verbs.answers import (
 from commonplace.verbs.recall.views import PERIOD, SEARCH, view_resources
 from commonplace.verbs.renderer import AnswerFrame, Renderer
 from commonplace.verbs.times import read_as_of
-from commonplace.verbs.toolset import Arg, Resource, Tool, Toolset
+from commonplace.verbs.toolset import Arg, Effects, Resource, Tool, Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import tzinfo
 
-    from commonplace.verbs.amend_tools import AmendTools
+    from commonplace.verbs.amend import AmendService
     from commonplace.verbs.recall.service import EntriesRecalled, RecallService
     from commonplace.verbs.recall.status import StatusService
 
@@ -53,35 +56,35 @@ _TODOS = "First the open to-dos, newest first; then what else may fit."
 
 
 class RecallTools:
-    """One search over all journals, and what opens its refs; `toolset` is what doors offer.
+    """What asks all journals, opens their refs, and corrects what is under one.
 
     Args:
-        service: Made at the first call of a tool, so that listing the tools opens nothing.
-        status: What the page on the state of all journals is made from.
+        service: The verbs over all journals.
         amend: What corrects an entry by its ref.
     """
 
-    def __init__(
-        self,
-        service: Callable[[], RecallService],
-        status: Callable[[], StatusService],
-        amend: AmendTools,
-    ) -> None:
+    def __init__(self, service: RecallService, amend: AmendService) -> None:
         self._service = service
-        self._status = status
         self._amend = amend
 
-    @property
-    def toolset(self) -> Toolset:
-        """Its tools, and a page on what there is."""
+    @classmethod
+    def toolset(cls, opens: Callable[[], Self], status: Callable[[], StatusService]) -> Toolset:
+        """Its tools, methods of what `opens` gives at each call; listing them opens nothing.
+
+        status: Gives what the page on the state of all journals is made from.
+        """
         return Toolset(
             name="recall",
             guide=_GUIDE,
             tools=(
-                Tool(run=self.recall, title="Recall from memory", about=_ABOUT, view=SEARCH),
-                Tool(run=self.list_by_time, title="Remember a time", view=PERIOD),
-                Tool(run=self.open_ref, title="Open a memory"),
-                self._amend.tool,
+                Tool(run=cls.recall, title="Recall from memory", about=_ABOUT, view=SEARCH),
+                Tool(run=cls.list_by_time, title="Remember a time", view=PERIOD),
+                Tool(run=cls.open_ref, title="Open a memory"),
+                Tool(
+                    run=cls.amend,
+                    title="Correct a memory",
+                    effects=Effects(writes=True, destroys=True),
+                ),
             ),
             resources=(
                 Resource(
@@ -89,11 +92,11 @@ class RecallTools:
                     title="Status",
                     description="Each journal's entries, what is pending, the index, the encoder.",
                     media_type="application/json",
-                    read=self._status_page,
+                    read=lambda: _status_page(status()),
                 ),
                 *view_resources(),
             ),
-        )
+        ).of(opens)
 
     def recall(
         self,
@@ -112,12 +115,11 @@ class RecallTools:
         Use it at the start of a session or a task, and before you answer from what you do not know:
         what was decided, done, learned or felt, and why. Returns refs with excerpts, best first.
         """
-        service = self._service()
+        service = self._service
         before = read_as_of(service, as_of)
         within = replace(_filter(service, journals, kinds), written_before=before)
         done = service.recall(query, when=when, within=within, limit=limit)
-        found, chance = done.found, done.found.chance
-        interval = interval_facts(done.question.interval)
+        question, found, chance = done.question, done.found, done.found.chance
         shows_chance = explain and not done.is_weak and found.hits and chance is not None
         frame = AnswerFrame(
             head=(
@@ -126,10 +128,11 @@ class RecallTools:
                 *([_TODOS] if done.has_todos else []),
                 *([_CHANCE.format(chance)] if shows_chance else []),
             ),
-            facts={
+            facts=lambda: {
                 "query": opening(query, _SHOWN_QUERY),
-                "interval": interval
-                and {**interval, "read_from": opening(done.question.phrase, _SHOWN_QUERY)},
+                "interval": {**interval, "read_from": opening(question.phrase, _SHOWN_QUERY)}
+                if (interval := interval_facts(question.interval))
+                else None,
                 "outside_time": done.outside_time,
                 "weak": done.is_weak,
                 "chance": rounded(chance) if done.is_weak or explain else None,
@@ -140,7 +143,7 @@ class RecallTools:
             explains=explain,
         )
         return _renderer(service).hits(
-            frame, found.hits, about=done.question.about, budget_tokens=budget_tokens
+            frame, found.hits, about=question.about, budget_tokens=budget_tokens
         )
 
     def list_by_time(
@@ -156,7 +159,7 @@ class RecallTools:
 
         Use it for 'what did I do yesterday' and 'where did I leave off'; for a subject, use recall.
         """
-        service = self._service()
+        service = self._service
         before = read_as_of(service, as_of)
         within = replace(_filter(service, journals, ()), written_before=before)
         listed = service.list_by_time(when, within=within, limit=limit, start=start)
@@ -167,7 +170,7 @@ class RecallTools:
                 *time_lines(listed.interval, service.zone, when.strip()),
                 *([] if listed.hits else [beyond]),
             ),
-            facts={
+            facts=lambda: {
                 "interval": interval_facts(listed.interval),
                 "start": start,
                 **as_of_facts(before),
@@ -188,14 +191,52 @@ class RecallTools:
 
         Use it on a ref or a path shown.
         """
-        service = self._service()
-        version = self._amend.version_of(ref)  # before the text: never of a newer one
-        return _renderer(service).page(service.open_ref(ref), version)
+        version = ""  # where nothing corrects it
+        with suppress(CommonplaceError):  # before the text: never of a newer one
+            version = self._amend.read_text(ref).version[:SHORT_VERSION]
+        return _renderer(self._service).page(self._service.open_ref(ref), version)
 
-    def _status_page(self) -> str:
-        from commonplace.verbs.recall.status_answer import status_page
+    def amend(
+        self,
+        *,
+        ref: Annotated[str, Arg("The entry's ref.")],
+        text: Annotated[str, Arg("Whole new text.")] = "",
+        supersede: Annotated[bool, Arg("Keep the old too.")] = False,
+        delete: Annotated[bool, Arg("For good.")] = False,
+        undo: Annotated[bool, Arg("Undo the last edit.")] = False,
+        version: Annotated[str, Arg("From open_ref.")] = "",
+    ) -> Answer:
+        """Any journal: correct an entry by its ref.
 
-        return status_page(self._status())
+        Use it for what is wrong (text), held once (text, supersede), or must go (delete: only if
+        the user asks). Not for news.
+        """
+        acts = {"text": bool(text.strip()), "delete": delete, "undo": undo}
+        given = [name for name, is_given in acts.items() if is_given]
+        if len(given) != 1:
+            together = f"{' and '.join(given)} were given together"
+            what = together if given else "none of text, delete and undo was given"
+            raise Invalid(
+                f"Invalid call of amend: {what}.",
+                hint="Give the new text, delete=true or undo=true.",
+            )
+        if supersede and not acts["text"]:
+            raise Invalid(
+                f"Invalid call of amend: supersede and {given[0]} were given together.",
+                hint="To supersede, give the text that holds now.",
+            )
+        if undo:
+            return amendment_answer(self._amend.undo(ref, expected=version))
+        if delete:
+            return amendment_answer(self._amend.delete(ref, expected=version))
+        correct = self._amend.supersede if supersede else self._amend.edit
+        return amendment_answer(correct(ref, text, expected=version))
+
+
+def _status_page(service: StatusService) -> str:
+    from commonplace.verbs.recall.status_answer import status_page
+
+    return status_page(service)
 
 
 def _filter(service: RecallService, journals: Sequence[str], kinds: Sequence[str]) -> Filter:

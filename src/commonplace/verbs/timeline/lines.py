@@ -170,13 +170,15 @@ def list_answer(
     for entry, text in zip(entries, texts, strict=True):
         lines += ["", fenced(text, label_line(entry, zone))]
     lines += ["", *cursor_lines(cursor)] if cursor else []
-    facts = {
-        "count": len(entries),
-        "interval": interval_facts(interval),
-        "cursor": cursor,
-        "entries": [entry_facts(x, zone, text) for x, text in zip(entries, texts, strict=True)],
-    }
-    return answer_of(lines, facts)
+    return answer_of(
+        lines,
+        lambda: {
+            "count": len(entries),
+            "interval": interval_facts(interval),
+            "cursor": cursor,
+            "entries": [entry_facts(x, zone, text) for x, text in zip(entries, texts, strict=True)],
+        },
+    )
 
 
 def rollup_answer(entry: TimelineEntry, zone: tzinfo, notes: Sequence[str] = ()) -> Answer:
@@ -192,17 +194,20 @@ def rollup_answer(entry: TimelineEntry, zone: tzinfo, notes: Sequence[str] = ())
         lines.append(f"Made from {len(refs):,}: {shown}")
     if entry.parent_id:
         lines.append(f"Summed up in: {ref_of(entry.parent_id)}")
-    facts = {
-        **entry_facts(entry, zone, entry.content),
-        "period": entry.metadata.get("period", ""),
-        "interval": interval_facts(span_of(entry)),
-        "made_at": None if entry.partial else render_time(entry.updated),
-        "made_from": refs[:SOURCES_SHOWN],
-        "made_from_count": len(refs),
-        "summed_up_in": ref_of(entry.parent_id) if entry.parent_id else None,
-        "metadata": rollup_metadata(entry),
-    }
-    return answer_of(lines, facts, notes)
+    return answer_of(
+        lines,
+        lambda: {
+            **entry_facts(entry, zone, entry.content),
+            "period": entry.metadata.get("period", ""),
+            "interval": interval_facts(span_of(entry)),
+            "made_at": None if entry.partial else render_time(entry.updated),
+            "made_from": refs[:SOURCES_SHOWN],
+            "made_from_count": len(refs),
+            "summed_up_in": ref_of(entry.parent_id) if entry.parent_id else None,
+            "metadata": rollup_metadata(entry),
+        },
+        notes,
+    )
 
 
 def source_refs(entry: TimelineEntry) -> list[str]:

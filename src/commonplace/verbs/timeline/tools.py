@@ -5,7 +5,7 @@ Decides nothing about periods or ranking: it reads arguments, asks the service, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from commonplace.core.clock import render_instant, render_time
 from commonplace.core.fence import fenced
@@ -57,40 +57,36 @@ _AROUND_TOKENS = 60
 
 
 class TimelineTools:
-    """The timeline's verbs with text answers; `toolset` is what doors offer.
+    """The timeline's verbs with text answers; `toolset` is what doors offer."""
 
-    Args:
-        service: Opened at the first call of a tool, so that listing the tools opens nothing.
-    """
-
-    def __init__(self, service: Callable[[], TimelineService]) -> None:
+    def __init__(self, service: TimelineService) -> None:
         self._service = service
 
-    @property
-    def toolset(self) -> Toolset:
-        """The six tools."""
+    @classmethod
+    def toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tools, methods of what `opens` gives at each call; listing them opens nothing."""
         return Toolset(
             name="timeline",
             guide=_GUIDE,
             writing_guide=_WRITING_GUIDE,
             tools=(
                 Tool(
-                    run=self.timeline_add,
+                    run=cls.timeline_add,
                     may_expire=True,
                     title="Record in the timeline",
                     effects=Effects(writes=True, repeatable=False),
                 ),
-                Tool(run=self.timeline_search, title="Search the timeline"),
-                Tool(run=self.timeline_range, title="List a time of the timeline"),
-                Tool(run=self.timeline_rollup, title="Read how a period went"),
+                Tool(run=cls.timeline_search, title="Search the timeline"),
+                Tool(run=cls.timeline_range, title="List a time of the timeline"),
+                Tool(run=cls.timeline_rollup, title="Read how a period went"),
                 Tool(
-                    run=self.timeline_profile,
+                    run=cls.timeline_profile,
                     title="Read or store the profile",
                     effects=Effects(writes=True),
                 ),
-                Tool(run=self.timeline_context, title="Gather context from the timeline"),
+                Tool(run=cls.timeline_context, title="Gather context from the timeline"),
             ),
-        )
+        ).of(opens)
 
     def timeline_add(
         self,
@@ -111,7 +107,7 @@ class TimelineTools:
         Use it for each step worth counting; summaries of its hour and day follow by themselves.
         Returns its ref.
         """
-        service = self._service()
+        service = self._service
         written = service.add(
             content,
             entry_type=entry_type,
@@ -141,7 +137,7 @@ class TimelineTools:
         Use it for 'what was I working on last week'. A summary that fits the time asked for comes
         first; what it was made from is named beside it.
         """
-        service = self._service()
+        service = self._service
         interval = parse_interval(service, when=when, since=since, until=until)
         before = read_as_of(service, as_of)
         with naming("query", about="The query "):
@@ -157,17 +153,20 @@ class TimelineTools:
         lines += [CAUTION] if found.hits else [NOTHING]
         for number, (hit, text) in enumerate(zip(found.hits, texts, strict=True), 1):
             lines += hit_lines(number, hit, service.zone, text, explain=explain)
-        facts = {
-            "count": len(found.hits),
-            "interval": interval_facts(found.interval),
-            "read_from": opening(found.phrase, 120),
-            "results": [
-                hit_facts(hit, service.zone, text, explain=explain)
-                for hit, text in zip(found.hits, texts, strict=True)
-            ],
-            **as_of_facts(before),
-        }
-        return answer_of(lines, facts, found.notes)
+        return answer_of(
+            lines,
+            lambda: {
+                "count": len(found.hits),
+                "interval": interval_facts(found.interval),
+                "read_from": opening(found.phrase, 120),
+                "results": [
+                    hit_facts(hit, service.zone, text, explain=explain)
+                    for hit, text in zip(found.hits, texts, strict=True)
+                ],
+                **as_of_facts(before),
+            },
+            found.notes,
+        )
 
     def timeline_range(
         self,
@@ -184,7 +183,7 @@ class TimelineTools:
         Use it to go from a summary down to its entries. The period that still goes on is computed
         and marked partial; a ref alone is opened whole.
         """
-        service = self._service()
+        service = self._service
         entry_id = find_id(when)
         if entry_id:
             entry = service.journal.read(entry_id)
@@ -223,7 +222,7 @@ class TimelineTools:
         Use it before single entries. Returns the summary, how fresh it is and the refs it was made
         from; a period that still goes on is summed up now and marked partial.
         """
-        service = self._service()
+        service = self._service
         named = read_named(service, at) if at.strip() else None
         found = service.rollup(period, None if named is None else named.start, partial=True)
         assert found is not None  # a period that goes on is computed
@@ -241,7 +240,7 @@ class TimelineTools:
         Use it when a role, name or lasting preference changed. Earlier profiles stay in the
         timeline.
         """
-        service = self._service()
+        service = self._service
         known = service.journal.profile()
         if text.strip() and (known is None or known.content != text):
             return _written(service.add(text, entry_type="profile_snapshot"), service)
@@ -264,7 +263,7 @@ class TimelineTools:
         Use it before a task. Returns the profile, the summaries that fit and
         the nearest entries.
         """
-        service = self._service()
+        service = self._service
         asked = budget_tokens - _AROUND_TOKENS
         answer = _context(service, query, asked)
         while (over := tokens_of(answer) - budget_tokens) > 0 and asked > _FEWEST_TOKENS // 2:

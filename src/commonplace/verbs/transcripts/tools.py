@@ -6,7 +6,7 @@ Decides nothing about what is kept: it reads arguments, asks the service, render
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import fenced, visible, visible_line
@@ -38,26 +38,22 @@ _SHORTEST = 100
 
 
 class TranscriptTools:
-    """The two tools over sessions; `toolset` is what doors offer.
+    """The two tools over sessions; `toolset` is what doors offer."""
 
-    Args:
-        service: Made at the first call of a tool, so that listing the tools opens nothing.
-    """
-
-    def __init__(self, service: Callable[[], TranscriptService]) -> None:
+    def __init__(self, service: TranscriptService) -> None:
         self._service = service
 
-    @property
-    def toolset(self) -> Toolset:
-        """The two tools."""
+    @classmethod
+    def toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tools, methods of what `opens` gives at each call; listing them opens nothing."""
         return Toolset(
             name="transcripts",
             guide=_GUIDE,
             tools=(
-                Tool(run=self.list_sessions, title="List sessions"),
-                Tool(run=self.read_session, title="Read a session"),
+                Tool(run=cls.list_sessions, title="List sessions"),
+                Tool(run=cls.read_session, title="Read a session"),
             ),
-        )
+        ).of(opens)
 
     def list_sessions(
         self,
@@ -73,7 +69,7 @@ class TranscriptTools:
         Use it for 'which sessions were there'; for a subject, use recall. Returns when, in which
         project and with which words each began, and the ref for read_session.
         """
-        service = self._service()
+        service = self._service
         listed = service.list_sessions(
             when=when, project=project, client=client, limit=limit, start=start
         )
@@ -84,13 +80,15 @@ class TranscriptTools:
             lines.append(fenced(each.title, each.session.ref))
         following = start + len(listed.sessions) if listed.has_more else None
         lines += ["", f"More with start {following}."] if following else []
-        facts = {
-            "interval": interval_facts(listed.interval),
-            "count": len(listed.sessions),
-            "next_start": following,
-            "entries": [self._listed_facts(each) for each in listed.sessions],
-        }
-        return answer_of(lines, facts)
+        return answer_of(
+            lines,
+            lambda: {
+                "interval": interval_facts(listed.interval),
+                "count": len(listed.sessions),
+                "next_start": following,
+                "entries": [self._listed_facts(each) for each in listed.sessions],
+            },
+        )
 
     def read_session(
         self,
@@ -109,26 +107,28 @@ class TranscriptTools:
         Use it on a turn that recall has found, for what led to it and what came of it. Long
         messages are cut with a sign; open_ref shows one whole.
         """
-        service = self._service()
+        service = self._service
         read = service.read_session(ref.strip(), first=first, limit=limit)
         texts = _within(read, budget_tokens)
         lines = [self._head(read.session), CAUTION]
         for message, text in zip(read.messages, texts, strict=True):
             lines += ["", fenced(text, self._label(read.session, message))]
         lines += ["", f"More with first {read.next_first}."] if read.next_first else []
-        facts = {
-            "session": self._session_facts(read.session),
-            "count": len(read.messages),
-            "next_first": read.next_first or None,
-            "entries": [
-                self._message_facts(read.session, message, text)
-                for message, text in zip(read.messages, texts, strict=True)
-            ],
-        }
-        return answer_of(lines, facts)
+        return answer_of(
+            lines,
+            lambda: {
+                "session": self._session_facts(read.session),
+                "count": len(read.messages),
+                "next_first": read.next_first or None,
+                "entries": [
+                    self._message_facts(read.session, message, text)
+                    for message, text in zip(read.messages, texts, strict=True)
+                ],
+            },
+        )
 
     def _head(self, session: SessionSummary) -> str:
-        zone = self._service().zone
+        zone = self._service.zone
         begun = render_instant(instant_of(session.first_at), zone)
         ended = render_instant(instant_of(session.last_at), zone)
         span = begun if begun == ended else f"{begun} to {ended}"
@@ -137,14 +137,14 @@ class TranscriptTools:
         return visible_line(f"{span} {session.client}{place}, {count}")
 
     def _label(self, session: SessionSummary, message: Message) -> str:
-        when = render_instant(instant_of(message.at), self._service().zone)
+        when = render_instant(instant_of(message.at), self._service.zone)
         tools = f", tools: {', '.join(message.tools)}" if message.tools else ""
         ref = ref_of(session.client, session.name, message.n)
         return f"{ref} {when} {message.author}{tools}"
 
     def _place_of(self, session: SessionSummary) -> str:
         cwd = session.cwd
-        return cwd if self._service().shows_paths else PurePath(cwd).name
+        return cwd if self._service.shows_paths else PurePath(cwd).name
 
     def _session_facts(self, session: SessionSummary) -> dict[str, Any]:
         return {

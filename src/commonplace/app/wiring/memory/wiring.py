@@ -189,7 +189,7 @@ class MemoryWiring:
         """Memory's tools."""
         from commonplace.verbs.memory.tools import MemoryTools
 
-        return MemoryTools(service=self.service)
+        return MemoryTools(self._service)
 
     def service(self) -> MemoryService:
         """What memory's tools work with."""
@@ -229,10 +229,19 @@ class MemoryWiring:
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
-        return {
-            "memory": lambda: self.tools.toolset,
-            "memory-write": lambda: self.tools.write_toolset,
-        }
+        return {"memory": self.toolset, "memory-write": self.write_toolset}
+
+    def toolset(self) -> Toolset:
+        """The tool that searches; making this opens nothing."""
+        from commonplace.verbs.memory.tools import MemoryTools
+
+        return MemoryTools.toolset(lambda: self.tools)
+
+    def write_toolset(self) -> Toolset:
+        """The tools that keep, delete and list; making this opens nothing."""
+        from commonplace.verbs.memory.tools import MemoryTools
+
+        return MemoryTools.write_toolset(lambda: self.tools)
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """The newest to-dos that are not done, newest first: they are of no project."""
