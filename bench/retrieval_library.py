@@ -129,7 +129,7 @@ def _hits(finder: Finder, one: Asked, policy: Policy) -> Sequence[Hit]:
 def _shown(one: Asked, hits: Sequence[Hit], tokens: int) -> Mapping[str, str]:
     """What an answer of recall shows of each hit within so many tokens, by every ref of the hit."""
     renderer = Renderer(zone=UTC, place_of=lambda _journal, scope: scope)
-    frame = AnswerFrame(head=(), facts={})
+    frame = AnswerFrame(head=(), facts=dict)
     answer = renderer.hits(frame, hits, about=one.text, budget_tokens=tokens)
     return {
         ref: result["excerpt"]

@@ -555,6 +555,14 @@ class Answer:
         self.notes = notes
         self.quoted_by = quoted_by
 
+    def __eq__(self, other: object) -> bool:
+        """Whether another answer says the same, as text and as facts."""
+        if not isinstance(other, Answer):
+            return NotImplemented
+        return (self.text, self.facts) == (other.text, other.facts)
+
+    __hash__ = None  # type: ignore[assignment]  # facts are a mapping
+
     @property
     def text(self) -> str:
         """The text, with its notes below."""
