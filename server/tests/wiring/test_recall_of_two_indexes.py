@@ -10,7 +10,6 @@ from commonplace.config.settings import read_settings
 from commonplace.core.errors import NotFound
 from commonplace.journals.memory.records import RecordDraft
 from commonplace.verbs.answers import written_refs
-from commonplace.verbs.recall.status_answer import status_answer
 from commonplace_testing import HashingEncoder, ReadySlot
 
 
@@ -42,8 +41,7 @@ def test_one_question_finds_what_lies_in_both(app, database):
     scores = [hit["score"] for hit in found]
     assert scores == sorted(scores, reverse=True)
     counted = {
-        each["journal"]: each["entries"]
-        for each in status_answer(app.recall.status()).facts["journals"]
+        each["journal"]: each["entries"] for each in app.recall.status().answer.facts["journals"]
     }
     assert (counted["chronicle"], counted["memory"]) == (1, 2)
     for hit in found[:2]:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from commonplace.verbs.imports.records import ImportRecords
     from commonplace.verbs.imports.service import ForeignImport
     from commonplace.verbs.imports.taking_back import GivesImportsBack, ImportTakingBack
-    from commonplace.verbs.projects import ProjectService
+    from commonplace.verbs.projects import ProjectVerbs
     from commonplace.verbs.recall.prompt import PromptReach, PromptService
     from commonplace.verbs.recall.service import RecallService
     from commonplace.verbs.timeline.commands import TimelineCommands
@@ -205,15 +205,15 @@ class App(OwnerContext):
         select = default_toolset if name == DEFAULT else classic_toolset
         return select([made[part]() for part in PARTS[name]])
 
-    def project(self) -> ProjectService | None:
+    def project(self) -> ProjectVerbs | None:
         """The verbs of the project that this owner works in; None where there is none."""
-        from commonplace.verbs.projects import ProjectService
+        from commonplace.verbs.projects import ProjectVerbs
 
         folder = self.settings.work_folder
         if folder is None or self.shared.serves_owners:
             return None
         journal = self.private.journal
-        return ProjectService(
+        return ProjectVerbs(
             folder=folder,
             home=self.user_home,
             journals=tuple(root.path for root in journal.former),

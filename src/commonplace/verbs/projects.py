@@ -6,8 +6,9 @@ Never joins anything by itself: only the user can tell whether two clones are on
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -21,9 +22,10 @@ from commonplace.core.projects import (
     git_folder_of,
     project_of,
 )
+from commonplace.core.values import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from commonplace.core.projects import Project
 
@@ -50,8 +52,30 @@ class ProjectState(Struct, frozen=True, kw_only=True):
     joined: tuple[Path, ...]
     clones: tuple[Path, ...]
 
+    def lines(self) -> Iterator[str]:
+        """A line for each thing that people may not expect."""
+        yield f"Project  {self.root}{', a project by itself' if self.is_isolated else ''}"
+        yield from (f"         also read: {path}" for path in self.journals)
+        yield from (f"         joined: {path}" for path in self.joined)
+        for path in self.clones:
+            yield (
+                f"         {path} begins with the same commit. If it is the same project: "
+                f"commonplace project --join {shlex.quote(str(path))}"
+            )
 
-class ProjectService(Struct, frozen=True, kw_only=True):
+    def facts(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "root": str(self.root),
+            "folder": str(self.folder),
+            "isolated": self.is_isolated,
+            "also_read": [str(path) for path in self.journals],
+            "joined": [str(path) for path in self.joined],
+            "clones": [str(path) for path in self.clones],
+        }
+
+
+class ProjectVerbs(Struct, frozen=True, kw_only=True):
     """The project that work is done in.
 
     Attributes:
@@ -69,7 +93,8 @@ class ProjectService(Struct, frozen=True, kw_only=True):
     def state(self) -> ProjectState:
         """The project, what belongs to it, and what may be joined; runs git where that may be."""
         here = self._here()
-        joined = [root for root in clones_of(here.git) if self._root_of(root) == here.root]
+        clones = clones_of(here.git)
+        joined = [x for x in clones if project_of(x, self.home).root == here.root]
         return ProjectState(
             root=Path(here.root),
             folder=self.folder,
@@ -79,10 +104,15 @@ class ProjectService(Struct, frozen=True, kw_only=True):
             clones=tuple(self._clones(here)),
         )
 
-    def join(self, other: Path) -> Path:
-        """Make this repository a part of another's project; answers that project's root.
+    def show(self) -> Answer:
+        """The project, and what belongs to it."""
+        state = self.state()
+        return Answer("\n".join(state.lines()), state.facts)
 
-        Both are told, each in git's own folder, which no clone brings along.
+    def join(self, other: Path) -> Answer:
+        """Make this repository a part of another's project.
+
+        It is noted in both, in git's own folder, which no clone brings along.
         Raises: Invalid, Conflict, Denied, Unavailable.
         """
         own, root = self._own_repository()
@@ -108,10 +138,15 @@ class ProjectService(Struct, frozen=True, kw_only=True):
             )
         _write_clones(there.git, [*clones_of(there.git), root])
         replace_file(Path(own, JOINED), os.fsencode(there.root) + b"\n")
-        return Path(there.root)
+        return Answer(
+            f"Joined: this clone is a part of the project {there.root} now. What was written here "
+            "is still found; what is written from now on lies there.\n"
+            "Undo it with: commonplace project --leave",
+            {"root": there.root},
+        )
 
-    def leave(self) -> Path:
-        """Make this repository a project by itself again; answers the one that it left.
+    def leave(self) -> Answer:
+        """Make this repository a project by itself again.
 
         Raises: NotFound, Invalid, Denied, Unavailable.
         """
@@ -120,13 +155,14 @@ class ProjectService(Struct, frozen=True, kw_only=True):
         if joined.root == root or not remove_file(Path(own, JOINED)):
             raise NotFound(f"{root} was not joined to another project.")
         _write_clones(joined.git, [each for each in clones_of(joined.git) if each != root])
-        return Path(joined.root)
+        return Answer(
+            "This clone is a project by itself again. What was written meanwhile lies in "
+            f"{joined.root}.",
+            {"left": joined.root},
+        )
 
     def _here(self) -> Project:
         return project_of(self.folder, self.home)
-
-    def _root_of(self, folder: str | Path) -> str:
-        return project_of(folder, self.home).root
 
     def _own_repository(self) -> tuple[str, str]:
         """Git's own folder of the repository that is worked in, and its root, joined or not."""
@@ -141,8 +177,14 @@ class ProjectService(Struct, frozen=True, kw_only=True):
         )
 
     def _clones(self, here: Project) -> Iterator[Path]:
-        others = dict(self._other_repositories(here))
-        if not others or not here.git:
+        """Other repositories that begin with the same commit."""
+        others: dict[Path, Path] = {}
+        for folder in self.known if here.git else ():
+            if len(others) < _MOST_ASKED:
+                other = project_of(folder, self.home)
+                if other.git and not other.isolated and other.root != here.root:
+                    others[Path(other.root)] = Path(other.git)
+        if not others:
             return
         from commonplace.journals.git.first_commit import first_commit, holds_commit
 
@@ -150,15 +192,6 @@ class ProjectService(Struct, frozen=True, kw_only=True):
         for root, git in others.items() if first else ():
             if holds_commit(root, git, first) and first_commit(root, git) == first:
                 yield root
-
-    def _other_repositories(self, here: Project) -> Iterable[tuple[Path, Path]]:
-        found: dict[str, str] = {}
-        for folder in self.known:
-            if len(found) < _MOST_ASKED:
-                other = project_of(folder, self.home)
-                if other.git and not other.isolated and other.root != here.root:
-                    found[other.root] = other.git
-        return [(Path(root), Path(git)) for root, git in found.items()]
 
 
 def _write_clones(git: str, roots: list[str]) -> None:

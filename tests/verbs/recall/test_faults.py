@@ -13,7 +13,6 @@ from tests.verbs.recall_world import ask, refs
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.search import policy
-from commonplace.verbs.recall.status_answer import status_answer
 
 PRIVATE, CHRONICLE = "The harbour felt quiet.", "painted the harbour wall"
 
@@ -164,7 +163,7 @@ def test_a_locked_chronicle_is_waited_for_once(world, monkeypatch):
             assert len(refs(answer)) == 2
             assert answer.facts["missing"] == ["chronicle"]
             assert "chronicle does not answer" in answer.facts["notes"][0]
-        status = status_answer(app.recall.status())
+        status = app.recall.status().answer
         assert "chronicle does not answer" in status.text
     app = world.open()
     answer = ask(app, "recall", query="harbour wall", limit=1)
@@ -188,7 +187,7 @@ def test_status_tells_of_what_is_broken_and_counts_the_rest(world, broken):
         shutil.rmtree(index)
         index.write_text("in the way")
     app = world.open()
-    answer = status_answer(app.recall.status())
+    answer = app.recall.status().answer
     lines = {row["journal"]: row for row in answer.facts["journals"]}
     assert [*lines] == ["private", "chronicle"]
     known = broken != "index"

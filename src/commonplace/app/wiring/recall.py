@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.wiring.memory.wiring import memories_of
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     from commonplace.search.finder import Finder
     from commonplace.verbs.backup.copies import MadeCopy
     from commonplace.verbs.imports.counts import ImportCounts
-    from commonplace.verbs.projects import ProjectService
+    from commonplace.verbs.projects import ProjectVerbs
     from commonplace.verbs.recall.service import RecallService
-    from commonplace.verbs.recall.status import StatusService
+    from commonplace.verbs.recall.status import RecallStatus
     from commonplace.verbs.recall.tools import RecallTools
     from commonplace.verbs.toolset import Toolset
     from commonplace.verbs.transcripts.safety import Safety
+
+_Read = TypeVar("_Read")
 
 
 class AmendWiring:
@@ -63,7 +66,7 @@ class RecallWiring:
         *,
         journals: Sequence[JournalWiring],
         amend: Callable[[], AmendService],
-        project: Callable[[], ProjectService | None],
+        project: Callable[[], ProjectVerbs | None],
         sessions: Callable[[], Safety | None],
         imported: Callable[[], ImportCounts],
         last_backup: Callable[[], MadeCopy | None],
@@ -122,10 +125,11 @@ class RecallWiring:
             shows_paths=context.shows_paths,
         )
 
-    def status(self) -> StatusService:
-        """What tells the state of all journals as they are now."""
-        from commonplace.verbs.recall.status import StatusService
+    def status(self) -> RecallStatus:
+        """The state of all journals, the index and the encoder; never raises for a part."""
+        from commonplace.verbs.recall.status import RecallStatus, read_index
 
+        context = self._context
         there: list[str] = []
         lost: dict[str, str] = {}
         for each in self._journals:
@@ -135,22 +139,30 @@ class RecallWiring:
             try:
                 each.sources()
             except CommonplaceError as exc:
-                lost[each.name] = exc.explained(shows_paths=self._context.shows_paths)
-        context = self._context
-        return StatusService(
-            filing=context.filing,
-            index=self._searched()[1],
-            journals=there,
+                lost[each.name] = exc.explained(shows_paths=context.shows_paths)
+        encoder = context.shared.encoder_state()
+        journals, size, trouble = read_index(
+            context.filing,
+            self._searched()[1],
+            encoder.identity,
+            there=there,
             lost=lost,
-            encoder=context.shared.encoder_state,
-            zone=context.settings.timezone,
-            shows_paths=context.shows_paths,
-            project=self._project,
-            sessions=self._sessions,
-            imported=lambda: self._imported().read(),
-            last_backup=self._last_backup,
-            gone=self._gone,
+            explained=lambda exc: exc.explained(shows_paths=context.shows_paths),
+        )
+        # The private journal, if it is that, is named among the journals.
+        project = _unless_it_fails(self._project)
+        return RecallStatus(
+            journals=journals,
+            index_bytes=size,
+            index_trouble=trouble,
+            encoder=encoder,
+            project=None if project is None else _unless_it_fails(project.state),
+            sessions=_unless_it_fails(self._sessions),
+            imported=self._imported().read(),
+            last_backup=self._last_backup(),
+            gone=_unless_it_fails(self._gone),
             left_out=() if context.shared.serves_owners else context.settings.left_out,
+            zone=context.settings.timezone,
         )
 
     def _searched(self) -> tuple[Finder, Searched]:
@@ -171,3 +183,10 @@ class RecallWiring:
         from commonplace.verbs.recall.tools import RecallTools
 
         return RecallTools.toolset(lambda: self.tools, self.status)
+
+
+def _unless_it_fails(read: Callable[[], _Read | None]) -> _Read | None:
+    """What a part of the status is read as; None where it cannot be."""
+    with suppress(CommonplaceError, OSError):
+        return read()
+    return None

@@ -22,15 +22,15 @@ def project(join: str | None, leave: bool, as_json: bool) -> None:
     Subfolders and work trees of a git repository are one project: notes of it lie in the main work
     tree. Clones are one only once you join them.
     """
-    from commonplace.verbs.project_answers import join_answer, leave_answer, project_answer
-
     if join and leave:
         raise Invalid("--join and --leave go one at a time.", hint="Leave one of them out.")
     with opened() as app:
-        service = app.project()
+        verbs = app.project()
+        if verbs is None:
+            raise Invalid(
+                "No project is known here.", hint="Go to its folder, or name it: --project."
+            )
         if join:
-            show(join_answer(service, Path(join).absolute()), as_json)
-        elif leave:
-            show(leave_answer(service), as_json)
-        else:
-            show(project_answer(service), as_json)
+            show(verbs.join(Path(join).absolute()), as_json)
+            return
+        show(verbs.leave() if leave else verbs.show(), as_json)

@@ -96,7 +96,5 @@ def open_ref(ref: str, for_model: bool, as_json: bool) -> None:
 @common_options
 def status(as_json: bool) -> None:
     """Show what each journal holds."""
-    from commonplace.verbs.recall.status_answer import status_answer
-
     with opened(names_gone=False) as app:
-        show(status_answer(app.recall.status()), as_json)
+        show(app.recall.status().answer, as_json)

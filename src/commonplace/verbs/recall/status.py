@@ -5,17 +5,20 @@ Never loads a model, and never lets one broken part hide the others.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from commonplace.core.clock import render_instant
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.fence import visible_line
 from commonplace.core.ports import Tallying
+from commonplace.core.text import counted
+from commonplace.core.values import Answer
 from commonplace.search import policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.ports import Searched
@@ -24,10 +27,11 @@ if TYPE_CHECKING:
     from commonplace.search.filing.filing import Filing
     from commonplace.verbs.backup.copies import MadeCopy
     from commonplace.verbs.imports.counts import ImportCount
-    from commonplace.verbs.projects import ProjectService, ProjectState
+    from commonplace.verbs.projects import ProjectState
     from commonplace.verbs.transcripts.safety import Safety
 
-
+_HEAD = ("JOURNAL", "ENTRIES", "PENDING", "LAST WRITE")
+_MEGABYTE = 1_000_000
 _TIMELINE = "timeline"  # not imported from its room, which takes time even where there is none
 
 
@@ -64,9 +68,10 @@ class RecallStatus(Struct, frozen=True, kw_only=True):
         last_backup: None where none was noted, or the owner may not see paths.
         gone: What is gone of the project's notes; None for nothing.
         left_out: What project files asked for and did not get.
+        zone: In which times are shown.
     """
 
-    journals: tuple[JournalStatus, ...]
+    journals: Sequence[JournalStatus]
     index_bytes: int | None
     index_trouble: str
     encoder: EncoderState
@@ -75,98 +80,156 @@ class RecallStatus(Struct, frozen=True, kw_only=True):
     imported: Sequence[ImportCount]
     last_backup: MadeCopy | None
     gone: GoneNotes | None
-    left_out: tuple[str, ...]
-
-
-class StatusService(Struct, frozen=True, kw_only=True):
-    """What tells the state of all journals of one owner; opens none but to follow it.
-
-    Attributes:
-        journals: The names of those that are there.
-        lost: The journals that cannot even be found, and why.
-        project: The project that work is done in; answers None where there is none.
-        sessions: How many sessions of this machine's clients are safe; answers None where the
-            owner may not know.
-        imported: How much was ever imported from other programs.
-        last_backup: The newest backup; answers None where none was noted.
-        gone: What is gone of the project's notes; answers None for nothing.
-        left_out: What project files asked for and did not get.
-    """
-
-    filing: Filing
-    index: Searched
-    journals: Sequence[str]
-    lost: Mapping[str, str]
-    encoder: Callable[[], EncoderState]
+    left_out: Sequence[str]
     zone: tzinfo
-    shows_paths: bool
-    project: Callable[[], ProjectService | None]
-    sessions: Callable[[], Safety | None]
-    imported: Callable[[], Sequence[ImportCount]]
-    last_backup: Callable[[], MadeCopy | None]
-    gone: Callable[[], GoneNotes | None]
-    left_out: tuple[str, ...]
 
-    def read(self) -> RecallStatus:
-        """The state of each journal, the index and the encoder; never raises for a part.
+    @property
+    def answer(self) -> Answer:
+        """A line for each journal, the index's size and the encoder's state."""
+        lines = [*self._journal_lines(), "", *self._lines()]
+        wrong = [each.trouble for each in self.journals] + [self.index_trouble, *self.left_out]
+        notes = [f"Note: {visible_line(each)}" for each in dict.fromkeys(wrong) if each]
+        return Answer("\n".join([*lines, *([""] if notes else []), *notes]), self.facts)
 
-        Entries that came or went are filed first. One that was edited in place is left to searches
-        and servers: it counts the same.
-        """
-        encoder = self.encoder()
-        trouble: dict[str, str] = {}
-        tallies: dict[str, list[Tally]] = {}
-        size: int | None = None
-        try:
-            self.filing.refresh(policy.FILING_WAIT_S)
-            if isinstance(self.index, Tallying):
-                for each in self.index.tally(encoder.identity):
-                    tallies.setdefault(each.journal, []).append(each)
-            size = self.index.counts(encoder.identity).bytes
-        except CommonplaceError as exc:
-            trouble["index"] = exc.explained(shows_paths=self.shows_paths)
-        trouble |= {each.journal: each.why for each in reversed(self.filing.behind())}
-        trouble |= self.lost
-        names = dict.fromkeys([*self.journals, *self.lost, *tallies])
-        return RecallStatus(
-            journals=tuple(
-                _journal_status(
-                    name,
-                    None if size is None else tallies.get(name, ()),
-                    trouble=trouble.get(name, ""),
-                )
-                for name in names
-            ),
-            index_bytes=size,
-            index_trouble=trouble.get("index", ""),
-            encoder=encoder,
-            project=self._project(),
-            sessions=self._sessions(),
-            imported=self.imported(),
-            last_backup=self.last_backup(),
-            gone=self._gone(),
-            left_out=self.left_out,
-        )
+    def facts(self) -> dict[str, Any]:
+        """The same as plain data."""
+        backup, gone = self.last_backup, self.gone
+        return {
+            "journals": [
+                {
+                    "journal": each.name,
+                    "entries": each.entries,
+                    "summaries": each.summaries,
+                    "client_notes": each.client_notes,
+                    "pending": each.pending,
+                    "last_write": each.last_write.isoformat() if each.last_write else None,
+                    "trouble": each.trouble,
+                }
+                for each in self.journals
+            ],
+            "index": {"bytes": self.index_bytes, "trouble": self.index_trouble},
+            "encoder": {
+                "name": self.encoder.name,
+                "identity": self.encoder.identity,
+                "state": self.encoder.state,
+                "why": self.encoder.why,
+            },
+            "project": self.project.facts() if self.project else None,
+            "sessions": self.sessions and _session_facts(self.sessions),
+            "imported": [
+                {"program": x.program, "into": x.into, "entries": x.entries, "last": x.last}
+                for x in self.imported
+            ],
+            "last_backup": backup and {"at": backup.at.isoformat(), "path": backup.path},
+            "gone": gone and {"notes": gone.count, "since": gone.since.isoformat()},
+            "notes": list(self.left_out),
+        }
 
-    def _sessions(self) -> Safety | None:
-        try:
-            return self.sessions()
-        except (CommonplaceError, OSError):
-            return None
+    def _journal_lines(self) -> Iterator[str]:
+        """The table of journals, and what does not fit into it."""
+        rows: list[tuple[str, ...]] = [_HEAD]
+        for each in self.journals:
+            newest = render_instant(each.last_write, self.zone) if each.last_write else "-"
+            counts = ("?" if n is None else f"{n:,}" for n in (each.entries, each.pending))
+            rows.append((each.name, *counts, newest))
+        # Names and times to the left, numbers to the right.
+        widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+        for name, entries, pending, newest in rows:
+            yield f"{name:{widths[0]}}  {entries:>{widths[1]}}  {pending:>{widths[2]}}  {newest}"
+        for each in self.journals:
+            if each.summaries:
+                yield f"{each.name} has {each.summaries:,} summaries besides."
+        for each in self.journals:
+            if each.client_notes:
+                notes = counted(each.client_notes, "note", "notes")
+                yield f"{each.name} has {notes} of the clients' own besides."
+        if any(each.pending for each in self.journals):
+            until = "the next search" if self.encoder.state == "ready" else "the encoder is ready"
+            yield f"What is pending is found by words alone until {until}."
 
-    def _gone(self) -> GoneNotes | None:
-        with suppress(CommonplaceError):  # the private journal is named above
-            return self.gone()
-        return None
+    def _lines(self) -> Iterator[str]:
+        """All but the journals."""
+        size, encoder, backup = self.index_bytes, self.encoder, self.last_backup
+        yield f"Index    {'unknown' if size is None else f'{size / _MEGABYTE:.1f} MB'}"
+        why = f": {encoder.why}" if encoder.why else ""
+        yield f"Encoder  {encoder.identity or encoder.name}, {encoder.state}{why}"
+        if backup:
+            where = f"in {backup.path}" if backup.path else "downloaded from the page"
+            yield visible_line(f"Backup   {render_instant(backup.at, self.zone)}, {where}")
+        if self.gone:
+            from commonplace.verbs.private.recovery import gone_sentence
 
-    def _project(self) -> ProjectState | None:
-        with suppress(CommonplaceError):  # the private journal, if it is that, is named above
-            project = self.project()
-            return project.state() if project else None
-        return None
+            yield gone_sentence(self.gone, self.zone)
+        yield from map(visible_line, self.project.lines() if self.project else ())
+        for x in self.imported:
+            yield visible_line(
+                f"Imported {x.entries:,} from {x.program} into {x.into}, last {x.last[:10]}"
+            )
+        if self.sessions and self.sessions.sentences:
+            yield from ("", *self.sessions.sentences)
 
 
-def _journal_status(name: str, tallies: Sequence[Tally] | None, *, trouble: str) -> JournalStatus:
+def _session_facts(sessions: Safety) -> dict[str, Any]:
+    return {
+        "safe": sessions.safe,
+        "waiting": sessions.waiting,
+        "days_left": sessions.days_left,
+        "left_out": [
+            {"client": client, "why": kind.why, "kind": kind.kind, "count": count}
+            for client, kind, count in sessions.left_out
+        ],
+    }
+
+
+def read_index(
+    filing: Filing,
+    index: Searched,
+    identity: str,
+    *,
+    there: Iterable[str],
+    lost: Mapping[str, str],
+    explained: Callable[[CommonplaceError], str],
+) -> tuple[tuple[JournalStatus, ...], int | None, str]:
+    """How each journal stands in the index, its bytes, and why it cannot be read.
+
+    Entries that came or went are filed first. One that was edited in place is left to searches
+    and servers: it counts the same.
+
+    Args:
+        filing: Keeps the index behind the journals.
+        index: What is searched.
+        identity: The encoder's, whose vectors count.
+        there: The names of the journals that are there.
+        lost: Those that cannot even be found, and why.
+        explained: What is said of an error.
+    """
+    trouble: dict[str, str] = {}
+    tallies: dict[str, list[Tally]] = {}
+    size: int | None = None
+    why = ""
+    try:
+        filing.refresh(policy.FILING_WAIT_S)
+        for each in index.tally(identity) if isinstance(index, Tallying) else ():
+            tallies.setdefault(each.journal, []).append(each)
+        size = index.counts(identity).bytes
+    except CommonplaceError as exc:
+        why = explained(exc)
+    trouble |= {each.journal: each.why for each in reversed(filing.behind())}
+    trouble |= lost
+    names = dict.fromkeys([*there, *lost, *tallies])
+    return (
+        tuple(
+            _journal_status(name, None if size is None else tallies.get(name, ()), trouble)
+            for name in names
+        ),
+        size,
+        why,
+    )
+
+
+def _journal_status(
+    name: str, tallies: Sequence[Tally] | None, trouble: Mapping[str, str]
+) -> JournalStatus:
     """tallies: Of its kinds of docs; None where the index cannot be read."""
     from commonplace.journals.transcripts.message import NOTE
 
@@ -183,5 +246,5 @@ def _journal_status(name: str, tallies: Sequence[Tally] | None, *, trouble: str)
         client_notes=sum(each.docs for each in tallies or () if each.kind == NOTE),
         pending=None if tallies is None else sum(each.pending for each in tallies),
         last_write=max((each.newest for each in written if each.newest), default=None),
-        trouble=trouble,
+        trouble=trouble.get(name, ""),
     )

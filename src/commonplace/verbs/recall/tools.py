@@ -5,6 +5,7 @@ Decides nothing: it checks names, asks the service, and words what that found.
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Self
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from commonplace.verbs.amend import AmendService
     from commonplace.verbs.recall.service import EntriesRecalled, RecallService
-    from commonplace.verbs.recall.status import StatusService
+    from commonplace.verbs.recall.status import RecallStatus
 
 NOTHING = "No entries found."
 
@@ -68,10 +69,10 @@ class RecallTools:
         self._amend = amend
 
     @classmethod
-    def toolset(cls, opens: Callable[[], Self], status: Callable[[], StatusService]) -> Toolset:
+    def toolset(cls, opens: Callable[[], Self], status: Callable[[], RecallStatus]) -> Toolset:
         """Its tools, methods of what `opens` gives at each call; listing them opens nothing.
 
-        status: Gives what the page on the state of all journals is made from.
+        status: Reads the state of all journals, for a page.
         """
         return Toolset(
             name="recall",
@@ -92,7 +93,7 @@ class RecallTools:
                     title="Status",
                     description="Each journal's entries, what is pending, the index, the encoder.",
                     media_type="application/json",
-                    read=lambda: _status_page(status()),
+                    read=lambda: json.dumps(status().facts(), ensure_ascii=False, indent=2),
                 ),
                 *view_resources(),
             ),
@@ -231,12 +232,6 @@ class RecallTools:
             return amendment_answer(self._amend.delete(ref, expected=version))
         correct = self._amend.supersede if supersede else self._amend.edit
         return amendment_answer(correct(ref, text, expected=version))
-
-
-def _status_page(service: StatusService) -> str:
-    from commonplace.verbs.recall.status_answer import status_page
-
-    return status_page(service)
 
 
 def _filter(service: RecallService, journals: Sequence[str], kinds: Sequence[str]) -> Filter:

@@ -27,7 +27,7 @@ _HIDDEN = "(set, not shown)"
 def health(visit: Visit) -> WebPage:
     """What each journal holds, the encoder, the index, the disk, the clients, the settings."""
     app = visit.app
-    status = app.recall.status().read()
+    status = app.recall.status()
     usage = shutil.disk_usage(app.settings.home if app.settings.home.exists() else "/")
     is_whole = visit.shows_paths
     clients = []
