@@ -66,7 +66,7 @@ NO_TEXT = {
     "journals.private.keys": "refs, by hashes of keys",
     "journals.private.project_roots": "paths of projects",
     "journals.private.trusted_notes": "paths and hashes of notes",
-    "journals.transcripts.spool": "paths of sessions",
+    "journals.transcripts.copy_queue": "paths of sessions",
     "verbs.backup.copies": "paths of copies",
     "verbs.export.service": "the hash of an export that is being imported",
     "verbs.forgetting.service": "refs and versions",

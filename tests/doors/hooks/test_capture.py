@@ -22,16 +22,15 @@ from tests.doors.terminal import facts, run
 from tests.patience import until
 
 from commonplace.config.settings import user_file
-from commonplace.journals.transcripts.catching_up import FOLLOWED_S, copy_spooled
-from commonplace.journals.transcripts.clients.original import Kept
-from commonplace.journals.transcripts.spool import Spool, Spooled
+from commonplace.journals.transcripts.clients.parsing import Kept
+from commonplace.journals.transcripts.copy_queue import FOLLOWED_S, CopyQueue, Queued, copy_queued
 from commonplace.journals.transcripts.store import TranscriptStore
 
 
 def catch_up(now=None):
     store = TranscriptStore(str(our_folder()))
     try:
-        return copy_spooled(store, kept=Kept(), now=now or time.time())
+        return copy_queued(store, kept=Kept(), now=now or time.time())
     finally:
         store.close()
 
@@ -61,7 +60,7 @@ def test_these_copy_nothing(event):
 
 
 def test_a_session_whose_brief_fails_is_followed_all_the_same(monkeypatch):
-    """A file stands where its brief's refs are noted: the log says so, the session is in the spool."""
+    """A file stands where its brief's refs are noted: the log says so, the session is in the queue."""
     monkeypatch.setenv("COMMONPLACE_HOOKS_RECALL", "true")
     path = write_transcript("s-1", 3)
     (our_folder().parent / "prompts").parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +139,7 @@ def test_of_a_sub_agent_the_last_message_is_kept(count):
 
 
 def test_a_long_session_is_copied_bit_by_bit_and_the_rest_by_who_comes_next():
-    """One event takes no more than it has time for; the spool has the session until all is copied."""
+    """One event takes no more than it has time for; the queue has the session until all is copied."""
     path = write_transcript("s-1", 3000, text="wind " * 100)
     run_hook("stop", transcript_path=str(path))
     before = len(kept_ids("s-1"))
@@ -290,16 +289,16 @@ def test_a_session_of_another_project_is_not_said(tmp_path):
 def test_the_spool_keeps_what_was_added_while_it_was_emptied():
     """An addition in the middle of it, a broken line and a line that is not to be forgotten."""
     our_folder().mkdir(parents=True)
-    spool = Spool(str(our_folder()))
+    spool = CopyQueue(str(our_folder()))
     for name in ("a", "b", "a"):
-        spool.add(Spooled("codex", f"/{name}.jsonl", name, 1.0))
+        spool.add(Queued("codex", f"/{name}.jsonl", name, 1.0))
     with (our_folder() / "spool.jsonl").open("a") as file:
         file.write('{"client": "codex", "path"\n')
     seen = []
 
     def copy(spooled):
         seen.append(spooled.path)
-        spool.add(Spooled("codex", "/late.jsonl", "late", 2.0))
+        spool.add(Queued("codex", "/late.jsonl", "late", 2.0))
         assert spool.empty(copy) == 0  # another one is at it
         return spooled.path != "/b.jsonl"
 

@@ -11,7 +11,7 @@ import pytest
 from tests.cases import cases
 from tests.doors.hooks.transcripts import our_folder, write_transcript
 
-from commonplace.journals.transcripts.clients.original import Kept
+from commonplace.journals.transcripts.clients.parsing import Kept
 from commonplace.journals.transcripts.copying import copy_new
 from commonplace.journals.transcripts.store import TranscriptStore
 from commonplace.verbs.transcripts.safety import read_safety

@@ -50,20 +50,17 @@ class TranscriptWiring:
             screen=self._context.shared.screen,
             clock=lambda: self._context.clock().timestamp(),
         )
-        if self._context.settings.transcripts.capture and self.is_kept():
-            self._copy_spooled(store)
-        return store
-
-    def _copy_spooled(self, store: TranscriptStore) -> None:
-        from commonplace.journals.transcripts.catching_up import copy_spooled
-        from commonplace.journals.transcripts.clients.original import Kept
-
         settings = self._context.settings.transcripts
-        kept = Kept(tools=settings.tools, subagents=settings.subagents)
-        try:
-            copy_spooled(store, kept=kept, now=self._context.clock().timestamp())
-        except OSError as exc:
-            _log.warning("What hooks left to copy is not copied: %s", type(exc).__name__)
+        if settings.capture and self.is_kept():
+            from commonplace.journals.transcripts.clients.parsing import Kept
+            from commonplace.journals.transcripts.copy_queue import copy_queued
+
+            kept = Kept(tools=settings.tools, subagents=settings.subagents)
+            try:
+                copy_queued(store, kept=kept, now=self._context.clock().timestamp())
+            except OSError as exc:
+                _log.warning("What hooks left to copy is not copied: %s", type(exc).__name__)
+        return store
 
     def service(self) -> TranscriptService:
         """The verbs of transcripts."""

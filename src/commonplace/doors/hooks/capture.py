@@ -18,7 +18,7 @@ MOST_BYTES = 256 * 1024
 """How much of an original one event copies, 10 ms; the rest waits for the next, or for a server."""
 
 BUSY_S = 0.5
-"""How long another process that writes is waited for; then the spool alone has the session."""
+"""How long another process that writes is waited for; then the queue alone has the session."""
 
 ENDINGS = (".jsonl", ".json")
 
@@ -26,14 +26,14 @@ ENDINGS = (".jsonl", ".json")
 def capture(call: HookCall, settings: QuickSettings) -> None:
     """Note that a session goes on, and copy what is new of it unless it only starts.
 
-    A session that is killed before it pauses once is in the spool as well.
+    A session that is killed before it pauses once is in the queue as well.
 
     Args:
         call: Names the transcript.
         settings: Say where the copies are, and what of it may be kept.
 
     Raises:
-        OSError: The original, or the spool, cannot be read or written.
+        OSError: The original, or the queue, cannot be read or written.
         CommonplaceError: The store cannot be written.
     """
     from commonplace.journals.transcripts.clients import CLIENTS, find_original
@@ -43,12 +43,12 @@ def capture(call: HookCall, settings: QuickSettings) -> None:
     if not call.transcript.endswith(ENDINGS):
         return
     from commonplace.core.files import make_folder
-    from commonplace.journals.transcripts.spool import Spool, Spooled
+    from commonplace.journals.transcripts.copy_queue import CopyQueue, Queued
 
     folder = os.path.join(settings.owner_folder, "transcripts")
     make_folder(folder)
     call.transcript = find_original(call.transcript)
-    Spool(folder).add(Spooled(call.client, call.transcript, call.session, time.time()))
+    CopyQueue(folder).add(Queued(call.client, call.transcript, call.session, time.time()))
     if call.event != "session-start" and os.path.isfile(call.transcript):
         _copy(call, settings, folder)
 

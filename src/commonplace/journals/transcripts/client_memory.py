@@ -93,7 +93,18 @@ class ClientMemory:
                 continue
             if text:
                 there.add(note.ref)
-                yield Put(_doc(note, text))
+                doc = Doc(
+                    ref=note.ref,
+                    journal=JOURNAL,
+                    kind=NOTE,
+                    scope=note.scope,
+                    at=note.at,
+                    text=text,
+                    stamp=note.stamp,
+                    author=note.client,
+                    tags=(FROM_CLIENT,),
+                )
+                yield Put(doc)
         yield from (Drop(ref) for ref in sorted(known.keys() - there))
 
     def find(self, ref: str) -> ClientNote | None:
@@ -118,10 +129,6 @@ class ClientMemory:
             author=note.client,
             word=CLIENT,
         )
-
-    def files(self) -> list[str]:
-        """The paths of all of them."""
-        return [path for _, path, _ in self._paths()]
 
     def _read(self, note: ClientNote) -> str:
         """What a file says, without secrets and what is marked private; nothing of a mere index.
@@ -151,13 +158,17 @@ class ClientMemory:
 
     def _paths(self) -> Iterator[tuple[str, str, os.stat_result]]:
         """The name of its project, the path and the state of each; no name for all projects."""
-        for slug in sorted(_folders_in(self._claude)):
+        found = [("", os.path.join(self._codex, x)) for x in _CODEX_FILES if self._codex]
+        for slug in sorted(_folders_in(self._claude), reverse=True):
             folder = os.path.join(self._claude, slug, "memory")
             if not os.path.islink(folder):
-                for name in _notes_in(folder):
-                    yield from _states(slug, os.path.join(folder, name))
-        for name in _CODEX_FILES if self._codex else ():
-            yield from _states("", os.path.join(self._codex, name))
+                with suppress(OSError):
+                    names = sorted(x for x in os.listdir(folder) if x.lower().endswith(".md"))
+                    found[:0] = [(slug, os.path.join(folder, name)) for name in names]
+        for slug, path in found:
+            if not os.path.islink(path):
+                with suppress(OSError):
+                    yield slug, path, os.stat(path)
 
     def _folder_of(self, slug: str) -> str:
         """The project's folder, of whose path the client made a name; empty where it is unknown."""
@@ -165,20 +176,6 @@ class ClientMemory:
             found = [*_named(os.sep, slug, [_MOST_LISTED])]
             self._folders[slug] = found[0] if len(found) == 1 else ""
         return self._folders[slug]
-
-
-def _doc(note: ClientNote, text: str) -> Doc:
-    return Doc(
-        ref=note.ref,
-        journal=JOURNAL,
-        kind=NOTE,
-        scope=note.scope,
-        at=note.at,
-        text=text,
-        stamp=note.stamp,
-        author=note.client,
-        tags=(FROM_CLIENT,),
-    )
 
 
 def _folders_in(folder: str) -> list[str]:
@@ -189,19 +186,6 @@ def _folders_in(folder: str) -> list[str]:
             return [each.name for each in found if each.is_dir(follow_symlinks=False)]
     except OSError:
         return []
-
-
-def _notes_in(folder: str) -> list[str]:
-    try:
-        return sorted(name for name in os.listdir(folder) if name.lower().endswith(".md"))
-    except OSError:
-        return []
-
-
-def _states(slug: str, path: str) -> Iterator[tuple[str, str, os.stat_result]]:
-    if not os.path.islink(path):
-        with suppress(OSError):
-            yield slug, path, os.stat(path)
 
 
 def _named(folder: str, slug: str, left: list[int]) -> Iterator[str]:

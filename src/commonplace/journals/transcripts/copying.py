@@ -14,8 +14,8 @@ from commonplace.journals.transcripts.clients.json_lines import (
     lines_before,
     parse_line,
 )
-from commonplace.journals.transcripts.clients.original import BROKEN, UNKNOWN, Kept, Skipped
 from commonplace.journals.transcripts.clients.packed import LineFile, is_packed, plain_name
+from commonplace.journals.transcripts.clients.parsing import BROKEN, UNKNOWN, Kept, Skipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from commonplace.journals.transcripts.clients.original import (
+    from commonplace.journals.transcripts.clients.parsing import (
         Conversation,
         DocumentClient,
         LineClient,
@@ -48,22 +48,17 @@ _SMALL_BATCH = 24
 class Copied:
     """What a copy came to.
 
-    Args:
-        session: the id of the session; empty where the original holds several.
-        copied: the messages that were new.
-        offset: how far the original is copied.
-
     Attributes:
-        left_out: what was skipped, being of a kind that this version does not know or broken, and
-            how often.
-        has_more: whether there may be more, which waits for the next time.
+        session: The id of the session; empty where the original holds several.
+        copied: How many messages were new.
+        offset: How far the original is copied.
+        left_out: What was skipped, and how often.
+        has_more: Whether there may be more, which waits for the next time.
     """
 
-    __slots__ = ("copied", "has_more", "left_out", "offset", "session")
-
-    def __init__(self, session: str, *, copied: int = 0, offset: int = 0) -> None:
+    def __init__(self, session: str, *, offset: int = 0) -> None:
         self.session = session
-        self.copied = copied
+        self.copied = 0
         self.left_out: dict[Skipped, int] = {}
         self.offset = offset
         self.has_more = False

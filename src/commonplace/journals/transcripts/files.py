@@ -6,13 +6,14 @@ Imports little: a hook reads it. Never knows the catalog.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import zlib
 from typing import NamedTuple
 
 from commonplace.core.files import make_folder, sync_folder, translated
-from commonplace.journals.transcripts.message import is_client, parse_line, session_name
+from commonplace.journals.transcripts.message import is_client, parse_line, session_name, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from commonplace.journals.transcripts.message import Message
 
 SUFFIX = ".jsonl"
+
+TOMBSTONES = "deleted.jsonl"
+"""The name of the file of what was deleted for good, beside the catalog."""
+
+LAST = 10**9
+"""Above the number of every message."""
+
 _YEAR_LENGTH = 4
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -195,25 +203,32 @@ def _cut_torn_line(descriptor: int) -> int:
         tail = _read_at(descriptor, begin, size - begin)
         step *= 4
     last = tail.rpartition(b"\n")[2]
-    if _is_json(last):
-        return size + os.write(descriptor, b"\n")
-    os.ftruncate(descriptor, size - len(last))
-    return size - len(last)
+    try:
+        json.loads(last)
+    except (ValueError, RecursionError):
+        os.ftruncate(descriptor, size - len(last))
+        return size - len(last)
+    return size + os.write(descriptor, b"\n")
+
+
+def parse_tombstone(line: bytes) -> tuple[str, str, str, int] | None:
+    """Client, session, id (empty for the whole session) and number; None for no tombstone."""
+    try:
+        found = json.loads(line)
+        client, session, message_id = found["client"], found["session"], found.get("id", "")
+        n = found.get("n", 0)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return None
+    if not all(isinstance(x, str) for x in (client, session, message_id)):
+        return None
+    if not is_client(client) or session_name(session) != session:
+        return None
+    return client, session, whole(message_id), n if isinstance(n, int) and 0 <= n < LAST else 0
 
 
 def _read_at(descriptor: int, start: int, length: int) -> bytes:
     os.lseek(descriptor, start, os.SEEK_SET)  # Windows has no pread
     return os.read(descriptor, length)
-
-
-def _is_json(line: bytes) -> bool:
-    import json
-
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _folders_in(folder: str) -> list[os.DirEntry[str]]:

@@ -82,18 +82,8 @@ def list_newest(
     if name and all((x.client, x.name) != session for x in found):
         state = store.find_session(client, name)
         if state is not None and state.messages:
-            found.append(
-                SessionSummary(
-                    client=client,
-                    name=name,
-                    first_at=state.first_at,
-                    last_at=state.last_at,
-                    cwd=state.cwd,
-                    branch=state.branch,
-                    messages=state.messages,
-                    year=state.year,
-                )
-            )
+            began_in = (state.cwd, state.branch, state.messages, state.year)
+            found.append(SessionSummary(client, name, state.first_at, state.last_at, *began_in))
     known: dict[str, list[BriefItem]] = {}
     for item in kept:
         known.setdefault(item.ref.partition("#")[0], []).append(item)

@@ -34,16 +34,12 @@ _NEAR = 20
 class TranscriptSource:
     """The transcripts of one owner, there or not, as the index follows them."""
 
+    name = JOURNAL
     cheap_mark = True
     exact_mark = False
 
     def __init__(self, store: TranscriptStore) -> None:
         self._store = store
-
-    @property
-    def name(self) -> str:
-        """`transcripts`."""
-        return JOURNAL
 
     def mark(self) -> str:
         """See `TranscriptStore.mark`: about 0.3 ms at 200,000 messages."""
@@ -91,12 +87,12 @@ class TranscriptSource:
                 # Read again since, it may be another line than its stamp was of: the next scan
                 # sees that.
                 if message.n in stamps and known.get(refs[message.n]) != stamps[message.n]:
-                    yield Put(doc_of(client, session, message, stamps[message.n]))
+                    yield Put(_doc_of(client, session, message, stamps[message.n]))
         gone = known.keys() - set(refs.values())
         yield from (Drop(ref) for ref in sorted(gone))
 
 
-def doc_of(client: str, session: str, message: Message, stamp: str) -> Doc:
+def _doc_of(client: str, session: str, message: Message, stamp: str) -> Doc:
     """What the index holds of a message."""
     return Doc(
         ref=ref_of(client, session, message.n),

@@ -20,7 +20,7 @@ from commonplace.db.sqlite import transaction
 from commonplace.db.sqlite import translated as translated_sqlite
 from commonplace.journals.transcripts import files
 from commonplace.journals.transcripts.catalog import Catalog, FileState, LineRow
-from commonplace.journals.transcripts.clients.original import Skipped
+from commonplace.journals.transcripts.clients.parsing import Skipped
 from commonplace.journals.transcripts.message import (
     USER,
     Message,
@@ -30,12 +30,6 @@ from commonplace.journals.transcripts.message import (
     render_line,
     session_name,
     time_of,
-)
-from commonplace.journals.transcripts.tombstones import (
-    LAST,
-    TOMBSTONES,
-    parse_tombstone,
-    render_tombstones,
 )
 
 TYPE_CHECKING = False
@@ -78,7 +72,7 @@ class TranscriptStore:
         self._screen = screen or Screen()
         self._busy_s = busy_s
         self._path = os.path.join(folder, CATALOG)
-        self._tombstones = os.path.join(folder, TOMBSTONES)
+        self._tombstones = os.path.join(folder, files.TOMBSTONES)
         self._lock = threading.RLock()
         self._catalog: Catalog | None = None
 
@@ -196,7 +190,9 @@ class TranscriptStore:
         """What is known of a session; None where there is none."""
         return self._read(lambda catalog: catalog.find_session(client, session))
 
-    def read(self, client: str, session: str, *, first: int = 1, last: int = LAST) -> list[Message]:
+    def read(
+        self, client: str, session: str, *, first: int = 1, last: int = files.LAST
+    ) -> list[Message]:
         """The messages of a session whose numbers lie from first to last, in their order."""
         return self._read_rows(client, session, "list_rows", first=first, last=last)
 
@@ -300,7 +296,7 @@ class TranscriptStore:
             if not self.exists:
                 return ""
             places = [(x.path, x.stat().st_mtime_ns) for *_, x in files.list_years(self.folder)]
-            places.append((TOMBSTONES, self._deleted_size()))
+            places.append((files.TOMBSTONES, self._deleted_size()))
             ((made, seq),) = self._rows("read_mark") or [("", 0)]
         except (Unavailable, Denied, OSError) as exc:
             return f"unreadable {type(exc).__name__}"
@@ -492,7 +488,8 @@ class TranscriptStore:
                 tombstones += [named] if for_good and not wanted else []
                 count += len(chosen)
             if tombstones:
-                files.append(self._tombstones, render_tombstones(tombstones))
+                lines = (json.dumps(x, ensure_ascii=False) + "\n" for x in tombstones)
+                files.append(self._tombstones, "".join(lines).encode())
                 self._take_tombstones(catalog)
             return count
 
@@ -527,7 +524,7 @@ class TranscriptStore:
             known = 0
         concerned: dict[tuple[str, str], None] = {}
         for line in files.read_lines(self._tombstones, known) if size else ():
-            found = parse_tombstone(line.content)
+            found = files.parse_tombstone(line.content)
             if found is None:
                 continue
             client, session, message_id, n = found

@@ -12,7 +12,7 @@ from commonplace.core.clock import to_local
 from commonplace.core.text import counted
 from commonplace.core.values import Answer
 from commonplace.journals.transcripts.clients import CLIENTS
-from commonplace.journals.transcripts.clients.original import BROKEN, UNKNOWN
+from commonplace.journals.transcripts.clients.parsing import BROKEN, UNKNOWN
 from commonplace.verbs.answers import answer_of, one_line
 from commonplace.verbs.transcripts.left_out import left_out_sentences
 

@@ -21,7 +21,7 @@ from commonplace.journals.transcripts.clients import (
     LINE_CLIENTS,
     load_client,
 )
-from commonplace.journals.transcripts.clients.original import Skipped, instant
+from commonplace.journals.transcripts.clients.parsing import Skipped, instant
 from commonplace.journals.transcripts.copying import Kept, copy_new
 from commonplace.verbs.transcripts.noted import NotedSessions
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.text import counted
 from commonplace.journals.transcripts.clients import CLIENTS
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.parsing import (
     BROKEN,
     OF_SUB_AGENT,
     UNKNOWN,
@@ -19,7 +19,7 @@ from commonplace.journals.transcripts.clients.original import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from commonplace.journals.transcripts.clients.original import Skipped
+    from commonplace.journals.transcripts.clients.parsing import Skipped
 
 _MOST_KINDS = 8
 _REASONS = {

@@ -19,7 +19,7 @@ from commonplace.verbs.transcripts.left_out import left_out_sentences
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from commonplace.journals.transcripts.clients.original import Skipped
+    from commonplace.journals.transcripts.clients.parsing import Skipped
     from commonplace.journals.transcripts.store import TranscriptStore
 
 LOOKED_AT = ("claude-code", "codex", "gemini")

@@ -13,7 +13,7 @@ from commonplace.journals.transcripts.clients.claude_code import (
     originals,
     originals_in,
 )
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.parsing import (
     OF_SUB_AGENT,
     UNKNOWN,
     Kept,

@@ -11,7 +11,7 @@ from tests.journals.transcripts.originals import (
 )
 
 from commonplace.journals.transcripts.clients.codex import begin, messages, originals
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.parsing import (
     OF_SUB_AGENT,
     UNKNOWN,
     Kept,

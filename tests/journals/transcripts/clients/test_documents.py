@@ -14,7 +14,7 @@ from tests.peak_memory import peak_memory
 
 from commonplace.core.errors import Invalid
 from commonplace.journals.transcripts.clients import load_client
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.parsing import (
     BROKEN,
     OF_SUB_AGENT,
     UNKNOWN,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import local_date, parse_time, render_date
 from commonplace.core.errors import NotFound
 from commonplace.doors.web.visit import WebPage
-from commonplace.journals.transcripts.given import CLIENT, list_given
+from commonplace.journals.transcripts.inputs import CLIENT, list_inputs
 from commonplace.journals.transcripts.message import ref_of
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def given(visit: Visit) -> WebPage:
             "What this session was given is not known.",
             hint="It is for sessions of Claude Code, on the machine that held them.",
         )
-    found = list_given(read.session.name, home, os.environ)
+    found = list_inputs(read.session.name, home, os.environ)
     texts = [
         {
             "at": parse_time(each.at) if each.at else None,

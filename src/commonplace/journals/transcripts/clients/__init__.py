@@ -83,7 +83,7 @@ def find_original(path: str) -> str:
 
 
 def load_client(name: str) -> Any:
-    """The module of a client: a `LineClient` or a `DocumentClient`, see `clients.original`."""
+    """The module of a client: a `LineClient` or a `DocumentClient`, see `clients.parsing`."""
     from importlib import import_module
 
     return import_module(f"{__name__}.{name.replace('-', '_')}")

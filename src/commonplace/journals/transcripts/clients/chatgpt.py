@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from commonplace.journals.transcripts.clients.claude_ai import originals, originals_in
 from commonplace.journals.transcripts.clients.json_documents import exported_values
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.parsing import (
     BROKEN,
     UNKNOWN,
     Conversation,
@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from commonplace.journals.transcripts.clients.original import Kept, Skipped
+    from commonplace.journals.transcripts.clients.parsing import Kept, Skipped
     from commonplace.journals.transcripts.message import Message
 
 __all__ = ["conversations", "originals", "originals_in", "stamp"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from commonplace.journals.transcripts.clients.json_documents import exported_values
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.parsing import (
     BROKEN,
     UNKNOWN,
     Conversation,
@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from commonplace.journals.transcripts.clients.original import Kept, Skipped
+    from commonplace.journals.transcripts.clients.parsing import Kept, Skipped
     from commonplace.journals.transcripts.message import Message
 
 _ROLES = {"human": "user", "assistant": "assistant"}

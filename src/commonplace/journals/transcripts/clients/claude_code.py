@@ -11,7 +11,7 @@ import os
 import re
 
 from commonplace.journals.transcripts.clients import session_folders
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.parsing import (
     OF_SUB_AGENT,
     Conversation,
     Kept,
@@ -26,7 +26,7 @@ from commonplace.journals.transcripts.clients.original import (
     unknown,
     without_words,
 )
-from commonplace.journals.transcripts.injected import is_ours, typed
+from commonplace.journals.transcripts.typed_text import is_ours, typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

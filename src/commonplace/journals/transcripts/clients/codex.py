@@ -14,7 +14,13 @@ from commonplace.core.errors import Invalid
 from commonplace.journals.transcripts.clients import session_folders
 from commonplace.journals.transcripts.clients.codex_forks import Repeated, is_agent
 from commonplace.journals.transcripts.clients.json_lines import json_lines
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.packed import (
+    PACKED,
+    LineFile,
+    is_packed,
+    plain_name,
+)
+from commonplace.journals.transcripts.clients.parsing import (
     BROKEN,
     Conversation,
     Kept,
@@ -29,13 +35,7 @@ from commonplace.journals.transcripts.clients.original import (
     unknown,
     without_words,
 )
-from commonplace.journals.transcripts.clients.packed import (
-    PACKED,
-    LineFile,
-    is_packed,
-    plain_name,
-)
-from commonplace.journals.transcripts.injected import is_ours, typed
+from commonplace.journals.transcripts.typed_text import is_ours, typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

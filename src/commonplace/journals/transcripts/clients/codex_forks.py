@@ -10,7 +10,8 @@ import os
 import re
 from datetime import UTC, datetime, timedelta
 
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.packed import PACKED
+from commonplace.journals.transcripts.clients.parsing import (
     Skipped,
     dict_of,
     files_below,
@@ -18,14 +19,13 @@ from commonplace.journals.transcripts.clients.original import (
     made_id,
     name_of,
 )
-from commonplace.journals.transcripts.clients.packed import PACKED
 from commonplace.journals.transcripts.message import instant_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from commonplace.journals.transcripts.clients.original import Conversation
+    from commonplace.journals.transcripts.clients.parsing import Conversation
     from commonplace.journals.transcripts.message import Message
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -12,7 +12,7 @@ from commonplace.core.regular_files import open_regular
 from commonplace.journals.transcripts.clients import session_folders
 from commonplace.journals.transcripts.clients.json_documents import list_values
 from commonplace.journals.transcripts.clients.json_lines import json_lines
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.parsing import (
     BROKEN,
     Conversation,
     dict_of,
@@ -25,13 +25,13 @@ from commonplace.journals.transcripts.clients.original import (
     unknown,
     without_words,
 )
-from commonplace.journals.transcripts.injected import is_ours, typed
+from commonplace.journals.transcripts.typed_text import is_ours, typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from commonplace.journals.transcripts.clients.original import Kept, Skipped
+    from commonplace.journals.transcripts.clients.parsing import Kept, Skipped
     from commonplace.journals.transcripts.message import Message
 
 _ROLES = {"user": "user", "gemini": "assistant"}

@@ -11,13 +11,13 @@ from typing import cast
 from commonplace.core.archive import files_in
 from commonplace.core.errors import Invalid
 from commonplace.core.json_reader import BadJson, JsonReader
-from commonplace.journals.transcripts.clients.original import BROKEN
+from commonplace.journals.transcripts.clients.parsing import BROKEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from commonplace.journals.transcripts.clients.original import Skipped
+    from commonplace.journals.transcripts.clients.parsing import Skipped
 
 _MEMBERS = re.compile(r"(?:.*/)?conversations(?:-\d{1,4})?\.json")
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 
 from commonplace.core.regular_files import open_regular
-from commonplace.journals.transcripts.clients.original import BROKEN
+from commonplace.journals.transcripts.clients.parsing import BROKEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Protocol
 
-    from commonplace.journals.transcripts.clients.original import Skipped
+    from commonplace.journals.transcripts.clients.parsing import Skipped
 
     class Seekable(Protocol):
         """What bytes are read from, from any place on."""

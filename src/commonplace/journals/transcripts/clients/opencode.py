@@ -16,7 +16,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.regular_files import open_regular
 from commonplace.db.foreign import foreign_database
 from commonplace.journals.transcripts.clients.json_lines import LONGEST_LINE, parse_line
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.parsing import (
     BROKEN,
     Conversation,
     dict_of,
@@ -29,14 +29,14 @@ from commonplace.journals.transcripts.clients.original import (
     unknown,
     without_words,
 )
-from commonplace.journals.transcripts.injected import is_ours, typed
+from commonplace.journals.transcripts.typed_text import is_ours, typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from commonplace.db.foreign import ForeignDatabase
-    from commonplace.journals.transcripts.clients.original import Kept, Skipped
+    from commonplace.journals.transcripts.clients.parsing import Kept, Skipped
     from commonplace.journals.transcripts.message import Message
 
     Rows = Iterable[tuple[str, object | Skipped, list[object | Skipped]]]

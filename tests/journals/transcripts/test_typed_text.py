@@ -6,7 +6,7 @@ import time
 
 from tests.cases import cases
 
-from commonplace.journals.transcripts.injected import is_ours, typed, without_ours
+from commonplace.journals.transcripts.typed_text import is_ours, typed, without_ours
 
 
 @cases(

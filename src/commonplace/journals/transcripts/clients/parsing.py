@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from commonplace.core.digest import sha256_hex
-from commonplace.journals.transcripts.injected import without_ours
 from commonplace.journals.transcripts.message import Message, whole
+from commonplace.journals.transcripts.typed_text import without_ours
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,34 +92,24 @@ def without_words(kind: object) -> Skipped:
 _MEDIA = ("image", "audio", "video")
 
 
-class Kept:
+class Kept(NamedTuple):
     """What is kept of transcripts, as set.
 
-    Args:
+    Attributes:
         tools: `none`, the `names` of tools that were called, or `all` of what went in and out.
-        subagents: whether what sub-agents said is kept.
+        subagents: Whether what sub-agents said is kept.
     """
 
-    __slots__ = ("subagents", "tools")
-
-    def __init__(self, *, tools: str = "names", subagents: bool = False) -> None:
-        self.tools = tools
-        self.subagents = subagents
+    tools: str = "names"
+    subagents: bool = False
 
 
 class Conversation:
-    """What is known of a session while its file is read.
-
-    Args:
-        session: its id, as the client gives it.
-        kept: what is kept of it.
-        cwd: the folder it is held in.
-        branch: of the repository in that folder.
-        sidechain: whether a sub-agent holds it.
-        at: the time of the message before, for one that has no time.
-        path: the file that is read.
+    """What is known of a session while its file is read: as of a `Message`, and what is kept.
 
     Attributes:
+        at: The time of the message before, for one that has no time.
+        tool_names: Which tool each call is of, by the id of the call.
         before: The values of the lines before those that are read now, the last first.
         after: By which id what is said next comes after what was said; see `claude_code`.
         forks: How many forks of forks lead to this session, whose rollout they repeat.
@@ -129,25 +119,6 @@ class Conversation:
         kept_session: The messages kept of a session, by its id; None where it was deleted.
         screened: A text as it is kept.
     """
-
-    __slots__ = (
-        "after",
-        "at",
-        "before",
-        "branch",
-        "copy_ids",
-        "cwd",
-        "forks",
-        "in_copy",
-        "kept",
-        "kept_session",
-        "may_be_copied",
-        "path",
-        "screened",
-        "session",
-        "sidechain",
-        "tool_names",
-    )
 
     def __init__(
         self,
@@ -174,7 +145,7 @@ class Conversation:
         self.in_copy = False
         self.may_be_copied = True
         self.copy_ids: dict[str, str] = {}
-        self.kept_session: Callable[[str], Sequence[Message] | None] = _kept_nowhere
+        self.kept_session: Callable[[str], Sequence[Message] | None] = lambda _session: ()
         self.screened: Callable[[str], str] = str
 
     def message(
@@ -189,13 +160,8 @@ class Conversation:
     ) -> Message | Skipped | None:
         """A message without what is ours; None where nothing is left of it.
 
-        Args:
-            id: The message's own; without one it cannot be told apart, and is left out.
-            role: user, assistant or tool.
-            text: What was said.
-            at: When, as `instant` gives it; else the time of the message before.
-            parent: The id of the message that it follows.
-            tools: The names of the tools it calls.
+        Without an id it cannot be told apart, and is left out; without a time, as `instant` gives
+        it, it has that of the message before. The rest is as of a `Message`.
         """
         self.at = at or self.at
         text = whole(without_ours(text)).strip()
@@ -217,10 +183,6 @@ class Conversation:
             tools=named,
             sidechain=self.sidechain,
         )
-
-
-def _kept_nowhere(_session: str) -> Sequence[Message]:
-    return ()
 
 
 _CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)

@@ -14,14 +14,14 @@ from msgspec import Struct
 
 from commonplace.core.files import translated
 from commonplace.journals.transcripts.clients import claude_code
-from commonplace.journals.transcripts.clients.original import (
+from commonplace.journals.transcripts.clients.parsing import (
     dict_of,
     instant,
     list_of,
     name_of,
     text_of,
 )
-from commonplace.journals.transcripts.injected import BRIEF, is_ours
+from commonplace.journals.transcripts.typed_text import BRIEF, is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -37,7 +37,7 @@ _WORTH_PARSING = (b'"attachment"', b"commonplace", b'"tool_result"')
 _HOOK = "hook_"
 
 
-class GivenText(Struct, frozen=True, kw_only=True):
+class SessionInput(Struct, frozen=True, kw_only=True):
     """A text that a session was given.
 
     Attributes:
@@ -54,7 +54,7 @@ class GivenText(Struct, frozen=True, kw_only=True):
     is_recalled: bool = False
 
 
-class GivenToSession(Struct, frozen=True, kw_only=True):
+class SessionInputs(Struct, frozen=True, kw_only=True):
     """All that a session was given, in the order of its file.
 
     Attributes:
@@ -62,37 +62,31 @@ class GivenToSession(Struct, frozen=True, kw_only=True):
         is_whole: Whether they were read to their ends.
     """
 
-    texts: tuple[GivenText, ...]
+    texts: tuple[SessionInput, ...]
     files: int
     is_whole: bool
 
 
-def list_given(session: str, home: Path, environ: Mapping[str, str]) -> GivenToSession:
-    """The texts that a session of Claude Code was given, from the client's own files.
+def list_inputs(session: str, home: Path, environ: Mapping[str, str]) -> SessionInputs:
+    """The texts that a session of Claude Code was given, from the client's own files, by its id.
 
-    Args:
-        session: Its id.
-        home: The user's home folder.
-        environ: May name the folder where the client keeps its files.
-
-    Raises:
-        Denied, Unavailable: A file cannot be read.
+    Raises: Denied, Unavailable where one cannot be read.
     """
     own = [path for path, name in claude_code.originals(str(home), environ) if name == session]
-    texts: list[GivenText] = []
+    texts: list[SessionInput] = []
     is_whole = True
     for path in own:
         with translated(path), open(path, "rb") as file:
-            texts += _given(_lines(file.readlines(MOST_BYTES)))
+            texts += _inputs(_parsed(file.readlines(MOST_BYTES)))
             is_whole = is_whole and not file.read(1)
     # A hook's answer may be noted twice: as what it printed, and as what was put in.
-    once: dict[tuple[str, str, str, bool], GivenText] = {}
+    once: dict[tuple[str, str, str, bool], SessionInput] = {}
     for each in texts:
         once.setdefault((each.source, each.asked, each.text, each.is_recalled), each)
-    return GivenToSession(texts=tuple(once.values()), files=len(own), is_whole=is_whole)
+    return SessionInputs(texts=tuple(once.values()), files=len(own), is_whole=is_whole)
 
 
-def _lines(lines: Iterable[bytes]) -> Iterator[dict[str, object]]:
+def _parsed(lines: Iterable[bytes]) -> Iterator[dict[str, object]]:
     for line in lines:
         if not any(part in line for part in _WORTH_PARSING):
             continue
@@ -102,7 +96,7 @@ def _lines(lines: Iterable[bytes]) -> Iterator[dict[str, object]]:
             continue  # the client is still writing the line, or it was cut off
 
 
-def _given(lines: Iterable[dict[str, object]]) -> Iterator[GivenText]:
+def _inputs(lines: Iterable[dict[str, object]]) -> Iterator[SessionInput]:
     calls: dict[str, tuple[str, str]] = {}
     for line in lines:
         at = instant(line.get("timestamp"))
@@ -110,7 +104,7 @@ def _given(lines: Iterable[dict[str, object]]) -> Iterator[GivenText]:
         if line.get("type") == "attachment" and name_of(put.get("type")).startswith(_HOOK):
             source = name_of(put.get("hookEvent")) or name_of(put.get("hookName")) or "hook"
             texts = [text_of(put.get("content")), *map(text_of, list_of(put.get("content")))]
-            yield from (GivenText(at=at, source=source, text=x) for x in texts if x.strip())
+            yield from (SessionInput(at=at, source=source, text=x) for x in texts if x.strip())
             continue
         content = dict_of(line.get("message")).get("content")
         blocks = (
@@ -120,11 +114,11 @@ def _given(lines: Iterable[dict[str, object]]) -> Iterator[GivenText]:
             kind = block.get("type")
             if kind == "text":
                 for found in _BRIEF.finditer(text_of(block.get("text"))):
-                    yield GivenText(at=at, source="brief", text=found[0])
+                    yield SessionInput(at=at, source="brief", text=found[0])
             elif kind == "tool_use" and is_ours(name_of(block.get("name"))):
                 asked = json.dumps(block.get("input"), ensure_ascii=False)
                 calls[text_of(block.get("id"))] = name_of(block.get("name")), asked
             elif kind == "tool_result" and text_of(block.get("tool_use_id")) in calls:
                 name, asked = calls.pop(text_of(block.get("tool_use_id")))
                 answer = claude_code.result_text(block.get("content"))
-                yield GivenText(at=at, source=name, text=answer, asked=asked, is_recalled=True)
+                yield SessionInput(at=at, source=name, text=answer, asked=asked, is_recalled=True)
