@@ -11,11 +11,12 @@ from commonplace.core.clock import to_local
 from commonplace.core.text import counted, counted_entries
 from commonplace.core.values import Answer
 from commonplace.verbs.answers import answer_of, one_line
+from commonplace.verbs.imports.journals import OUTCOMES
 from commonplace.verbs.imports.programs import OURS, load_importer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import tzinfo
 
     from commonplace.core.errors import CommonplaceError
     from commonplace.core.importer import Importer
@@ -42,40 +43,33 @@ def program_answer(done: ProgramImport, zone: tzinfo, *, dry_run: bool) -> Answe
         zone: In which days are cut.
         dry_run: Whether nothing was written.
     """
-    updated = counted_entries(done.updated)
-    if done.new:
+    new, updated = done.counts["new"], done.counts["updated"]
+    what = f"{counted_entries(updated)} in {done.into} updated" if updated else "nothing new"
+    if new:
         verb = "" if dry_run else "imported "
-        span = _span(done.first_at, done.last_at, zone)
-        what = f"{verb}{counted_entries(done.new)} into {done.into}{span}"
-        what += f", {updated} updated" if done.updated else ""
-    else:
-        what = f"{updated} in {done.into} updated" if done.updated else "nothing new"
+        ends = [to_local(at, zone).date() for at in (done.first_at, done.last_at) if at]
+        span = " to ".join(dict.fromkeys(map(str, ends)))
+        what = f"{verb}{counted_entries(new)} into {done.into}{f', {span}' if span else ''}"
+        what += f", {counted_entries(updated)} updated" if updated else ""
     return answer_of([f"{done.title}: {what}."], _facts(done, dry_run=dry_run), _notes(done))
-
-
-def _span(first: datetime | None, last: datetime | None, zone: tzinfo) -> str:
-    if first is None or last is None:
-        return ""
-    days = [to_local(at, zone).date().isoformat() for at in (first, last)]
-    return f", {days[0]}" if days[0] == days[1] else f", {days[0]} to {days[1]}"
 
 
 def _notes(done: ProgramImport) -> list[str]:
     notes = []
-    if done.there:
-        notes.append(f"There already: {counted_entries(done.there)}.")
+    if there := done.counts["there"]:
+        notes.append(f"There already: {counted_entries(there)}.")
     if done.undated:
         notes.append(
             f"Without a time of their own: {counted_entries(done.undated)}, at that of the file or"
             " of now."
         )
-    if done.changed_count:
+    if changed := done.changed.count:
         notes.append(
-            f"Changed there and here, so left as here: {counted_entries(done.changed_count)}"
-            f" ({', '.join(map(one_line, done.changed_here))})."
+            f"Changed there and here, so left as here: {counted_entries(changed)}"
+            f" ({', '.join(map(one_line, done.changed.where))})."
         )
-    if done.deleted_here:
-        notes.append(f"Deleted here, so not brought back: {counted_entries(done.deleted_here)}.")
+    if deleted := done.counts["deleted here"]:
+        notes.append(f"Deleted here, so not brought back: {counted_entries(deleted)}.")
     notes += [
         f"Not UTF-8, so read as {name}: {counted_entries(reason.count)} ({_first(reason)})."
         for name, reason in done.guessed.items()
@@ -85,7 +79,7 @@ def _notes(done: ProgramImport) -> list[str]:
         notes.append(f"Left out: {reason.count:,}, {why}{f' ({where})' if where else ''}.")
     if (more_reasons := len(done.left_out) - _MOST_REASONS) > 0:
         notes.append(f"Left out for {counted(more_reasons, 'reason', 'reasons')} more.")
-    notes += [f"Not read to its end: {error}" for _path, error in done.failed]
+    notes += [f"Not read to its end: {error}" for error in done.failed]
     return notes
 
 
@@ -99,11 +93,7 @@ def _facts(done: ProgramImport, *, dry_run: bool) -> dict[str, object]:
         "dry_run": dry_run,
         "program": done.program,
         "into": done.into,
-        "new": done.new,
-        "there": done.there,
-        "updated": done.updated,
-        "changed_here": done.changed_count,
-        "deleted_here": done.deleted_here,
+        **{outcome.replace(" ", "_"): done.counts[outcome] for outcome in OUTCOMES},
         "undated": done.undated,
         "guessed": [
             {"read_as": name, "count": reason.count, "where": reason.where}
@@ -115,7 +105,7 @@ def _facts(done: ProgramImport, *, dry_run: bool) -> dict[str, object]:
             {"why": why, "count": reason.count, "where": reason.where}
             for why, reason in done.left_out.items()
         ],
-        "failed": [error.facts for _path, error in done.failed],
+        "failed": [error.facts for error in done.failed],
     }
 
 

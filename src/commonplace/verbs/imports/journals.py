@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
@@ -37,7 +36,13 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
 
-Outcome: TypeAlias = Literal["new", "there", "updated", "changed here", "deleted here"]
+Outcome: TypeAlias = str
+"""What becomes of an entry, one of `OUTCOMES`; else why it cannot be written, in words that are the
+same for all of its kind."""
+
+OUTCOMES = ("new", "there", "updated", "changed here", "deleted here")
+"""It is written; it is there as in the original; it was altered there, and is here as it had been
+imported; it was altered there and here, and stays; it was deleted here, and does not come back."""
 
 IMPORTED_FROM = "imported_from"
 IMPORTED_ID = "imported_id"
@@ -50,40 +55,30 @@ DEEPEST = 100
 _TYPE = "memory_type"
 
 
-class Refused(Struct, frozen=True, kw_only=True):
-    """Why an entry cannot be written, in words that are the same for all of its kind."""
-
-    why: str
-
-
-class Imported(Struct, frozen=True, kw_only=True):
-    """What became of an entry, and the version of one that is new; else empty."""
-
-    outcome: Outcome | Refused
-    version: str = ""
-
-
 class TakesImports(Protocol):
     """A journal that takes entries of other programs."""
 
-    def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
+    def look(self, program: str, entry: ForeignEntry) -> Outcome:
         """What would become of an entry; writes nothing. Raises: Denied, Unavailable."""
 
     def absent(self, keys: Sequence[str]) -> list[str]:
         """Those of the import keys whose entry is not there. Raises: Denied, Unavailable."""
 
-    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
-        """Write what is new, alter what was changed there alone; what became of each.
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[tuple[Outcome, str]]:
+        """Write what is new, alter what was changed there alone.
+
+        Returns:
+            What became of each, and the version of one that is new, else empty.
 
         Raises:
             Denied, Unavailable; what was written before stays.
         """
 
 
-def screened(entry: ForeignEntry, screen: Screen) -> ForeignEntry | Refused:
-    """An entry as it may be written."""
+def _screened(entry: ForeignEntry, screen: Screen) -> ForeignEntry | Outcome:
+    """An entry as it may be written, or why it may not."""
     if _is_deeper(entry.metadata, DEEPEST):
-        return Refused(why="its metadata is nested too deeply")
+        return "its metadata is nested too deeply"
     try:
         return replace(
             entry,
@@ -94,7 +89,7 @@ def screened(entry: ForeignEntry, screen: Screen) -> ForeignEntry | Refused:
             metadata=screen.values(dict(entry.metadata)),
         )
     except Invalid:
-        return Refused(why="a secret is in it, and secrets.at_write is refuse")
+        return "a secret is in it, and secrets.at_write is refuse"
 
 
 def _is_deeper(value: object, levels: int) -> bool:
@@ -124,10 +119,10 @@ class IntoTimeline:
         self._journal = journal
         self._clock = clock
 
-    def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
+    def look(self, program: str, entry: ForeignEntry) -> Outcome:
         """See `TakesImports.look`."""
         draft = self._draft(program, entry)
-        if isinstance(draft, Refused):
+        if isinstance(draft, str):
             return draft
         made = key_id(KEYS, self._journal.owner, draft.key)
         there = self._journal.find(made)
@@ -141,19 +136,19 @@ class IntoTimeline:
         """See `TakesImports.absent`."""
         return self._journal.absent(keys)
 
-    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[tuple[Outcome, str]]:
         """See `TakesImports.put`."""
         drafts = [self._draft(program, entry) for entry in entries]
         fits = [draft for draft in drafts if isinstance(draft, TimelineDraft)]
         added = iter(self._journal.add_many(fits) if fits else ())
-        done: list[Imported] = []
+        done: list[tuple[Outcome, str]] = []
         for draft in drafts:
-            if isinstance(draft, Refused):
-                done.append(Imported(outcome=draft))
+            if isinstance(draft, str):
+                done.append((draft, ""))
                 continue
             one = next(added)
             if one.is_new:
-                done.append(Imported(outcome="new", version=version_of(one.entry)))
+                done.append(("new", version_of(one.entry)))
                 continue
             outcome = _outcome(one.entry, draft)
             if outcome == "updated":
@@ -163,12 +158,12 @@ class IntoTimeline:
                     metadata=draft.metadata,
                     expected=version_of(one.entry),
                 )
-            done.append(Imported(outcome=outcome))
+            done.append((outcome, ""))
         return done
 
-    def _draft(self, program: str, given: ForeignEntry) -> TimelineDraft | Refused:
-        entry = screened(given, self._journal.screen)
-        if isinstance(entry, Refused):
+    def _draft(self, program: str, original: ForeignEntry) -> TimelineDraft | Outcome:
+        entry = _screened(original, self._journal.screen)
+        if isinstance(entry, str):
             return entry
         metadata = {
             # What another program calls so is no link between entries here.
@@ -184,17 +179,17 @@ class IntoTimeline:
             content = parse_content(entry.text)
         except Invalid:
             blank = not entry.text.strip()
-            return Refused(why="there is no text in it" if blank else "it is longer than 1 MB")
+            return "there is no text in it" if blank else "it is longer than 1 MB"
         try:
             render_metadata(metadata)
         except Invalid:
-            return Refused(why="what belongs to it is longer than 64 KB, or no JSON")
+            return "what belongs to it is longer than 64 KB, or no JSON"
         try:
             at = check_time(entry.at or self._clock())
         except Invalid:
-            return Refused(why="its time lies at an end of the calendar")
+            return "its time lies at an end of the calendar"
         return TimelineDraft(
-            content=content, at=at, metadata=metadata, key=import_key(program, given.id)
+            content=content, at=at, metadata=metadata, key=import_key(program, original.id)
         )
 
 
@@ -229,10 +224,10 @@ class IntoPrivate:
         self._screen = screen
         self._clock = clock
 
-    def look(self, program: str, entry: ForeignEntry) -> Outcome | Refused:
+    def look(self, program: str, entry: ForeignEntry) -> Outcome:
         """See `TakesImports.look`."""
         copy = self._copy(program, entry)
-        if isinstance(copy, Refused):
+        if isinstance(copy, str):
             return copy
         return _outcome_of_copy(self._journal.find_copy(import_key(program, entry.id)), copy)
 
@@ -240,29 +235,29 @@ class IntoPrivate:
         """See `TakesImports.absent`."""
         return [key for key in keys if self._journal.find_written_copy(key) is None]
 
-    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[Imported]:
+    def put(self, program: str, entries: Sequence[ForeignEntry]) -> list[tuple[Outcome, str]]:
         """See `TakesImports.put`."""
         return [self._put(program, entry) for entry in entries]
 
-    def _put(self, program: str, entry: ForeignEntry) -> Imported:
+    def _put(self, program: str, entry: ForeignEntry) -> tuple[Outcome, str]:
         copy = self._copy(program, entry)
-        if isinstance(copy, Refused):
-            return Imported(outcome=copy)
+        if isinstance(copy, str):
+            return copy, ""
         key = import_key(program, entry.id)
         there = self._journal.find_copy(key)
         outcome = _outcome_of_copy(there, copy)
         if outcome == "new":
             written = self._journal.write_copy(copy, key)
             if written.repeated:  # another import has written it since
-                return Imported(outcome="there")
-            return Imported(outcome=outcome, version=written.entries[0].version)
+                return "there", ""
+            return outcome, written.entries[0].version
         if outcome == "updated" and not isinstance(there, str):
             self._journal.update_copy(there, copy)
-        return Imported(outcome=outcome)
+        return outcome, ""
 
-    def _copy(self, program: str, given: ForeignEntry) -> Copy | Refused:
-        entry = screened(given, self._screen)
-        if isinstance(entry, Refused):
+    def _copy(self, program: str, original: ForeignEntry) -> Copy | Outcome:
+        entry = _screened(original, self._screen)
+        if isinstance(entry, str):
             return entry
         copy = Copy(
             text=entry.text,
@@ -272,8 +267,7 @@ class IntoPrivate:
             kind=entry.kind,
             tags=entry.tags,
         )
-        why = check_copy(copy)
-        return Refused(why=why) if why else copy
+        return check_copy(copy) or copy
 
 
 def _outcome_of_copy(there: PrivateEntry | Literal["never", "deleted here"], copy: Copy) -> Outcome:

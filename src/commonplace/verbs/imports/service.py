@@ -6,6 +6,7 @@ Never changes an original. What is stopped or killed goes on where it was, at th
 from __future__ import annotations
 
 import os
+from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
 from commonplace.core.ids import import_key
 from commonplace.core.importer import ForeignEntry, NotTaken
-from commonplace.verbs.imports.journals import Refused
+from commonplace.verbs.imports.journals import OUTCOMES
 from commonplace.verbs.imports.programs import OURS, list_others, load_importer
 
 if TYPE_CHECKING:
@@ -59,40 +60,31 @@ class ProgramImport(Struct, kw_only=True):
         program: The name of its importer.
         title: As its users call it.
         into: The journal.
-        paths: What was read.
-        new: Entries that are written now.
-        there: Those that were there already, as they are in the original.
-        updated: Those that changed in the original, and were as they had been brought in.
-        changed_here: Those that changed in the original and here: they stay as they are here.
-        deleted_here: Those that were brought in once and deleted: they do not come back.
-        undated: Those of the new ones that bear no time of their own.
+        counts: How many entries there are of each of `OUTCOMES`.
+        changed: Which of them were changed in the original and here.
+        undated: How many of the new ones bear no time of their own.
         guessed: Those taken whose encoding was guessed, by what it was guessed to be.
         first_at, last_at: When the first and the last of all were; None for none.
         left_out: What was not taken, by the reason.
-        failed: What could not be read to its end, each with the error.
+        failed: The error of each path that could not be read to its end.
     """
 
     program: str
     title: str
     into: str
-    paths: list[str] = field(default_factory=list)
-    new: int = 0
-    there: int = 0
-    updated: int = 0
-    changed_here: list[str] = field(default_factory=list)
-    changed_count: int = 0
-    deleted_here: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    changed: Reason = field(default_factory=Reason)
     undated: int = 0
     first_at: datetime | None = None
     last_at: datetime | None = None
     guessed: dict[str, Reason] = field(default_factory=dict)
     left_out: dict[str, Reason] = field(default_factory=dict)
-    failed: list[tuple[str, CommonplaceError]] = field(default_factory=list)
+    failed: list[CommonplaceError] = field(default_factory=list)
 
     @property
     def taken(self) -> int:
         """How many entries are, or would be, written or altered."""
-        return self.new + self.updated
+        return self.counts["new"] + self.counts["updated"]
 
     def leave_out(self, why: str, where: str, count: int = 1) -> None:
         """Count what is not taken."""
@@ -100,25 +92,23 @@ class ProgramImport(Struct, kw_only=True):
             why = "for other reasons"
         self.left_out.setdefault(why, Reason()).add(where, count)
 
-    def note(self, entry: ForeignEntry, outcome: object) -> None:
+    def next_of(self, found: Iterator[Read]) -> Read | None:
+        """The next of what is read; what breaks off is noted, and what came before it stays."""
+        try:
+            return next(found, None)
+        except CommonplaceError as exc:
+            self.failed.append(exc)
+            return None
+
+    def note(self, entry: ForeignEntry, outcome: Outcome) -> None:
         """Count what became of an entry."""
-        match outcome:
-            case Refused(why=why):
-                self.leave_out(why, entry.where)
-                return
-            case "new":
-                self.new += 1
-                self.undated += not entry.is_dated
-            case "there":
-                self.there += 1
-            case "updated":
-                self.updated += 1
-            case "changed here":
-                self.changed_count += 1
-                if len(self.changed_here) < _PLACES:
-                    self.changed_here.append(entry.where)
-            case _:
-                self.deleted_here += 1
+        if outcome not in OUTCOMES:
+            self.leave_out(outcome, entry.where)
+            return
+        self.counts[outcome] += 1
+        self.undated += outcome == "new" and not entry.is_dated
+        if outcome == "changed here":
+            self.changed.add(entry.where)
         if entry.read_as and outcome in ("new", "updated"):
             self.guessed.setdefault(entry.read_as, Reason()).add(entry.where)
         if entry.at is not None:
@@ -223,13 +213,14 @@ class ForeignImport:
                 hint=f"Use one of {', '.join(self._journals)}.",
             )
         journal = self._journals[name]()
-        done = ProgramImport(program=program, title=importer.title, into=name, paths=list(paths))
+        done = ProgramImport(program=program, title=importer.title, into=name)
         noting = None
         if record is not None:
             record.begin(program)
             noting = record.into(name)
         read = 0
-        for group in _groups(self._entries(importer, done, since, dates)):
+        entries = self._entries(importer, paths, done, since, dates)
+        while group := list(islice(entries, _AT_ONCE)):
             if noting is not None:
                 outcomes = self._put(program, group, journal, noting)
             else:
@@ -239,9 +230,8 @@ class ForeignImport:
             read += len(group)
             if progress is not None:
                 progress(read, 0)
-        nothing = not (read or done.left_out)
-        if nothing and len(done.failed) == len(paths) == 1:
-            raise done.failed[0][1]
+        if not (read or done.left_out) and len(done.failed) == len(paths) == 1:
+            raise done.failed[0]
         return done
 
     def _put(
@@ -250,25 +240,30 @@ class ForeignImport:
         group: Sequence[ForeignEntry],
         journal: TakesImports,
         noting: JournalRecord,
-    ) -> list[Outcome | Refused]:
+    ) -> list[Outcome]:
         """Write a group, and note what of it is new; what became of each entry."""
         keys = [import_key(program, entry.id) for entry in group]
         noting.put_planned(dict.fromkeys(journal.absent(keys), ""))
         written = journal.put(program, group)
-        outcomes = [each.outcome for each in written]
-        added = zip(keys, written, strict=True)
-        versions = {key: each.version for key, each in added if each.outcome == "new"}
+        versions = {key: x[1] for key, x in zip(keys, written, strict=True) if x[0] == "new"}
+        outcomes = [outcome for outcome, _ in written]
         noting.put_added(versions, updated=outcomes.count("updated"))
         self._counts.add(program, noting.journal, len(versions))
         return outcomes
 
     def _entries(
-        self, importer: Importer, done: ProgramImport, since: datetime | None, dates: Dates | None
+        self,
+        importer: Importer,
+        paths: Sequence[str],
+        done: ProgramImport,
+        since: datetime | None,
+        dates: Dates | None,
     ) -> Iterator[ForeignEntry]:
+        """The entries that come in; what is left out, and what breaks off, is noted in `done`."""
         seen: set[int] = set()  # hashes: a million ids as they are would take three times as much
-        for path in done.paths:
+        for path in paths:
             found = importer.read(path, zone=self._zone)
-            while (each := _next(found, path, done)) is not None:
+            while (each := done.next_of(found)) is not None:
                 if isinstance(each, NotTaken):
                     done.leave_out(each.why, each.where, each.count)
                     continue
@@ -286,17 +281,3 @@ class ForeignImport:
                 else:
                     seen.add(known)
                     yield each
-
-
-def _next(found: Iterator[Read], path: str, done: ProgramImport) -> Read | None:
-    """The next of what is read; what breaks off is noted, and what came before it stays."""
-    try:
-        return next(found, None)
-    except CommonplaceError as exc:
-        done.failed.append((path, exc))
-        return None
-
-
-def _groups(entries: Iterator[ForeignEntry]) -> Iterator[list[ForeignEntry]]:
-    while group := list(islice(entries, _AT_ONCE)):
-        yield group
