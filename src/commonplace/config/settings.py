@@ -13,24 +13,12 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
+from commonplace.config.files import LARGEST, project_files, user_settings_file
 from commonplace.config.table import SECTIONS, SETTINGS, Setting, build_settings
 from commonplace.config.toml_edit import TomlValue, set_toml_value, unset_toml_value
-from commonplace.config.values import (
-    ENV_PREFIX,
-    Place,
-    Start,
-    embed_model,
-    platform_folder,
-    unknown,
-)
+from commonplace.config.values import ENV_PREFIX, Origin, Start, embed_model, unknown
 from commonplace.core.errors import Conflict, Invalid
-from commonplace.core.files import (
-    locked,
-    make_folder,
-    may_exist,
-    regular_file,
-    replace_file,
-)
+from commonplace.core.files import locked, make_folder, may_exist, regular_file, replace_file
 from commonplace.core.projects import HERE, PROJECT_FILE, project_of
 from commonplace.core.toml import parse_toml
 from commonplace.journals.table import TOOLSETS, with_parts
@@ -42,8 +30,6 @@ if TYPE_CHECKING:
 
 NARROWED_BY = ", narrowed by "
 """In an origin, between where a value comes from and each project's file that narrows it."""
-
-_LARGEST = 1 << 20
 
 
 class _Layer(Struct, frozen=True, kw_only=True):
@@ -80,65 +66,93 @@ def read_settings(
             not set.
     """
     cwd = Path(os.path.abspath(cwd))
-    above = [_flag_layer(flags or {}, cwd), _environment_layer(environ, cwd)]
-    root = _named_project(above, home) or cwd
-    project_files = list(_project_layers(root, home))
-    layers = [*above, *project_files, *_user_layers(environ)]
-    strangers = [layer for layer in project_files if not layer.trusted]
-    for layer in strangers:
-        _check_project_file(layer, root, home, toolsets)
+    layers = [_flag_layer(flags or {}, cwd), _environment_layer(environ, cwd)]
+    named = next((layer for layer in layers if "project" in layer.values), None)
+    root = cwd if named is None else Path(_parsed(_setting("project", ""), named, home, toolsets))
+    of_project = [
+        _file_layer(Path(path), trusted=trusted)
+        for path, trusted in project_files(root, str(home or ""))
+    ]
+    layers += of_project
+    if os.path.isfile(file := user_file(environ)):
+        layers.append(_file_layer(file, trusted=True))
+    for layer in of_project:
+        if not layer.trusted:
+            _check_project_file(layer, root, home, toolsets)
     start = Start(environ, cwd, home)
-    values: dict[str, Any] = {}
-    origins: dict[str, str] = {}
-    folders: dict[str, Path] = {}
-    left_out: list[str] = []
-    for setting in SETTINGS:
-        narrows = setting.project == "narrow"
-        is_users = setting.project in {"narrow", "here"}
-        heard = [x for x in layers if setting.key in x.values and (x.trusted or not is_users)]
-        if setting.project == "inside":  # only where the user names no folder at all
-            heard.sort(key=lambda layer: not layer.trusted)
-        if heard:
-            value, origin = _parsed(setting, heard[0], home, toolsets), heard[0].origin(setting)
-        else:
-            value, origin = setting.default(start), "default"
-        if heard and not heard[0].trusted:
-            folders[setting.key] = heard[0].base
-        for layer in strangers if narrows else ():
-            if setting.key in layer.values:
-                asked = _parsed(setting, layer, home, toolsets)
-                left_out += _left_out(value, asked, layer.origin(setting))
-                narrowed = _narrowed(value, asked)
-                if narrowed != value:
-                    value, origin = narrowed, f"{origin}{NARROWED_BY}{layer.origin(setting)}"
-        values[setting.key], origins[setting.key] = value, origin
-    work_folder = values["project"]
+    chosen = {each.key: _choose(each, layers, start, toolsets) for each in SETTINGS}
+    work_folder = chosen["project"].value
     if work_folder is not None:
-        _enter_project(values, origins, folders, start)
+        _enter_project(chosen, start)
     return build_settings(
-        values,
-        origins=origins,
-        project_folders=folders,
-        left_out=tuple(left_out),
+        {key: each.value for key, each in chosen.items()},
+        origins={key: each.origin for key, each in chosen.items()},
+        project_folders={key: x.folder for key, x in chosen.items() if x.folder is not None},
+        left_out=tuple(text for each in chosen.values() for text in each.left_out),
         work_folder=work_folder,
     )
 
 
-def _enter_project(
-    values: dict[str, Any], origins: dict[str, str], folders: dict[str, Path], start: Start
-) -> None:
+class _Choice(Struct, kw_only=True):
+    """The value of one setting; folder: of the project's file that set it; None for any other."""
+
+    value: Any
+    origin: str
+    folder: Path | None = None
+    left_out: list[str] = []
+
+
+def _choose(
+    setting: Setting, layers: Sequence[_Layer], start: Start, toolsets: Sequence[str]
+) -> _Choice:
+    """The value of the first layer that may set it, less what projects' files leave out."""
+    given = [layer for layer in layers if setting.key in layer.values]
+    is_users = setting.project in {"narrow", "here"}
+    heard = [layer for layer in given if layer.trusted or not is_users]
+    if setting.project == "inside":  # only where the user names no folder at all
+        heard.sort(key=lambda layer: not layer.trusted)
+    if not heard:
+        choice = _Choice(value=setting.default(start), origin="default")
+    else:
+        first = heard[0]
+        choice = _Choice(
+            value=_parsed(setting, first, start.home, toolsets),
+            origin=first.origin(setting),
+            folder=None if first.trusted else first.base,
+        )
+    for layer in given if setting.project == "narrow" else ():
+        if not layer.trusted:
+            asked = _parsed(setting, layer, start.home, toolsets)
+            _narrow(choice, asked, layer.origin(setting))
+    return choice
+
+
+def _narrow(choice: _Choice, asked: Any, origin: str) -> None:
+    """Leave of the user's choice what a project's file has too: names of both, or either's yes."""
+    if isinstance(asked, tuple):
+        own = with_parts(choice.value)
+        if more := [name for name in asked if name not in own]:
+            choice.left_out.append(f"{origin} asks for {', '.join(more)}, which only you can add.")
+        kept = [name for name in choice.value if name in asked]
+        narrowed: Any = tuple(dict.fromkeys([*kept, *(name for name in asked if name in own)]))
+    else:
+        narrowed = choice.value or asked
+    if narrowed != choice.value:
+        choice.value, choice.origin = narrowed, f"{choice.origin}{NARROWED_BY}{origin}"
+
+
+def _enter_project(chosen: Mapping[str, _Choice], start: Start) -> None:
     """Put the project in the place of the folder in it, and what its file names inside of it."""
-    folder = values["project"]
-    found = project_of(folder, start.home, start.environ)
+    project, private = chosen["project"], chosen["private.path"]
+    found = project_of(project.value, start.home, start.environ)
     if found.isolated:
-        origins["project"] = f"{Path(found.root, PROJECT_FILE)} (project)"
+        project.origin = f"{Path(found.root, PROJECT_FILE)} (project)"
     # The path as the user wrote it, where that is the project itself.
-    is_root = found.root == os.path.realpath(folder)
-    values["project"] = folder if is_root else Path(found.root)
-    key = "private.path"
-    if key in folders:
-        values[key] = Path(found.in_root(str(values[key])))
-        folders[key] = Path(found.in_root(str(folders[key])))
+    if found.root != os.path.realpath(project.value):
+        project.value = Path(found.root)
+    if private.folder is not None:
+        private.value = Path(found.in_root(str(private.value)))
+        private.folder = Path(found.in_root(str(private.folder)))
 
 
 def write_setting(
@@ -183,7 +197,7 @@ def write_settings(text: str, file: Path, *, before: str, cwd: Path, home: Path 
     new = parse_toml(text, name=name, hint="Correct it, then try again.")
     for key, value in _flat_keys(new, file).items():
         setting = _setting(key, f"the setting {key!r}")
-        setting.parse(value, Place(f"{key} in {file}", cwd, home, TOOLSETS, typed=True))
+        setting.parse(value, Origin(f"{key} in {file}", cwd, home, TOOLSETS, typed=True))
     with _rewriting(file) as target:
         if read_user_file(target) != before:
             raise Conflict(
@@ -237,7 +251,7 @@ def parse_setting(
     cwd: where relative paths begin. Raises Invalid as `read_settings` does.
     """
     setting = _setting(key, f"the setting {key!r}")
-    return setting.parse(value, Place(key, cwd or Path(), home, toolsets))
+    return setting.parse(value, Origin(key, cwd or Path(), home, toolsets))
 
 
 def user_home(environ: Mapping[str, str] = os.environ) -> Path | None:
@@ -259,7 +273,7 @@ def user_home(environ: Mapping[str, str] = os.environ) -> Path | None:
 
 def user_file(environ: Mapping[str, str] = os.environ) -> Path:
     """The user's own settings file, whether or not it is there."""
-    return platform_folder(environ, "XDG_CONFIG_HOME", "user_config_dir") / "config.toml"
+    return Path(user_settings_file(environ))
 
 
 def render_setting(value: object) -> Any:
@@ -284,9 +298,9 @@ def unknown_setting(named: str, key: str) -> Invalid:
     return unknown(named, key, keys, see="See `commonplace config show`.")
 
 
-def _parsed(setting: Setting, layer: _Layer, home: Path | None, toolsets: Sequence[str]) -> object:
-    place = Place(layer.origin(setting), layer.base, home, toolsets, layer.typed)
-    return setting.parse(layer.values[setting.key], place)
+def _parsed(setting: Setting, layer: _Layer, home: Path | None, toolsets: Sequence[str]) -> Any:
+    origin = Origin(layer.origin(setting), layer.base, home, toolsets, layer.typed)
+    return setting.parse(layer.values[setting.key], origin)
 
 
 # The layers, strongest first.
@@ -317,33 +331,6 @@ def _environment_layer(environ: Mapping[str, str], cwd: Path) -> _Layer:
     )
 
 
-def _named_project(layers: Sequence[_Layer], home: Path | None) -> Path | None:
-    setting = _setting("project", "project")
-    layer = next((layer for layer in layers if "project" in layer.values), None)
-    if layer is None:
-        return None
-    project = _parsed(setting, layer, home, TOOLSETS)
-    assert isinstance(project, Path)
-    return project
-
-
-def _project_layers(start: Path, home: Path | None) -> Iterator[_Layer]:
-    """The project files from a folder upward, the nearest first, up to the home or the root."""
-    top = Path(os.path.realpath(home)) if home else None
-    folder = Path(os.path.realpath(start))
-    for here in (folder, *folder.parents):
-        if os.path.isfile(here / PROJECT_FILE):
-            yield _file_layer(here / PROJECT_FILE, trusted=here == top)
-        if here == top:
-            return
-
-
-def _user_layers(environ: Mapping[str, str]) -> Iterator[_Layer]:
-    file = user_file(environ)
-    if os.path.isfile(file):
-        yield _file_layer(file, trusted=True)
-
-
 def _file_layer(file: Path, *, trusted: bool) -> _Layer:
     return _Layer(
         values=_flat_keys(parse_toml(_read_text(file), name=str(file)), file),
@@ -357,9 +344,9 @@ def _file_layer(file: Path, *, trusted: bool) -> _Layer:
 def _read_text(file: Path) -> str:
     try:
         with regular_file(file) as opened:
-            content = opened.read(_LARGEST + 1)
-        if len(content) > _LARGEST:
-            raise Invalid(f"{file} is larger than {_LARGEST >> 20} MB.", hint="Remove it.")
+            content = opened.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise Invalid(f"{file} is larger than {LARGEST >> 20} MB.", hint="Remove it.")
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise Invalid(f"{file} is not UTF-8 text.", hint="Save it as UTF-8.") from exc
@@ -417,18 +404,3 @@ def _lies_in_project(path: Path, root: Path, folder: Path) -> bool:
         and any(each in real.parents for each in above)
         and not any(part.casefold() == ".git" for part in path.parts)
     )
-
-
-def _narrowed(value: object, asked: object) -> object:
-    """What the user has, less what a project's file leaves out: names of both, or either's no."""
-    if isinstance(value, tuple) and isinstance(asked, tuple):
-        kept = [name for name in value if name in asked]
-        return tuple(dict.fromkeys([*kept, *(name for name in asked if name in with_parts(value))]))
-    return value or asked
-
-
-def _left_out(value: object, asked: object, origin: str) -> list[str]:
-    if not isinstance(value, tuple) or not isinstance(asked, tuple):
-        return []
-    more = [name for name in asked if name not in with_parts(value)]
-    return [f"{origin} asks for {', '.join(more)}, which only you can add."] if more else []

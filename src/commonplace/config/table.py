@@ -6,20 +6,15 @@ Never reads the environment or a file: `config.settings` does.
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from commonplace.config.quick import (
-    AT_WRITE,
-    BRIEF_PARTS,
-    BRIEF_REACH,
-    KEPT_TOOLS,
-    MOST_BRIEF_TOKENS,
-    QUICK,
-)
+from commonplace.config.files import data_folder
+from commonplace.config.quick import BRIEF_PARTS, QUICK
 from commonplace.config.values import (
-    Place,
+    Origin,
     Start,
     default_folder,
     names_of,
@@ -27,7 +22,6 @@ from commonplace.config.values import (
     one_of,
     parse_boolean,
     parse_folder,
-    parse_own_secrets,
     parse_owner_name,
     parse_path,
     parse_price,
@@ -37,14 +31,12 @@ from commonplace.config.values import (
     parse_url,
     parse_variable,
     parse_zone,
-    platform_folder,
     system_zone,
 )
 from commonplace.journals.table import DEFAULT, FEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
     from zoneinfo import ZoneInfo
 
 InProject: TypeAlias = Literal["no", "here", "inside", "narrow", "yes"]
@@ -68,7 +60,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     key: str
     env: str
-    parse: Callable[[object, Place], object]
+    parse: Callable[[object, Origin], object]
     default: Callable[[Start], object]
     help: str
     project: InProject
@@ -82,7 +74,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 def row(
     env: str,
-    parse: Callable[[object, Place], object],
+    parse: Callable[[object, Origin], object],
     help: str,  # noqa: A002  as in `Setting`
     *,
     default: object = None,
@@ -103,6 +95,12 @@ def row(
         project=project,
         is_secret=is_secret,
     )
+
+
+def quick_row(key: str, help: str) -> Any:  # noqa: A002  as in `Setting`
+    """A field of a section that hooks read too: `quick` has its name, parser and default."""
+    env, parse, default = QUICK[key]
+    return row(env, parse, help, default=default)
 
 
 class PrivateSettings(Struct, frozen=True, kw_only=True):
@@ -235,23 +233,17 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
 class TranscriptsSettings(Struct, frozen=True, kw_only=True):
     """What is kept of what was said in sessions, and for how long."""
 
-    capture: bool = row(
-        "COMMONPLACE_TRANSCRIPTS_CAPTURE",
-        parse_boolean,
+    capture: bool = quick_row(
+        "transcripts.capture",
         "Let the hooks of clients copy what is said in their sessions.",
-        default=QUICK["transcripts.capture"][2],
     )
-    tools: str = row(
-        "COMMONPLACE_TRANSCRIPTS_TOOLS",
-        one_of(*KEPT_TOOLS),
+    tools: str = quick_row(
+        "transcripts.tools",
         "What is kept of the tools that a model called: none, names, or all (input and output).",
-        default=QUICK["transcripts.tools"][2],
     )
-    subagents: bool = row(
-        "COMMONPLACE_TRANSCRIPTS_SUBAGENTS",
-        parse_boolean,
+    subagents: bool = quick_row(
+        "transcripts.subagents",
         "Keep all that sub-agents said, not only the last message of each.",
-        default=QUICK["transcripts.subagents"][2],
     )
     retain_days: float = row(
         "COMMONPLACE_TRANSCRIPTS_RETAIN_DAYS",
@@ -404,42 +396,32 @@ class LlmSettings(Struct, frozen=True, kw_only=True):
 class SecretsSettings(Struct, frozen=True, kw_only=True):
     """What becomes of secrets in what is written."""
 
-    at_write: str = row(
-        "COMMONPLACE_SECRETS_AT_WRITE",
-        one_of(*AT_WRITE),
+    at_write: str = quick_row(
+        "secrets.at_write",
         "What becomes of a secret in a text that is written: replace (by its mark), refuse (the "
         "whole write), keep. Answers hide it in any case.",
-        default=QUICK["secrets.at_write"][2],
     )
-    own: tuple[str, ...] = row(
-        "COMMONPLACE_SECRETS_OWN",
-        parse_own_secrets,
+    own: tuple[str, ...] = quick_row(
+        "secrets.own",
         "Secrets of your own: texts, or expressions between slashes; in a variable as a JSON list.",
-        default=(),
     )
 
 
 class BriefSettings(Struct, frozen=True, kw_only=True):
     """What a session is given at its start."""
 
-    tokens: float = row(
-        "COMMONPLACE_BRIEF_TOKENS",
-        number_of(0, MOST_BRIEF_TOKENS),
+    tokens: float = quick_row(
+        "brief.tokens",
         "The most tokens of the brief that a session starts with; 0 for none.",
-        default=float(QUICK["brief.tokens"][2]),
     )
-    private: str = row(
-        "COMMONPLACE_BRIEF_PRIVATE",
-        one_of(*BRIEF_REACH),
+    private: str = quick_row(
+        "brief.private",
         "What of the private journal a brief may hold: notes (this project's project notes, and "
         "what you prefer), all (every heading of this project's and your own), none.",
-        default=QUICK["brief.private"][2],
     )
-    parts: tuple[str, ...] = row(
-        "COMMONPLACE_BRIEF_PARTS",
-        names_of(BRIEF_PARTS),
+    parts: tuple[str, ...] = quick_row(
+        "brief.parts",
         f"The parts of a brief: {', '.join(BRIEF_PARTS)}; or none.",
-        default=BRIEF_PARTS,
     )
 
 
@@ -457,11 +439,9 @@ class UndoSettings(Struct, frozen=True, kw_only=True):
 class HooksSettings(Struct, frozen=True, kw_only=True):
     """What hooks do beyond brief and transcripts."""
 
-    recall: bool = row(
-        "COMMONPLACE_HOOKS_RECALL",
-        parse_boolean,
+    recall: bool = quick_row(
+        "hooks.recall",
         "Give a model up to three entries that fit what you ask, without being asked for them.",
-        default=QUICK["hooks.recall"][2],
     )
 
 
@@ -481,7 +461,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         "COMMONPLACE_HOME",
         parse_path,
         "The folder of index and weights, and of the only copies of notebook, timeline and memory.",
-        make=lambda start: platform_folder(start.environ, "XDG_DATA_HOME", "user_data_dir"),
+        make=lambda start: Path(data_folder(start.environ), "commonplace"),
     )
     owner: str = row(
         "COMMONPLACE_OWNER",
@@ -523,11 +503,9 @@ class Settings(Struct, frozen=True, kw_only=True):
         "Send JSON beside the text of every result; main clients then show a model the JSON alone.",
         default=False,
     )
-    preload: bool = row(
-        "COMMONPLACE_PRELOAD",
-        parse_boolean,
+    preload: bool = quick_row(
+        "preload",
         "Load the encoder and the index once a client has listed the tools, before a call.",
-        default=True,
     )
     log: Path | None = row(
         "COMMONPLACE_LOG",

@@ -1,28 +1,24 @@
 """What the value of a setting may be: parsers of texts and TOML values, and what defaults are.
 
-Reads no file and no environment, and never shows what may be a key.
+Reads no file and no environment, and never shows what may be a key. Imports little: a hook parses.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import urllib.parse
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import NamedTuple
 
-from commonplace.config.quick import listed_texts
 from commonplace.core.errors import Invalid
 from commonplace.core.own_shapes import own_patterns
-from commonplace.core.owner_folders import parse_owner
-from commonplace.core.projects import find_project
-from commonplace.core.text import nearest
 from commonplace.journals.table import CLASSIC
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from zoneinfo import ZoneInfo
 
 ENV_PREFIX = "COMMONPLACE_"
 
@@ -35,16 +31,21 @@ _PRICE = re.compile(r"\d{1,6}(\.\d{1,6})?/\d{1,6}(\.\d{1,6})?", re.ASCII)
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
-class Place(NamedTuple):
-    """Where a value was found and what it may lean on.
+class Origin(NamedTuple):
+    """Where a value was found.
 
-    typed: it came with a type (TOML), not as mere text.
+    Args:
+        name: What errors call it.
+        base: The folder from which its paths are relative.
+        home: The user's home folder; empty or None where there is none.
+        toolsets: The names that exist.
+        typed: Whether it came with a type (TOML), not as mere text.
     """
 
     name: str
-    base: Path
-    home: Path | None
-    toolsets: Sequence[str]
+    base: str | Path
+    home: str | Path | None
+    toolsets: Sequence[str] = ()
     typed: bool = False
 
 
@@ -65,6 +66,8 @@ def unknown(named: str, name: str, known: list[str], *, see: str = "") -> Invali
         known: What may be given.
         see: What to do where none is near; else all are listed.
     """
+    from commonplace.core.text import nearest
+
     near = nearest(name, known)
     hint = f"Did you mean {near}?" if near else see or f"Use one of {', '.join(known)}."
     return Invalid(f"{named[:1].upper()}{named[1:]} is unknown.", hint=hint)
@@ -93,102 +96,114 @@ def embed_model(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[st
 # Parsers: from a text or a TOML value to what `Settings` holds.
 
 
-def parse_text(value: object, place: Place) -> str:
+def parse_text(value: object, origin: Origin) -> str:
     """A text that is not empty. Raises: Invalid, as every parser here."""
     if not isinstance(value, str):
-        raise Invalid(f"{place.name} is not a text.", hint="Write a text in quotes.")
+        raise Invalid(f"{origin.name} is not a text.", hint="Write a text in quotes.")
     if not value.strip() or _CONTROL.search(value):
         raise Invalid(
-            f"{place.name} is empty or holds a control character.",
+            f"{origin.name} is empty or holds a control character.",
             hint="Write a value, or remove it.",
         )
     return value
 
 
-def parse_owner_name(value: object, place: Place) -> str:
+def parse_owner_name(value: object, origin: Origin) -> str:
     """An owner."""
-    return parse_owner(parse_text(value, place))
+    from commonplace.core.owner_folders import parse_owner
+
+    return parse_owner(parse_text(value, origin))
 
 
-def parse_retention_text(value: object, place: Place) -> str:
+def parse_retention_text(value: object, origin: Origin) -> str:
     """What retention lets go of, as it was written."""
     from commonplace.journals.timeline.retention import parse_retention
 
-    text = parse_text(value, place)
+    text = parse_text(value, origin)
     parse_retention(text)
     return text
 
 
-def names_of(known: Sequence[str]) -> Callable[[object, Place], tuple[str, ...]]:
+def names_of(known: Sequence[str]) -> Callable[[object, Origin], tuple[str, ...]]:
     """A parser of names with commas between, or of a list of them; `none` for none."""
 
-    def parse(value: object, place: Place) -> tuple[str, ...]:
-        parts = value if isinstance(value, (list, tuple)) else parse_text(value, place).split(",")
-        names = [parse_text(part, place).strip() for part in parts if part]
+    def parse(value: object, origin: Origin) -> tuple[str, ...]:
+        parts = value if isinstance(value, (list, tuple)) else parse_text(value, origin).split(",")
+        names = [parse_text(part, origin).strip() for part in parts if part]
         if names == ["none"]:
             return ()
         for name in names:
             if name not in known:
-                raise unknown(f"{name!r} ({place.name})", name, [*known, "none"])
+                raise unknown(f"{name!r} ({origin.name})", name, [*known, "none"])
         return tuple(dict.fromkeys(names))
 
     return parse
 
 
-def parse_own_secrets(value: object, place: Place) -> tuple[str, ...]:
+def parse_own_secrets(value: object, origin: Origin) -> tuple[str, ...]:
     """Texts and expressions of one's own secrets: a list, or one of them."""
+    import json
+
     try:
-        entries = listed_texts(value) if isinstance(value, str) else value
+        is_json = isinstance(value, str) and value.startswith("[")
+        entries = json.loads(value) if is_json else [value] if isinstance(value, str) else value
         if not isinstance(entries, (list, tuple)):
             raise ValueError("it is not a list")  # noqa: TRY004, TRY301  said with the others
-        texts = tuple(parse_text(entry, place) for entry in entries)
+        texts = tuple(parse_text(entry, origin) for entry in entries)
         own_patterns(texts)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise Invalid(
-            f"{place.name} cannot be taken: {exc}.",
+            f"{origin.name} cannot be taken: {exc}.",
             hint='Give texts, or expressions between slashes: ["/ACME-[0-9A-F]{32}/"].',
         ) from exc
     return texts
 
 
-def parse_path(value: object, place: Place) -> Path:
-    """A path, made absolute from where it was written."""
-    text = parse_text(str(value) if isinstance(value, Path) else value, place)
+def parse_path_text(value: object, origin: Origin) -> str:
+    """A path as a text, made absolute from where it was written."""
+    text = parse_text(os.fspath(value) if isinstance(value, os.PathLike) else value, origin)
     if text == "~" or text.startswith(("~/", f"~{os.sep}")):
-        if place.home is None:
+        if not origin.home:
             raise Invalid(
-                f"{place.name} is {text}, but there is no home.", hint="Write it in full."
+                f"{origin.name} is {text}, but there is no home.", hint="Write it in full."
             )
-        return Path(os.path.abspath(f"{place.home}/{text[2:]}"))
-    return Path(os.path.abspath(place.base / text))
+        return os.path.abspath(os.path.join(origin.home, text[2:]))
+    return os.path.abspath(os.path.join(origin.base, text))
 
 
-def parse_folder(value: object, place: Place) -> Path:
+def parse_path(value: object, origin: Origin) -> Path:
+    """A path, made absolute from where it was written."""
+    from pathlib import Path
+
+    return Path(parse_path_text(value, origin))
+
+
+def parse_folder(value: object, origin: Origin) -> Path:
     """A folder that is there."""
-    path = parse_path(value, place)
+    path = parse_path(value, origin)
     if not os.path.isdir(path):
-        raise Invalid(f"{place.name} is {path}, which is no folder.", hint="Name a folder.")
+        raise Invalid(f"{origin.name} is {path}, which is no folder.", hint="Name a folder.")
     return path
 
 
-def parse_boolean(value: object, place: Place) -> bool:
+def parse_boolean(value: object, origin: Origin) -> bool:
     """True or false; as a text also 1, yes, 0 and no."""
     if isinstance(value, bool):
         return value
-    if place.typed or not isinstance(value, str):
-        raise Invalid(f"{place.name} is not true or false.", hint="Write true or false, unquoted.")
+    if origin.typed or not isinstance(value, str):
+        raise Invalid(f"{origin.name} is not true or false.", hint="Write true or false, unquoted.")
     parsed = _BOOLEANS.get(value.strip().lower())
     if parsed is None:
-        raise Invalid(f"{place.name} is {value!r}.", hint="Use 1, true, yes, 0, false or no.")
+        raise Invalid(f"{origin.name} is {value!r}.", hint="Use 1, true, yes, 0, false or no.")
     return parsed
 
 
-def number_of(low: float, high: float) -> Callable[[object, Place], float]:
+def number_of(low: float, high: float) -> Callable[[object, Origin], float]:
     """A parser of numbers of this range, both ends in it."""
 
-    def parse(value: object, place: Place) -> float:
+    def parse(value: object, origin: Origin) -> float:
         number = value
-        if isinstance(value, str) and not place.typed:
+        if isinstance(value, str) and not origin.typed:
             with suppress(ValueError):
                 number = float(value)
         if (
@@ -197,111 +212,114 @@ def number_of(low: float, high: float) -> Callable[[object, Place], float]:
             and low <= number <= high
         ):
             return float(number)
-        raise Invalid(f"{place.name} is {value!r}.", hint=f"Write a number of {low:g} to {high:g}.")
+        raise Invalid(f"{origin.name} is {value!r}.", hint=f"Write a number of {low:g} to {high:g}.")
 
     return parse
 
 
-def parse_url(value: object, place: Place) -> str:
+def parse_url(value: object, origin: Origin) -> str:
     """An address without a key in it, and without a slash at its end."""
-    text = parse_text(value, place)
+    import urllib.parse
+
+    text = parse_text(value, origin)
     parts = urllib.parse.urlsplit(text.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise Invalid(f"{place.name} is no address.", hint="Write http://… or https://….")
+        raise Invalid(f"{origin.name} is no address.", hint="Write http://… or https://….")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise Invalid(
-            f"{place.name} holds more than an address.",
+            f"{origin.name} holds more than an address.",
             hint="Leave out a name, a password, and what follows a question mark.",
         )
     return text.strip().rstrip("/")
 
 
-def parse_variable(value: object, place: Place) -> str:
+def parse_variable(value: object, origin: Origin) -> str:
     """The name of a variable; the error does not show it, for it may be a key."""
-    text = parse_text(value, place)
+    text = parse_text(value, origin)
     # Variables that begin so are a part of what names a snapshot, which is a file.
     if not _VARIABLE.fullmatch(text) or text.startswith((ENV_PREFIX, "PYTHON")):
         raise Invalid(
-            f"{place.name} is not the name of a variable, in upper case and without {ENV_PREFIX}.",
+            f"{origin.name} is not the name of a variable, in upper case and without {ENV_PREFIX}.",
             hint="Name the environment variable that holds the key; put no key into a file.",
         )
     return text
 
 
-def parse_price(value: object, place: Place) -> str:
+def parse_price(value: object, origin: Origin) -> str:
     """What a million tokens read and a million written cost, as `1/5`."""
-    text = parse_text(value, place).strip()
+    text = parse_text(value, origin).strip()
     if not _PRICE.fullmatch(text):
         raise Invalid(
-            f"{place.name} is {text!r}.",
+            f"{origin.name} is {text!r}.",
             hint="Write the dollars for a million tokens read and written, as 1/5 or 0.25/1.25.",
         )
     return text
 
 
-def one_of(*choices: str) -> Callable[[object, Place], str]:
+def one_of(*choices: str) -> Callable[[object, Origin], str]:
     """A parser of these words."""
 
-    def parse(value: object, place: Place) -> str:
-        text = parse_text(value, place).strip().lower()
+    def parse(value: object, origin: Origin) -> str:
+        text = parse_text(value, origin).strip().lower()
         if text not in choices:
-            raise Invalid(f"{place.name} is {text!r}.", hint=f"Use {' or '.join(choices)}.")
+            raise Invalid(f"{origin.name} is {text!r}.", hint=f"Use {' or '.join(choices)}.")
         return text
 
     return parse
 
 
-def parse_toolsets(value: object, place: Place) -> tuple[str, ...]:
+def parse_toolsets(value: object, origin: Origin) -> tuple[str, ...]:
     """Names with commas between, a list of them, or `all`."""
-    parts = value if isinstance(value, (list, tuple)) else parse_text(value, place).split(",")
+    parts = value if isinstance(value, (list, tuple)) else parse_text(value, origin).split(",")
     names = [
-        parse_text(part, place).strip()
+        parse_text(part, origin).strip()
         for part in parts
         if not isinstance(part, str) or part.strip()
     ]
     if set(names) == {"all"}:
-        return tuple(name for name in place.toolsets if name != CLASSIC)
+        return tuple(name for name in origin.toolsets if name != CLASSIC)
     if "all" in names:
         raise Invalid(
-            f"The toolset 'all' ({place.name}) includes every other one.", hint="Use `all` alone."
+            f"The toolset 'all' ({origin.name}) includes every other one.", hint="Use `all` alone."
         )
     for name in names:
-        if name not in place.toolsets:
-            named = f"the toolset {name!r} ({place.name})"
-            raise unknown(named, name, [*place.toolsets, "all"])
+        if name not in origin.toolsets:
+            named = f"the toolset {name!r} ({origin.name})"
+            raise unknown(named, name, [*origin.toolsets, "all"])
     if not names:
-        raise Invalid(f"{place.name} names no toolset.", hint=f"Use {', '.join(place.toolsets)}.")
+        raise Invalid(f"{origin.name} names no toolset.", hint=f"Use {', '.join(origin.toolsets)}.")
     return tuple(dict.fromkeys(names))
 
 
-def parse_zone(value: object, place: Place) -> ZoneInfo:
+def parse_zone(value: object, origin: Origin) -> ZoneInfo:
     """A zone by its IANA name."""
-    name = parse_text(value, place)
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+    from commonplace.core.text import nearest
+
+    name = parse_text(value, origin)
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-        from zoneinfo import available_timezones
-
         near = nearest(name, sorted(available_timezones()))
         hint = f"Did you mean {near}?" if near else "Use an IANA name such as Europe/Berlin."
-        raise Invalid(f"Unknown time zone: {name} ({place.name}).", hint=hint) from exc
+        raise Invalid(f"Unknown time zone: {name} ({origin.name}).", hint=hint) from exc
 
 
 # Defaults.
 
 
-def nothing(_start: Start) -> None:
-    """The default of what may be left out."""
-    return
-
-
 def default_folder(start: Start) -> Path | None:
     """The working directory, where it may be a project or lie in one."""
+    from commonplace.core.projects import find_project
+
     return start.cwd if find_project(start.cwd, start.home, start.environ) else None
 
 
 def system_zone(start: Start) -> ZoneInfo:
     """The machine's zone. Raises: Invalid where it is not known."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     named = start.environ.get("TZ", "").removeprefix(":")
     if named and not os.path.isabs(named):
         # tzlocal passes over a TZ that is a POSIX rule, and would tell the machine's zone instead.
@@ -325,13 +343,3 @@ def _no_zone(why: str) -> Invalid:
     return Invalid(
         f"The system's time zone cannot be told: {why}.", hint="Set COMMONPLACE_TIMEZONE."
     )
-
-
-def platform_folder(environ: Mapping[str, str], xdg: str, kind: str) -> Path:
-    """Our folder of a kind: where XDG says, else where the system keeps such."""
-    named = environ.get(xdg, "")
-    if os.path.isabs(named):
-        return Path(named) / "commonplace"
-    import platformdirs
-
-    return Path(getattr(platformdirs, kind)("commonplace", appauthor=False))

@@ -82,7 +82,8 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
     call = None
     context = ""
     try:
-        from commonplace.config.quick import may_recall, read_quick
+        from commonplace.config.files import may_recall
+        from commonplace.config.quick import read_quick
 
         if event == "prompt" and not may_recall(environ) and not os.path.isdir(_moves(environ)):
             return render_nothing(client)
@@ -99,7 +100,7 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
 
 def _our_home(environ: Mapping[str, str]) -> str:
     """Our folder, without the settings that are not read yet."""
-    from commonplace.config.quick import data_folder
+    from commonplace.config.files import data_folder
 
     return environ.get("COMMONPLACE_HOME") or os.path.join(data_folder(environ), "commonplace")
 
