@@ -71,7 +71,7 @@ def may_recall(environ: Mapping[str, str]) -> bool:
     """
     if environ.get(RECALL_VARIABLE):
         return True
-    from commonplace.core.regular_files import open_regular
+    from commonplace.core.plain_files import open_regular
 
     for path in (user_settings_file(environ), os.path.expanduser(f"~/{PROJECT_FILE}")):
         try:

@@ -174,7 +174,7 @@ def _read_file(path: str, *, trusted: bool) -> dict[str, Any]:
     """The settings of a file that are ours to read; a project's that is broken has none."""
     import tomllib
 
-    from commonplace.core.regular_files import open_regular
+    from commonplace.core.plain_files import open_regular
 
     try:
         with open_regular(path) as file:

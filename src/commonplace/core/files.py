@@ -15,8 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound, Unavailable
-from commonplace.core.file_lock import FOREVER_S, take_lock
-from commonplace.core.regular_files import NotRegularError, open_regular
+from commonplace.core.plain_files import FOREVER_S, NotRegularError, open_regular, take_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -354,7 +354,7 @@ def _line(file: str, start: bytes = b"") -> str:
 
 def _read(file: str, limit: int) -> bytes:
     """The content of a small plain file; nothing of any other, and never waiting for a pipe."""
-    from commonplace.core.regular_files import open_regular
+    from commonplace.core.plain_files import open_regular
 
     try:
         with open_regular(file, follows_links=False) as opened:

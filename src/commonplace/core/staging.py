@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.file_lock import is_at, take_lock
 from commonplace.core.files import make_folder, remove_file, translated, write_derived
+from commonplace.core.plain_files import is_at, take_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

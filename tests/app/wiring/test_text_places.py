@@ -34,7 +34,9 @@ NO_TEXT = {
     "commonplace_server.wiring.nearest": "a connection to Postgres",
     "commonplace_server.wiring.servers": "the id of a home",
     "config.settings": "settings",
+    "core.archive": "what backups and exports are written with",
     "core.files": "what all others write files with",
+    "core.plain_files": "what all others add to files with",
     "core.owner_folders": "the name of an owner",
     "core.present": "a time",
     "core.redact": "the key of the marks of secrets",
@@ -77,9 +79,9 @@ NO_TEXT = {
 """Modules that write no text of an entry under a name that stays, and what they write instead."""
 
 CALLS = frozenset(
-    "LogFile NamedTemporaryFile TemporaryDirectory TemporaryFile connect connect_erasing copy2 copyfile"
-    " mkdtemp mkstemp open_draft publish_new replace_file staged staged_aside temp_file write_bytes"
-    " write_derived write_new write_text".split()
+    "LogFile add_line NamedTemporaryFile TemporaryDirectory TemporaryFile connect connect_erasing copy2 copyfile"
+    " mkdtemp mkstemp open_draft publish_new replace_file staged staged_aside temp_file write_archive"
+    " write_bytes write_derived write_new write_text".split()
 )
 
 

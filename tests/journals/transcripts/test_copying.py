@@ -17,7 +17,7 @@ from tests.journals.transcripts.originals import (
 )
 from tests.peak_memory import peak_memory
 
-from commonplace.core.regular_files import open_regular
+from commonplace.core.plain_files import open_regular
 from commonplace.journals.transcripts.clients import json_lines
 from commonplace.journals.transcripts.clients.claude_code import originals_in
 from commonplace.journals.transcripts.copying import Kept, copy_new

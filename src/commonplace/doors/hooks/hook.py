@@ -247,6 +247,8 @@ def _log(settings: QuickSettings | None, environ: Mapping[str, str], line: str) 
     """Add a line to the log file that is set, else to `hooks.log` in our home; never raises."""
     import time
 
+    from commonplace.core.plain_files import add_line
+
     try:
         home, named = _places_of_log(settings, environ)
         path = named or os.path.join(home, "hooks.log")
@@ -254,10 +256,7 @@ def _log(settings: QuickSettings | None, environ: Mapping[str, str], line: str) 
             os.makedirs(home, mode=0o700, exist_ok=True)
             if os.path.isfile(path) and os.path.getsize(path) > _LOG_BYTES:
                 os.replace(path, f"{path}.1")
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(path, flags, 0o600)
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-        os.write(descriptor, f"{stamp},000 WARNING {os.getpid()} hook: {line}\n".encode())
-        os.close(descriptor)
+        add_line(path, f"{stamp},000 WARNING {os.getpid()} hook: {line}")
     except (OSError, ValueError):
         return

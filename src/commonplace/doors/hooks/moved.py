@@ -62,7 +62,7 @@ def _path_of(folder: str, session: str) -> str:
 
 def _read(path: str) -> str | None:
     """The root in a note; None where there is none."""
-    from commonplace.core.regular_files import open_regular
+    from commonplace.core.plain_files import open_regular
 
     try:
         with open_regular(path) as file:

@@ -143,7 +143,7 @@ def _flags_of(argv: Sequence[str]) -> dict[str, object] | None:
 
 def _narrows(path: str) -> bool:
     """Whether a project's file may leave out toolsets."""
-    from commonplace.core.regular_files import open_regular
+    from commonplace.core.plain_files import open_regular
 
     with open_regular(path) as file:
         content = file.read()

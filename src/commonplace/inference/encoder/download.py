@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
-from commonplace.core.file_lock import take_lock
 from commonplace.core.files import make_folder, translated
+from commonplace.core.plain_files import take_lock
 from commonplace.core.staging import clear_stages, staged
 from commonplace.inference.encoder.cached_file import CachedFile
 from commonplace.inference.encoder.hashes import Hashes

@@ -7,13 +7,13 @@ model is asked, so that processes beside each other keep one cap, and one that i
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.core.files import make_folder, may_exist, translated
+from commonplace.core.plain_files import add_line
 from commonplace.inference.language.wire import estimated_tokens
 
 if TYPE_CHECKING:
@@ -95,12 +95,7 @@ class TokenBudget:
         make_folder(self._folder)
         line = json.dumps({"at": self._clock().isoformat(timespec="seconds"), **said})
         with translated(self._folder):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-            descriptor = os.open(self._path(), flags, 0o600)
-            try:
-                os.write(descriptor, f"{line}\n".encode())
-            finally:
-                os.close(descriptor)
+            add_line(self._path(), line)
 
 
 class Run:

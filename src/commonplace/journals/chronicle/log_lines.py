@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Unavailable
-from commonplace.core.file_lock import take_lock
 from commonplace.core.files import remove_file, replace_file, translated
-from commonplace.core.regular_files import NotRegularError, open_regular
+from commonplace.core.plain_files import NotRegularError, open_regular, take_lock
 from commonplace.journals.chronicle.log_config import read_log_config
 from commonplace.journals.chronicle.logs import (
     append_to_log,

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
-from commonplace.core.file_lock import is_at, take_lock
 from commonplace.core.files import make_folder, translated
+from commonplace.core.plain_files import NotRegularError, is_at, open_plain, take_lock
 from commonplace.journals.chronicle.log_config import NOT_WRITTEN, LogConfig
 from commonplace.journals.chronicle.spelling import (
     continued,
@@ -120,20 +119,13 @@ def append_to_log(path: Path, content: bytes) -> bool:
 
 
 def _opened(path: Path) -> int:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-    # A link would lead elsewhere, and a pipe would wait for its reader.
-    for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
-        flags |= getattr(os, name, 0)
-    descriptor = os.open(path, flags, 0o644)
-    found = os.fstat(descriptor)
     try:
-        if not stat.S_ISREG(found.st_mode):
-            raise Invalid(f"{path} is not a plain file.", hint="Move it away.")
-        if os.name != "nt" and found.st_uid != os.geteuid():
-            raise Denied(f"{path} belongs to another user.", hint="Move it away.")
-    except CommonplaceError:
+        descriptor = open_plain(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode=0o644)
+    except NotRegularError as exc:
+        raise Invalid(f"{path} is not a plain file.", hint="Move it away.") from exc
+    if os.name != "nt" and os.fstat(descriptor).st_uid != os.geteuid():
         os.close(descriptor)
-        raise
+        raise Denied(f"{path} belongs to another user.", hint="Move it away.")
     return descriptor
 
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.core.digest import blake2b_hex
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.expiring import nothing_hidden
-from commonplace.core.file_lock import take_lock
 from commonplace.core.files import (
     drop_reserved,
     make_folder,
@@ -28,6 +27,7 @@ from commonplace.core.files import (
     translated,
     write_new,
 )
+from commonplace.core.plain_files import open_plain, open_regular, take_lock
 from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle.event import (
     JOURNAL,
@@ -460,9 +460,7 @@ class ChronicleTree:
         """Hold chronicle's lock on the tree against its other writers."""
         make_folder(self.path, _FOLDER_MODE)
         with translated(self.path / _LOCK):
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-            flags |= getattr(os, "O_NOFOLLOW", 0)
-            descriptor = os.open(self.path / _LOCK, flags, 0o644)
+            descriptor = open_plain(self.path / _LOCK, os.O_RDWR | os.O_CREAT, mode=0o644)
         try:
             if take_lock(descriptor, waits_s=self._patience_s) is False:
                 raise Unavailable(
@@ -493,8 +491,7 @@ def _content(path: str, found: os.stat_result) -> str:
         raise Invalid("It is not a plain file.")
     if found.st_size > _LARGEST_FILE:
         raise Invalid("It is too large.")
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    with open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
+    with open_regular(path, follows_links=False) as file:
         return file.read().decode("utf-8", "replace")
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import remove_leftovers, temp_file, translated
-from commonplace.core.regular_files import NotRegularError, open_regular
+from commonplace.core.plain_files import open_regular
 from commonplace.core.text import opening, well_formed
 from commonplace.journals.git.commit import EMPTY_TREES, branch_moved
 from commonplace.journals.git.index import locked_index, read_entries
@@ -461,8 +461,6 @@ def _read_plain(path: Path) -> bytes | None:
             return file.readall()
     except FileNotFoundError:
         return None
-    except NotRegularError as exc:
-        raise IsADirectoryError(errno.EISDIR, "not a regular file") from exc
 
 
 def _is_blob(content: bytes, name: str) -> bool:

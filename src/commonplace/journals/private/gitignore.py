@@ -6,14 +6,13 @@ Never alters a file: it adds a `.gitignore` of its own to the root or, where tha
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.core.files import write_new
-from commonplace.core.regular_files import open_regular
+from commonplace.core.plain_files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -135,9 +134,8 @@ def _hides_all(file: Path) -> bool:
 def _read(file: Path) -> bytes | None:
     """The content of a small plain file; None for anything else, never waiting for a pipe."""
     try:
-        opened = open_regular(file, follows_links=False)
+        with open_regular(file, follows_links=False) as opened:
+            content = opened.read(_LONGEST + 1)
     except (OSError, ValueError):
         return None
-    with io.BufferedReader(opened) as buffered:
-        content = buffered.read(_LONGEST + 1)
     return content if len(content) <= _LONGEST else None

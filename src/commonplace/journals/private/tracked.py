@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Unavailable
-from commonplace.core.regular_files import open_regular
+from commonplace.core.plain_files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.expiring import nothing_hidden
+from commonplace.core.plain_files import add_line
 from commonplace.db.hiding import HiddenRows
 from commonplace.db.owned import OwnedDatabase, connect_erasing
 from commonplace.db.sqlite import connect_read_only
@@ -94,14 +95,9 @@ class TimelineDatabase(OwnedDatabase):
         A rollup that is stored stays so where its line cannot be written: that is logged elsewhere.
         """
         line = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
         try:
             _make_room(self.folder / LOG_NAME)
-            descriptor = os.open(self.folder / LOG_NAME, flags, 0o600)
-            try:
-                os.write(descriptor, f"{line}\n".encode())
-            finally:
-                os.close(descriptor)
+            add_line(self.folder / LOG_NAME, line)
         except OSError as exc:
             _log.warning("%s cannot be written: %s.", self.folder / LOG_NAME, exc.strerror)
 

@@ -10,7 +10,7 @@ import json
 import os
 from typing import NamedTuple
 
-from commonplace.core.file_lock import FOREVER_S, take_lock
+from commonplace.core.plain_files import FOREVER_S, open_plain, take_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ COPIED_AT_ONCE = 8 << 20
 """How much of one original is copied at once, 0.3 s: a command waits for it."""
 
 _LOCK = "spool.lock"
-_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Queued(NamedTuple):
@@ -54,7 +53,7 @@ class CopyQueue:
     def add(self, queued: Queued) -> None:
         """Add an original, in one write that no other can come into. Raises: OSError."""
         line = json.dumps(queued._asdict()).encode() + b"\n"
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS, 0o600)
+        descriptor = open_plain(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             take_lock(descriptor, waits_s=FOREVER_S, is_shared=True)
             if os.fstat(descriptor).st_size < MOST_BYTES:
@@ -75,7 +74,7 @@ class CopyQueue:
         """
         if not os.path.exists(self._path) or not os.path.getsize(self._path):
             return 0
-        lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
+        lock = open_plain(self._lock_path, os.O_RDWR | os.O_CREAT)
         try:
             return 0 if take_lock(lock) is False else self._empty(copy)
         finally:
@@ -92,7 +91,7 @@ class CopyQueue:
                 found[queued.client, queued.path] = queued, line
         left = [line for queued, line in found.values() if not copy(queued)]
         # Written from the start, then cut: a process killed in between leaves some lines twice.
-        descriptor = os.open(self._path, os.O_RDWR | _FLAGS)
+        descriptor = open_plain(self._path, os.O_RDWR)
         with os.fdopen(descriptor, "r+b", buffering=0) as added:
             take_lock(descriptor, waits_s=FOREVER_S)
             added.seek(len(content))

@@ -5,7 +5,6 @@ Imports little: a hook reads it. Never knows the catalog.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import stat
@@ -13,6 +12,7 @@ import zlib
 from typing import NamedTuple
 
 from commonplace.core.files import make_folder, sync_folder, translated
+from commonplace.core.plain_files import open_plain
 from commonplace.journals.transcripts.message import is_client, parse_line, session_name, whole
 
 TYPE_CHECKING = False
@@ -30,7 +30,6 @@ LAST = 10**9
 """Above the number of every message."""
 
 _YEAR_LENGTH = 4
-_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class StoreState(NamedTuple):
@@ -112,11 +111,9 @@ def read_size(path: str) -> tuple[int, int] | None:
 
 def read_lines(path: str, start: int = 0) -> list[Line]:
     """The lines of a file from an offset on, broken ones too. Raises: Unavailable, Denied."""
-    with translated(path):
-        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
-        with os.fdopen(descriptor, "rb") as file:
-            file.seek(start)
-            content = file.readlines()
+    with translated(path), os.fdopen(open_plain(path, os.O_RDONLY), "rb") as file:
+        file.seek(start)
+        content = file.readlines()
     lines = []
     for each in content:
         lines.append(Line(start, each, parse_line(each)))
@@ -129,7 +126,7 @@ def read_pieces(path: str, places: list[tuple[int, int]]) -> list[bytes] | None:
     pieces = []
     with translated(path):
         try:
-            descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+            descriptor = open_plain(path, os.O_RDONLY)
         except FileNotFoundError:
             return None
         with os.fdopen(descriptor, "rb") as file:
@@ -146,10 +143,8 @@ def append(path: str, content: bytes) -> tuple[int, int, int]:
     """
     is_new = make_folder(os.path.dirname(path)) or not os.path.lexists(path)
     with translated(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _FLAGS, 0o600)
+        descriptor = open_plain(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError(errno.EINVAL, "not a regular file", path)
             start = _cut_torn_line(descriptor)
             try:
                 rest = memoryview(content)
@@ -173,7 +168,7 @@ def cut_torn_line(path: str) -> None:
     A last line that is whole but for its end is kept. Raises: Unavailable, Denied.
     """
     with translated(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | _FLAGS)
+        descriptor = open_plain(path, os.O_RDWR | os.O_APPEND)
         try:
             _cut_torn_line(descriptor)
         finally:

@@ -15,7 +15,7 @@ from commonplace.core.brief_item import BriefItem
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import locked, make_folder, sync_folder, translated
-from commonplace.core.regular_files import open_regular
+from commonplace.core.plain_files import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

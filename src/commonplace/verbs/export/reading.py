@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.files import regular_file, translated
-from commonplace.core.regular_files import NotRegularError, open_regular
+from commonplace.core.plain_files import NotRegularError, open_regular
 from commonplace.core.text import opening
 from commonplace.verbs.backup.archive import MANIFEST, ArchiveKind, checked_pieces
 from commonplace.verbs.export.lines import line_parser

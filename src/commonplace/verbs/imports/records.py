@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Conflict
-from commonplace.core.file_lock import take_lock
 from commonplace.core.files import make_folder, regular_file, remove_file, translated, write_new
 from commonplace.core.ids import new_id
+from commonplace.core.plain_files import take_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

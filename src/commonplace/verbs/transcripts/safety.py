@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.regular_files import open_regular
+from commonplace.core.plain_files import open_regular
 from commonplace.core.text import counted
 from commonplace.journals.transcripts.clients import LINE_CLIENTS, load_client, session_folders
 from commonplace.verbs.transcripts.left_out import left_out_sentences

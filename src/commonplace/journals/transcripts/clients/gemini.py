@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 
-from commonplace.core.regular_files import open_regular
+from commonplace.core.plain_files import open_regular
 from commonplace.journals.transcripts.clients import session_folders
 from commonplace.journals.transcripts.clients.json_documents import list_values
 from commonplace.journals.transcripts.clients.json_lines import json_lines

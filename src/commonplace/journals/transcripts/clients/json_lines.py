@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from commonplace.core.regular_files import open_regular
+from commonplace.core.plain_files import open_regular
 from commonplace.journals.transcripts.clients.parsing import BROKEN
 
 TYPE_CHECKING = False

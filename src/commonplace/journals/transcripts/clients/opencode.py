@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cache
 
 from commonplace.core.errors import Invalid
-from commonplace.core.regular_files import open_regular
+from commonplace.core.plain_files import open_regular
 from commonplace.db.foreign import foreign_database
 from commonplace.journals.transcripts.clients.json_lines import LONGEST_LINE, parse_line
 from commonplace.journals.transcripts.clients.parsing import (

@@ -11,7 +11,7 @@ import sys
 
 from commonplace.core.archive import most_unpacked
 from commonplace.core.errors import Invalid
-from commonplace.core.regular_files import open_regular
+from commonplace.core.plain_files import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
