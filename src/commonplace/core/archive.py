@@ -18,9 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import IO
 
+CHUNK = 1 << 20
+MOST_MEMBERS = 2_000_000
 MOST_TIMES = 200
 HARMLESS = 64 * 1024 * 1024
 MOST_BYTES = 8 * 1024**3
+
+_MEMBER = b"PK\1\2"
+_LONGEST_COMMENT = 0xFFFF
+_SEE_ZIP64 = 0xFFFFFFFF
 
 
 def most_unpacked(size: int) -> int:
@@ -50,11 +56,14 @@ def files_in(
             return
         import zipfile  # 2 ms
 
+        size = os.fstat(file.fileno()).st_size
+        # Before the zip module makes an object of each: 500 bytes for 53 of the file.
+        if count_members(file, size) > MOST_MEMBERS:
+            raise Invalid("The archive {place} holds too many files.", place=path)
         with _explained(path):
             archive = zipfile.ZipFile(file)
         with archive:
             members = [x for x in archive.infolist() if is_wanted(x.filename)]
-            size = os.fstat(file.fileno()).st_size
             # No member is read beyond the size it declares.
             unpacked = sum(member.file_size for member in members)
             if unpacked > most_unpacked(size):
@@ -68,6 +77,34 @@ def files_in(
                     opened = archive.open(member)
                 with opened:
                     yield member.filename, partial(_read, opened, path)
+
+
+def count_members(file: IO[bytes], size: int) -> int:
+    """How many members the directory at the end of a zip lists; 0 where there is no directory."""
+    from struct import Struct
+
+    last, last_64, locator = Struct("<4s4H2LH"), Struct("<4sQ2H2L4Q"), Struct("<4sLQL")
+    start = max(0, size - last.size - _LONGEST_COMMENT)
+    file.seek(start)
+    tail = file.read()
+    # As the zip module looks for it: at the very end, else before a comment.
+    is_last = tail[-last.size :].startswith(b"PK\5\6")
+    at = len(tail) - last.size if is_last else tail.rfind(b"PK\5\6")
+    if at < 0 or len(tail) - at < last.size:
+        return 0
+    left, end = last.unpack_from(tail, at)[5], start + at
+    if left == _SEE_ZIP64 and end >= locator.size + last_64.size:
+        file.seek(end - locator.size - last_64.size)
+        end = file.tell()
+        left = last_64.unpack(file.read(last_64.size))[8]
+    # Not the number that it gives: the zip module reads as many as there are.
+    file.seek(max(0, end - left))
+    count, before = 0, b""
+    while left > 0 and (part := file.read(min(left, CHUNK))):
+        left -= len(part)
+        count += (before + part).count(_MEMBER)
+        before = part[1 - len(_MEMBER) :]
+    return count
 
 
 def _read(member: IO[bytes], path: str, size: int) -> bytes:

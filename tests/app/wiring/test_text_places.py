@@ -34,7 +34,7 @@ NO_TEXT = {
     "commonplace_server.wiring.nearest": "a connection to Postgres",
     "commonplace_server.wiring.servers": "the id of a home",
     "config.settings": "settings",
-    "core.archive": "what backups and exports are written with",
+
     "core.files": "what all others write files with",
     "core.plain_files": "what all others add to files with",
     "core.owner_folders": "the name of an owner",
@@ -70,6 +70,7 @@ NO_TEXT = {
     "journals.private.trusted_notes": "paths and hashes of notes",
     "journals.transcripts.copy_queue": "paths of sessions",
     "verbs.backup.copies": "paths of copies",
+    "verbs.container": "what backups and exports are written with",
     "verbs.export.service": "the hash of an export that is being imported",
     "verbs.forgetting.service": "refs and versions",
     "verbs.imports.records": "refs, paths of sessions, hashes of ids in other programs and of entries",

@@ -47,16 +47,16 @@ def kill_export(outside):
 
 
 def kill_zip(outside):
-    killed_before("os.link", "export.zip", "export", outside / "out.zip")
+    killed_before("os.link", "made.zip", "export", outside / "out.zip")
 
 
 def kill_backup(outside):
-    killed_before("os.link", "backup.zip", "backup", outside / "all.zip")
+    killed_before("os.link", "made.zip", "backup", outside / "all.zip")
 
 
 def kill_download(outside):
     home = opened_home()
-    killed_before("os.link", "export.zip", "export", home / "users" / "me" / "out.zip")
+    killed_before("os.link", "made.zip", "export", home / "users" / "me" / "out.zip")
 
 
 def kill_import(outside):

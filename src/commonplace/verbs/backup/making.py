@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import sqlite3
 import stat
-import zipfile
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from commonplace.core.errors import Conflict, Unavailable
-from commonplace.core.files import publish_new, translated
+from commonplace.verbs.container import MANIFEST, file_chunks, write_archive
+from commonplace.core.errors import Unavailable
+from commonplace.core.files import translated
 from commonplace.db.sqlite import connect_read_only
 from commonplace.db.sqlite import translated as sqlite_translated
 from commonplace.journals.git.repo import find_repository
 from commonplace.journals.git.run import LONG_TIMEOUT_S
-from commonplace.verbs.backup.archive import MANIFEST
 from commonplace.verbs.backup.contents import BackupItem, list_contents
 from commonplace.verbs.backup.manifest import (
     FORMAT,
@@ -32,18 +28,18 @@ from commonplace.verbs.backup.manifest import (
     encode_manifest,
     is_kept_config,
 )
-from commonplace.verbs.backup.reading import open_backup
+from commonplace.verbs.backup.reading import read_backup_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from commonplace.verbs.container import ArchiveWriter
     from commonplace.core.clock import Clock
     from commonplace.core.staging import Stages
     from commonplace.journals.git.repo import GitRepository
     from commonplace.verbs.backup.manifest import BackupPlace, EntryKind
 
-CHUNK = 1 << 20
 _TRIES = 5
 _SHALLOW_LIMIT = 1 << 20
 _WRITING = {
@@ -51,7 +47,6 @@ _WRITING = {
     sqlite3.SQLITE_IOERR_TRUNCATE,
     sqlite3.SQLITE_IOERR_FSYNC,
 }
-_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def make_backup(
@@ -81,39 +76,25 @@ def make_backup(
         Conflict: There is a file of that name.
         Unavailable, Denied, NotFound, Invalid, Corrupted.
     """
-    target = target.absolute()
-    if os.path.lexists(target):
-        raise _taken(target)
-    stages.clear()
-    with translated(target), stages.beside(target.parent) as stage:
-        temp = stage / "backup.zip"
-        descriptor = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w+b") as file:
-            with contextlib.closing(_Writer(file, target, stage)) as writer:
-                for place in places:
-                    writer.add_place(place, with_tokens=with_tokens)
-                made = writer.finish(
-                    Manifest(
-                        format=FORMAT,
-                        program=program,
-                        made_at=clock().isoformat(),
-                        files=[],
-                        repositories=[],
-                        not_included=[*not_included],
-                        user_homes=_names_of(user_home),
-                        places={each.root: str(each.path) for each in places},
-                    )
-                )
-            file.flush()
-            os.fsync(file.fileno())
-        with open_backup(temp) as written:
-            if written.manifest != made:
-                raise _unlike_what_was_written(target)
-        try:
-            publish_new(temp, target)
-        except FileExistsError as exc:
-            raise _taken(target) from exc
+
+    def fill(archive: ArchiveWriter, stage: Path) -> Manifest:
+        writer = _Writer(archive, stage)
+        for place in places:
+            writer.add_place(place, with_tokens=with_tokens)
+        made = Manifest(
+            format=FORMAT,
+            program=program,
+            made_at=clock().isoformat(),
+            files=writer.files,
+            repositories=writer.repositories,
+            not_included=[*not_included, *writer.left_out],
+            user_homes=_names_of(user_home),
+            places={each.root: str(each.path) for each in places},
+        )
+        archive.put(MANIFEST, [encode_manifest(made)])  # last, since it has the hashes
         return made
+
+    return write_archive(target, stages, fill, read_backup_manifest)
 
 
 def _names_of(user_home: Path | None) -> list[str]:
@@ -124,22 +105,14 @@ def _names_of(user_home: Path | None) -> list[str]:
 
 
 class _Writer:
-    """The file that is being written. stage: a folder for what lies in between."""
+    """What a backup is made of, as it is written. stage: a folder for what lies in between."""
 
-    def __init__(self, file: BinaryIO, target: Path, stage: Path) -> None:
-        self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
-        self._target = target
+    def __init__(self, archive: ArchiveWriter, stage: Path) -> None:
+        self._archive = archive
         self._stage = stage
-        self._files: list[FileEntry] = []
-        self._repositories: list[RepositoryEntry] = []
-        self._left_out: list[str] = []
-
-    def close(self) -> None:
-        """Give up what is not finished; may be called twice."""
-        # On a full disk its end cannot be written; left open, it would be tried once more, and a
-        # traceback printed, when the object goes.
-        with contextlib.suppress(OSError, ValueError):
-            self._zip.close()
+        self.files: list[FileEntry] = []
+        self.repositories: list[RepositoryEntry] = []
+        self.left_out: list[str] = []
 
     def add_place(self, place: BackupPlace, *, with_tokens: bool) -> None:
         """Add what lies there."""
@@ -148,18 +121,6 @@ class _Writer:
                 # A file may go while the others are written: it is then no part of the backup.
                 with contextlib.suppress(FileNotFoundError):
                     self._add(each, held)
-
-    def finish(self, manifest: Manifest) -> Manifest:
-        """Write what the file says of itself, last, since it has the hashes."""
-        made = replace(
-            manifest,
-            files=self._files,
-            repositories=self._repositories,
-            not_included=[*manifest.not_included, *self._left_out],
-        )
-        self._zip.writestr(zipfile.ZipInfo(MANIFEST, _EPOCH), encode_manifest(made))
-        self._zip.close()
-        return made
 
     def _add(self, each: BackupItem, held: contextlib.ExitStack) -> None:
         match each.kind:
@@ -170,7 +131,7 @@ class _Writer:
             case "file":
                 self._add_file(each)
             case "other":
-                self._left_out.append(f"{each.path!s}: it is a link, or not a plain file.")
+                self.left_out.append(f"{each.path!s}: it is a link, or not a plain file.")
 
     def _add_file(self, each: BackupItem) -> None:
         for _ in range(_TRIES):
@@ -187,21 +148,21 @@ class _Writer:
     def _add_database(self, each: BackupItem) -> None:
         with self._temp() as temp:
             copy_database(each.path, temp)
-            self._put(each.name, _chunks(temp), os.stat(each.path), kind="database")
+            self._put(each.name, file_chunks(temp), os.stat(each.path), kind="database")
 
     def _add_repository(self, each: BackupItem, held: contextlib.ExitStack) -> None:
         # Until the place is done: the work tree that follows is that of this commit.
         repository = held.enter_context(find_repository(each.path).locked())
         head = repository.head()
         refs = _refs_of(repository)
-        bundle = f"git/{len(self._repositories)}.bundle" if refs else ""
+        bundle = f"git/{len(self.repositories)}.bundle" if refs else ""
         if refs:
             with self._temp() as temp:
                 repository.git.run(
                     ["bundle", "create", "--quiet", str(temp), "--all"], timeout_s=LONG_TIMEOUT_S
                 )
-                self._put(bundle, _chunks(temp), os.stat(temp), kind="bundle")
-        self._repositories.append(
+                self._put(bundle, file_chunks(temp), os.stat(temp), kind="bundle")
+        self.repositories.append(
             RepositoryEntry(
                 name=each.name,
                 bundle=bundle,
@@ -221,11 +182,8 @@ class _Writer:
         *,
         kind: EntryKind = "file",
     ) -> None:
-        with self._zip.open(zipfile.ZipInfo(name, _EPOCH), "w", force_zip64=True) as entry:
-            for chunk in chunks:
-                entry.write(chunk)
-        size, sha256 = self._read_back(name)
-        self._files.append(
+        size, sha256 = self._archive.put(name, chunks)
+        self.files.append(
             FileEntry(
                 name=name,
                 size=size,
@@ -235,21 +193,6 @@ class _Writer:
                 kind=kind,
             )
         )
-
-    def _read_back(self, name: str) -> tuple[int, str]:
-        """The size and hash of an entry, read while it lies in memory still. Raises: Unavailable.
-
-        The zip module compares its CRC-32, counted from what was written, with what is read.
-        """
-        digest, size = hashlib.sha256(), 0
-        try:
-            with self._zip.open(name) as entry:
-                while chunk := entry.read(CHUNK):
-                    digest.update(chunk)
-                    size += len(chunk)
-        except (zipfile.BadZipFile, EOFError) as exc:
-            raise _unlike_what_was_written(self._target) from exc
-        return size, digest.hexdigest()
 
     @contextlib.contextmanager
     def _temp(self) -> Iterator[Path]:
@@ -312,12 +255,6 @@ def _read_unchanged(path: Path) -> tuple[bytes | None, os.stat_result]:
     return (content if same and len(content) == after.st_size else None), after
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
-    with open(path, "rb") as file:
-        while chunk := file.read(CHUNK):
-            yield chunk
-
-
 def _refs_of(repository: GitRepository) -> dict[str, str]:
     out = repository.git.run(["for-each-ref", "--format=%(objectname) %(refname)"]).out.decode()
     pairs = (line.split(" ", 1) for line in out.splitlines())
@@ -336,15 +273,3 @@ def _shallow_of(repository: GitRepository) -> str:
     path = repository.common_dir / "shallow"
     with translated(path), open(path, "rb") as file:
         return file.read(_SHALLOW_LIMIT).decode("ascii", "replace")
-
-
-def _unlike_what_was_written(target: Path) -> Unavailable:
-    return Unavailable(
-        "What was written for {place} is not what is read from there.",
-        hint="Check the disk, or name a file on another one.",
-        place=target,
-    )
-
-
-def _taken(target: Path) -> Conflict:
-    return Conflict("There is already a file {place}.", hint="Name another file.", place=target)

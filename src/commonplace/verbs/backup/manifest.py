@@ -13,15 +13,12 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from commonplace.verbs.container import EXPORT_FORMAT
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
-from commonplace.verbs.backup.archive import EXPORT_FORMAT
 
 FORMAT = 1
 """The version of the file's format; a file of a newer one is refused."""
-
-LARGEST_MANIFEST = 512 * 1024 * 1024
-MOST_FILES = 2_000_000
 
 ROOTS = ("home", "private", "chronicle", "notebook", "settings")
 RootName: TypeAlias = Literal["home", "private", "chronicle", "notebook", "settings"]

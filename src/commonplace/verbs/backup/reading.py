@@ -6,13 +6,11 @@ Never unpacks what is compressed, follows no link, and writes nothing.
 from __future__ import annotations
 
 import contextlib
-import os
 from typing import TYPE_CHECKING
 
+from commonplace.verbs.container import CHUNK, ArchiveKind, checked_chunks
 from commonplace.core.errors import Invalid
-from commonplace.core.files import regular_file
-from commonplace.verbs.backup.archive import ArchiveKind, checked_pieces
-from commonplace.verbs.backup.manifest import LARGEST_MANIFEST, MOST_FILES, parse_manifest
+from commonplace.verbs.backup.manifest import parse_manifest
 
 if TYPE_CHECKING:
     import zipfile
@@ -21,13 +19,7 @@ if TYPE_CHECKING:
 
     from commonplace.verbs.backup.manifest import FileEntry, Manifest
 
-_CHUNK = 1 << 20
-_BACKUP = ArchiveKind(
-    name="backup",
-    made_by="Name a file that `commonplace backup` made.",
-    most_files=MOST_FILES,
-    largest_manifest=LARGEST_MANIFEST,
-)
+_BACKUP = ArchiveKind("backup", made_by="Name a file that `commonplace backup` made.")
 
 
 class Backup:
@@ -93,7 +85,7 @@ class Backup:
             _BACKUP.sound(self.path),
             self._zip.open(self._names.get(each.name, each.name)) as file,
         ):
-            yield from checked_pieces(lambda: file.read(_CHUNK), each.size, each.sha256, damaged)
+            yield from checked_chunks(lambda: file.read(CHUNK), each.size, each.sha256, damaged)
 
 
 @contextlib.contextmanager
@@ -102,10 +94,15 @@ def open_backup(path: Path) -> Iterator[Backup]:
 
     Raises: Invalid for what is no backup, was cut off, or was made to do harm; NotFound, Denied.
     """
-    with regular_file(path) as file:
-        archive, content = _BACKUP.open(path, file, os.fstat(file.fileno()).st_size)
-        with archive:
-            manifest = parse_manifest(content)
-            sizes = {each.name: each.size for each in manifest.files}
-            _BACKUP.check_sizes(path, archive, sizes)
-            yield Backup(path, archive, manifest)
+    with _BACKUP.opened(path, _sizes_in) as (archive, content):
+        yield Backup(path, archive, parse_manifest(content))
+
+
+def read_backup_manifest(path: Path) -> Manifest:
+    """What a backup says of itself. Raises: as `open_backup`."""
+    with open_backup(path) as held:
+        return held.manifest
+
+
+def _sizes_in(content: bytes) -> dict[str, int]:
+    return {each.name: each.size for each in parse_manifest(content).files}

@@ -9,19 +9,22 @@ import contextlib
 import hashlib
 import io
 import os
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
+from commonplace.verbs.container import (
+    CHUNK,
+    LARGEST_MANIFEST,
+    MANIFEST,
+    ArchiveKind,
+    checked_chunks,
+)
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.files import regular_file, translated
+from commonplace.core.files import translated
 from commonplace.core.plain_files import NotRegularError, open_regular
 from commonplace.core.text import opening
-from commonplace.verbs.backup.archive import MANIFEST, ArchiveKind, checked_pieces
 from commonplace.verbs.export.lines import line_parser
-from commonplace.verbs.export.manifest import (
-    LARGEST_MANIFEST,
-    MOST_FILES,
-    parse_export_manifest,
-)
+from commonplace.verbs.export.manifest import parse_export_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,14 +34,8 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 128 * 1024 * 1024
 
-_CHUNK = 1 << 20
 _HINT = "Make the export again, or use another one; nothing was imported."
-_EXPORT = ArchiveKind(
-    name="export",
-    made_by="Name what `commonplace export` made.",
-    most_files=MOST_FILES,
-    largest_manifest=LARGEST_MANIFEST,
-)
+_EXPORT = ArchiveKind("export", made_by="Name what `commonplace export` made.")
 
 
 class Export:
@@ -58,7 +55,7 @@ class Export:
     def check(self) -> None:
         """Read every file, and compare sizes and hashes. Raises: Invalid."""
         for each in self.manifest.files:
-            for _ in self._pieces(each, lambda file: file.read(_CHUNK)):
+            for _ in self._chunks(each, lambda file: file.read(CHUNK)):
                 pass
 
     def items(self, journal: str, item_type: Any) -> Iterator[Any]:
@@ -75,7 +72,7 @@ class Export:
             if each.role != "entries" or each.name.partition("/")[0] != journal:
                 continue
             number = 0
-            for line in self._pieces(each, lambda file: file.readline(LONGEST_LINE + 1)):
+            for line in self._chunks(each, lambda file: file.readline(LONGEST_LINE + 1)):
                 number += 1
                 where = f"Line {number:,} of {each.name}"
                 if len(line) > LONGEST_LINE or not line.endswith(b"\n"):
@@ -94,14 +91,14 @@ class Export:
                     f"{each.name} has {number:,} lines, and should have {each.items:,}.", hint=_HINT
                 )
 
-    def _pieces(self, each: ExportFile, read: Callable[[IO[bytes]], bytes]) -> Iterator[bytes]:
+    def _chunks(self, each: ExportFile, read: Callable[[IO[bytes]], bytes]) -> Iterator[bytes]:
         damaged = Invalid(
             f"The export {{place}} is damaged: {each.name} is not what was written.",
             hint=_HINT,
             place=self.path,
         )
         with self._open_file(each.name) as file:
-            yield from checked_pieces(lambda: read(file), each.size, each.sha256, damaged)
+            yield from checked_chunks(lambda: read(file), each.size, each.sha256, damaged)
 
 
 @contextlib.contextmanager
@@ -110,46 +107,37 @@ def open_export(path: Path) -> Iterator[Export]:
 
     Raises: Invalid for one that is not an export, is cut off or made to do harm; NotFound, Denied.
     """
-    with _opened(path) as (content, open_file):
-        yield Export(path, content, open_file)
-
-
-@contextlib.contextmanager
-def _opened(
-    path: Path,
-) -> Iterator[tuple[bytes, Callable[[str], contextlib.AbstractContextManager[IO[bytes]]]]]:
-    """The manifest's bytes, and a function that opens a file by its name."""
-    if os.path.isdir(path):
-
-        @contextlib.contextmanager
-        def open_beneath(name: str) -> Iterator[IO[bytes]]:
-            with _file_beneath(path, name) as file:
-                yield file
-
-        if not os.path.lexists(path / MANIFEST):
-            raise NotFound(
-                "{place} is not an export: it has no manifest.json.",
-                hint="Name what `commonplace export` made.",
-                place=path,
-            )
-        with open_beneath(MANIFEST) as file:
-            content = file.read(LARGEST_MANIFEST + 1)
-        if len(content) > LARGEST_MANIFEST:
-            raise _EXPORT.unsound(path, "its manifest is too large")
-        yield content, open_beneath
-        return
-    with regular_file(path) as whole:
-        archive, content = _EXPORT.open(path, whole, os.fstat(whole.fileno()).st_size)
-        with archive:
+    if not os.path.isdir(path):
+        with _EXPORT.opened(path, _sizes_in) as (archive, content):
 
             @contextlib.contextmanager
             def open_member(name: str) -> Iterator[IO[bytes]]:
                 with _EXPORT.sound(path), archive.open(name) as file:
                     yield file
 
-            sizes = {each.name: each.size for each in parse_export_manifest(content).files}
-            _EXPORT.check_sizes(path, archive, sizes)
-            yield content, open_member
+            yield Export(path, content, open_member)
+        return
+    if not os.path.lexists(path / MANIFEST):
+        raise NotFound(
+            "{place} is not an export: it has no manifest.json.",
+            hint="Name what `commonplace export` made.",
+            place=path,
+        )
+    with _file_beneath(path, MANIFEST) as file:
+        content = file.read(LARGEST_MANIFEST + 1)
+    if len(content) > LARGEST_MANIFEST:
+        raise _EXPORT.unsound(path, "its manifest is too large")
+    yield Export(path, content, partial(_file_beneath, path))
+
+
+def read_export_manifest(path: Path) -> ExportManifest:
+    """What an export says of itself. Raises: as `open_export`."""
+    with open_export(path) as export:
+        return export.manifest
+
+
+def _sizes_in(content: bytes) -> dict[str, int]:
+    return {each.name: each.size for each in parse_export_manifest(content).files}
 
 
 @contextlib.contextmanager

@@ -8,16 +8,22 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import zipfile
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from commonplace.core.errors import Conflict
-from commonplace.core.files import make_folder, publish_new, sync_folder, translated
+from commonplace.verbs.container import (
+    EXPORT_FORMAT,
+    MANIFEST,
+    file_chunks,
+    is_taken,
+    staged_copy,
+    unlike_what_was_written,
+    write_archive,
+)
+from commonplace.core.files import make_folder, sync_folder
 from commonplace.core.ports import ExportsSummaries
-from commonplace.verbs.backup.archive import EXPORT_FORMAT, MANIFEST
 from commonplace.verbs.export.lines import render_line, screened_item
 from commonplace.verbs.export.manifest import (
     ENTRIES,
@@ -28,22 +34,20 @@ from commonplace.verbs.export.manifest import (
     encode_export_manifest,
 )
 from commonplace.verbs.export.pages import page_of, render_head, render_item
-from commonplace.verbs.export.reading import open_export
+from commonplace.verbs.export.reading import open_export, read_export_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime, tzinfo
     from pathlib import Path
 
+    from commonplace.verbs.container import ArchiveWriter
     from commonplace.core.portable import PortableItem
     from commonplace.core.ports import Portable
     from commonplace.core.redact import Screen
     from commonplace.core.staging import Stages
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)
-_UNIX = 3
 _MODE = 0o600
-_CHUNK = 1 << 20
 _REPORTED = 1000
 
 
@@ -173,54 +177,30 @@ def write_export(
         Invalid, Denied, Unavailable.
     """
     target = target.absolute()
-    if os.path.lexists(target):
-        raise _taken(target)
     make_folder(target.parent)
-    with translated(target), stages.beside(target.parent) as stage:
+    if target.suffix.casefold() == ".zip":
+
+        def fill_zip(archive: ArchiveWriter, stage: Path) -> ExportManifest:
+            made = fill(stage)
+            archive.put(MANIFEST, file_chunks(stage / MANIFEST))
+            for each in made.files:
+                read_back = archive.put(each.name, file_chunks(stage / each.name))
+                if read_back != (each.size, each.sha256):
+                    raise unlike_what_was_written(target)
+            return made
+
+        return write_archive(target, stages, fill_zip, read_export_manifest)
+    with staged_copy(target, stages) as stage:
         content = stage / "export"
         make_folder(content)
         made = fill(content)
-        if target.suffix.casefold() == ".zip":
-            _publish_zip(content, stage / "export.zip", target, made)
-        else:
-            with open_export(content) as written:
-                written.check()
-            try:
-                os.rename(content, target)
-            except OSError as exc:
-                if os.path.lexists(target):
-                    raise _taken(target) from exc
-                raise
-            sync_folder(target.parent)
+        with open_export(content) as written:
+            written.check()
+        try:
+            os.rename(content, target)
+        except OSError as exc:
+            if os.path.lexists(target):
+                raise is_taken(target) from exc
+            raise
+        sync_folder(target.parent)
         return made
-
-
-def _publish_zip(content: Path, temp: Path, target: Path, made: ExportManifest) -> None:
-    with os.fdopen(os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, _MODE), "w+b") as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
-            for name in (MANIFEST, *(each.name for each in made.files)):
-                _pack(packed, content / name, name)
-        file.flush()
-        os.fsync(file.fileno())
-    with open_export(temp) as written:
-        written.check()
-    try:
-        publish_new(temp, target)
-    except FileExistsError as exc:
-        raise _taken(target) from exc
-
-
-def _pack(packed: zipfile.ZipFile, path: Path, name: str) -> None:
-    info = zipfile.ZipInfo(name, _EPOCH)
-    # Uncompressed: compression depends on the machine, and an import refuses what is compressed.
-    info.create_system, info.external_attr = _UNIX, _MODE << 16
-    info.file_size = os.path.getsize(path)
-    with open(path, "rb") as file, packed.open(info, "w") as entry:
-        while chunk := file.read(_CHUNK):
-            entry.write(chunk)
-
-
-def _taken(target: Path) -> Conflict:
-    return Conflict(
-        "There is already something at {place}.", hint="Choose another name.", place=target
-    )
