@@ -20,10 +20,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 from examples.postgres import OwnDatabase, PostgresServer, own_database
-from filelock import FileLock
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from commonplace.core.files import locked
 from commonplace.db.migrate import list_migrations
 from commonplace_server.index.index import TABLES, PostgresIndex
 from commonplace_server.postgres.database import Postgres, refuse_unguarded
@@ -64,7 +64,7 @@ def _server_url():
     if _GIVEN:
         return _GIVEN
     server = PostgresServer(Path(os.environ[_FOLDER]))
-    with FileLock(server.folder / "lock"):
+    with locked(server.folder):
         if not server.pid:
             server.remove_after(
                 os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
@@ -139,7 +139,7 @@ def postgres_index(database):
 def _stopped_server():
     """The folder of a server that was made once for the run, and stopped."""
     folder = Path(os.environ[_FOLDER]) / "stopped"
-    with FileLock(folder.with_suffix(".lock")):
+    with locked(folder.parent):
         if not (folder / "ready").exists():
             server = PostgresServer(folder)
             server.start()

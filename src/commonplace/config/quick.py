@@ -145,8 +145,7 @@ def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:
         cwd: The folder that is worked in.
 
     Raises:
-        ValueError: A file of the user is not valid.
-        OSError: The user's file cannot be read.
+        ValueError: A file of the user cannot be read, or is not valid.
     """
     home = os.path.expanduser("~")
     home = home if os.path.isabs(home) else ""
@@ -180,11 +179,9 @@ def _read_file(path: str, *, trusted: bool) -> dict[str, Any]:
         with open_regular(path) as file:
             tables = tomllib.loads(file.read(LARGEST).decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as exc:
-        if not trusted:
-            return {}
-        if isinstance(exc, RecursionError):
-            raise ValueError(f"{path} is nested beyond measure") from exc
-        raise
+        if trusted:
+            raise ValueError(f"{path} cannot be read") from exc
+        return {}
     found = {}
     for key in QUICK:
         section, _, name = key.rpartition(".")

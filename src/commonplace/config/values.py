@@ -145,8 +145,9 @@ def parse_own_secrets(value: object, origin: Origin) -> tuple[str, ...]:
     import json
 
     try:
-        is_json = isinstance(value, str) and value.startswith("[")
-        entries = json.loads(value) if is_json else [value] if isinstance(value, str) else value
+        entries = value
+        if isinstance(value, str):
+            entries = json.loads(value) if value.startswith("[") else [value]
         if not isinstance(entries, (list, tuple)):
             raise ValueError("it is not a list")  # noqa: TRY004, TRY301  said with the others
         texts = tuple(parse_text(entry, origin) for entry in entries)
@@ -212,7 +213,9 @@ def number_of(low: float, high: float) -> Callable[[object, Origin], float]:
             and low <= number <= high
         ):
             return float(number)
-        raise Invalid(f"{origin.name} is {value!r}.", hint=f"Write a number of {low:g} to {high:g}.")
+        raise Invalid(
+            f"{origin.name} is {value!r}.", hint=f"Write a number of {low:g} to {high:g}."
+        )
 
     return parse
 

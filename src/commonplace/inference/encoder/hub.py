@@ -5,19 +5,17 @@ Sends no token and no text, and never gives up while each attempt brings more.
 
 from __future__ import annotations
 
-import contextlib
-import http.client
-import ssl
-import urllib.error
-import urllib.request
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.files import make_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    import httpx2
 
     from commonplace.inference.encoder.cached_file import CachedFile, Progress
     from commonplace.inference.encoder.profiles import Profile
@@ -69,27 +67,32 @@ def _stream(url: str, place: CachedFile, progress: Progress) -> bool:
 
     Raises NotFound, or Unavailable when no more came than was there before.
     """
+    import httpx2
+
     before = here = place.part.stat().st_size if place.part.exists() else 0
     asked = {"User-Agent": "commonplace", "Accept-Encoding": "identity"}
     if here:
         asked["Range"] = f"bytes={here}-"
-    request = urllib.request.Request(url, headers=asked)  # noqa: S310  the address is the user's own
     name = place.file.paths[0]
-    with _answered(request, name) as answer:
-        if answer.status == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+    is_broken = False
+    with _answered(url, asked, name) as answer:
+        if answer.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             if answer.headers.get("Content-Range") == f"bytes */{before}":
                 return True
             place.part.unlink()
             return False
-        if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
+        if answer.status_code != HTTPStatus.PARTIAL_CONTENT:
             here = 0
         total = here + int(answer.headers.get("Content-Length") or 0)
         with place.part.open("ab" if here else "wb") as file:
-            while block := _read(answer):
-                file.write(block)
-                here += len(block)
-                progress(name, here, max(total, here))
-    if block is not None and here >= total:
+            try:
+                for block in answer.iter_raw():
+                    file.write(block)
+                    here += len(block)
+                    progress(name, here, max(total, here))
+            except httpx2.HTTPError:
+                is_broken = True
+    if not is_broken and here >= total:
         return True
     if here <= before:
         raise Unavailable(f"The connection broke off at byte {here:,} of {name}.", hint=_OFFLINE)
@@ -97,43 +100,22 @@ def _stream(url: str, place: CachedFile, progress: Progress) -> bool:
 
 
 @contextmanager
-def _answered(request: urllib.request.Request, name: str) -> Iterator[http.client.HTTPResponse]:
+def _answered(url: str, headers: Mapping[str, str], name: str) -> Iterator[httpx2.Response]:
     """The hub's answer: 200, or to a range also 206 and 416. Raises for any other."""
+    import httpx2
+
+    good = {HTTPStatus.OK}
+    if "Range" in headers:
+        good |= {HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE}
     try:
-        try:
-            answer = urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=_tls())  # noqa: S310  the address is the user's own
-        except urllib.error.HTTPError as exc:
-            answer = exc
-    except (urllib.error.URLError, TimeoutError, http.client.HTTPException, ConnectionError) as exc:
-        said = getattr(exc, "reason", exc)
-        raise Unavailable(f"The hub cannot be reached for {name} ({said}).", hint=_OFFLINE) from exc
-    with answer:
-        if answer.status == http.HTTPStatus.NOT_FOUND:
-            raise NotFound(f"The hub has no {name}.")
-        good = [http.HTTPStatus.OK]
-        if request.has_header("Range"):
-            good += [
-                http.HTTPStatus.PARTIAL_CONTENT,
-                http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
-            ]
-        if answer.status not in good:
-            message = f"The hub answered {answer.status} when asked for {name}."
-            raise Unavailable(message, hint=_OFFLINE)
-        yield answer
-
-
-def _read(answer: http.client.HTTPResponse) -> bytes | None:
-    """The next block; empty at the end, None where the connection broke."""
-    try:
-        return answer.read(_BLOCK)
-    except (http.client.IncompleteRead, OSError):
-        return None
-
-
-def _tls() -> ssl.SSLContext:
-    # The system's own certificates, which a Python from python.org on a Mac does not look at.
-    with contextlib.suppress(ImportError):
-        import truststore
-
-        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return ssl.create_default_context()
+        with httpx2.stream(
+            "GET", url, headers=headers, timeout=_TIMEOUT_S, follow_redirects=True
+        ) as answer:
+            if answer.status_code == HTTPStatus.NOT_FOUND:
+                raise NotFound(f"The hub has no {name}.")
+            if answer.status_code not in good:
+                message = f"The hub answered {answer.status_code} when asked for {name}."
+                raise Unavailable(message, hint=_OFFLINE)
+            yield answer
+    except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
+        raise Unavailable(f"The hub cannot be reached for {name} ({exc}).", hint=_OFFLINE) from exc
