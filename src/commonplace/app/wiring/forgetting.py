@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,6 @@ from commonplace.verbs.forgetting.service import ForgettingService
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from commonplace.app.context import OwnerContext
     from commonplace.app.wiring.chronicle import ChronicleWiring
@@ -51,39 +49,34 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
 
     def service(self) -> ForgettingService:
         """What forgets this owner's entries."""
-        home = self.context.settings.home
         return ForgettingService(
             amend=self.amend,
-            sources=self._sources,
-            elsewhere=lambda: self.memory.whole_source() if self._has_database else None,
-            former=self._former,
-            known=self._known,
-            folders=self._folders,
-            places=lambda: list(self._places()),
-            repository=self._repository,
-            history=lambda: NotebookHistory(self.notebook.journal),
+            texts=self,
+            copies=self.places,
+            notebook=self,
             clock=self.context.clock,
-            filed=self._take_out,
             book=self.book,
             raw=self.context.raw_files,
-            skip=home / "models",
-            copies=self.places.find_all,
-            erasable=self.places.find,
-            unreached=lambda: list(self._unreached()),
+            skip=self.context.settings.home / "models",
             replaced=self.context.replaced,
             pending=self.context.folder.joinpath(*PENDING),
         )
 
-    def _sources(self) -> Sequence[Source]:
+    def sources(self) -> Sequence[Source]:
+        """Everything that lies on this machine; see the port `OwnerTexts`."""
         whole = None if self._has_database else self.memory.whole_source()
         beside = [*self.private.other_sources(), self.private.gone_source(), *filter(None, [whole])]
         return [*self.context.sources(), *beside]
+
+    def elsewhere(self) -> Source | None:
+        """What lies in a database; see the port."""
+        return self.memory.whole_source() if self._has_database else None
 
     @property
     def _has_database(self) -> bool:
         return self.context.settings.database.url is not None
 
-    def _known(self, words: Sequence[str]) -> Since:
+    def known_without(self, words: Sequence[str]) -> Since:
         """The docs that the index holds without these words; none where it cannot say."""
         index = self.context.index
         if not isinstance(index, FindsTexts):
@@ -99,15 +92,17 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
 
         return Since(mark=None, stamps=without)
 
-    def _former(self) -> Iterator[str]:
+    def former_elsewhere(self) -> Iterator[str]:
+        """The texts that edits replaced, of those in a database; see the port."""
         return (render_former(each).decode() for each in self.context.former.find_on_servers())
 
-    def _take_out(self, refs: Sequence[str]) -> None:
+    def unfile_commits(self, refs: Sequence[str]) -> None:
+        """Take refs of commits out of the index; see the port `OwnerNotebook`."""
         # Overviews that quoted the text are filed first, since only dropped docs are erased.
         self.context.filing.catch_up()
         self.context.filing.forget(refs)
 
-    def _folders(self) -> Mapping[str, Callable[[str], str]]:
+    def folders(self) -> Mapping[str, Callable[[str], str]]:
         """For each journal whose scopes are folders, the folder that a scope stands for."""
         wirings = (self.private, self.chronicle, self.transcripts)
         found = {each.name: cache(each.pages().place_of) for each in wirings if each.is_there()}
@@ -119,19 +114,12 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         root = self.private.journal.copies.root_of(scope) if place == scope else None
         return place if root is None else str(root.path.parent)
 
-    def _places(self) -> Iterator[tuple[Path, str]]:
-        """Every place of the table, and whatever else lies in our home for this owner or for all.
+    def history(self) -> NotebookHistory:
+        """What rewrites the notebook's history; see the port."""
+        return NotebookHistory(self.notebook.journal)
 
-        Beside each the journal that alone is in it: timeline and index quote others.
-        """
-        yield from self.places.each()
-        home = self.context.settings.home
-        with suppress(OSError):
-            shared = (x for x in sorted(home.iterdir()) if x.name not in {"users", "models"})
-            yield from ((x, "") for x in shared)
-        yield self.context.folder, ""
-
-    def _repository(self) -> GitRepository | None:
+    def repository(self) -> GitRepository | None:
+        """The notebook's; see the port."""
         if not self.notebook.is_there() or not self.notebook.journal.exists:
             return None
         return self.notebook.journal.repo
@@ -147,8 +135,12 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             gone = ", moved or deleted since" if made.path and not made.is_there else ""
             yield f"The {made.kind} of {made.at.date().isoformat()} ({where}{gone})."
 
+    def unreached(self) -> list[str]:
+        """What cannot be reached from here; see the port."""
+        return list(self._unreached())
+
     def _unreached(self) -> Iterator[str]:
-        repo = self._repository()
+        repo = self.repository()
         remotes = repo.git.run(["remote"]).out.decode("utf-8", "replace").split() if repo else []
         if remotes:
             yield f"Remotes of the notebook ({', '.join(remotes)}), and its other clones."

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from commonplace.verbs.backup.copies import Copies
     from commonplace.verbs.forgetting.pieces import Piece
 
+_NOT_SHARED = {"users", "models"}
 BY_ITS_JOURNAL = "deleting the entry"
 BY_FILING = "filing, once the entry is gone"
 
@@ -485,10 +486,17 @@ class TextPlaces(Struct, frozen=True, kw_only=True):
     owner: TextOwner
 
     def each(self) -> Iterator[tuple[Path, str]]:
-        """Every place, with the journal whose entries alone it holds; empty where any may be."""
+        """Every place, and whatever else lies in our home for this owner or for all.
+
+        Beside each the journal that alone is in it: timeline and index quote others.
+        """
         for row in PLACES:
             for path in row.paths(self.owner):
                 yield path, row.journal
+        with suppress(OSError):
+            shared = (x for x in sorted(self.owner.home.iterdir()) if x.name not in _NOT_SHARED)
+            yield from ((path, "") for path in shared)
+        yield self.owner.context.folder, ""
 
     def find(self, refs: Sequence[str], pieces: Sequence[Piece]) -> Iterator[TextCopy]:
         """The copies of a text that no journal and no filing erases."""

@@ -185,7 +185,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
     def _sweep(self, service: ForgettingService, due: list[str]) -> None:
         if FORMER_HISTORY in due:
             due.remove(FORMER_HISTORY)
-            self._drop_history(service.history())
+            self._drop_history(service.notebook.history())
         try:
             self._forget(service, due)
         except CommonplaceError:

@@ -57,6 +57,66 @@ _Noted: TypeAlias = "tuple[str, str, int | None, Sequence[Inherited]]"
 """What is noted of an entry that is being forgotten: its ref, its version, and how to."""
 
 
+class OwnerTexts(Protocol):
+    """All that one owner wrote, wherever it is; nothing is opened before it is asked for."""
+
+    def sources(self) -> Sequence[Source]:
+        """Everything that lies on this machine, to find entries that say the same."""
+        ...
+
+    def elsewhere(self) -> Source | None:
+        """What lies in a database, which may not answer; None without one."""
+        ...
+
+    def former_elsewhere(self) -> Iterable[str]:
+        """The texts that edits replaced, of those that lie in a database. Raises: Unavailable."""
+        ...
+
+    def known_without(self, words: Sequence[str]) -> Since:
+        """The docs that need not be read: the index holds them, without any of these words."""
+        ...
+
+    def folders(self) -> Mapping[str, Callable[[str], str]]:
+        """For each journal whose scopes are folders, the folder that a scope stands for."""
+        ...
+
+    def unreached(self) -> Sequence[str]:
+        """What cannot be reached from here, each as a sentence."""
+        ...
+
+
+class TextCopies(Protocol):
+    """Every place where a text of one owner is written."""
+
+    def each(self) -> Iterable[tuple[Path, str]]:
+        """The places, each with the journal whose entries alone it holds; empty for any."""
+        ...
+
+    def find(self, refs: Sequence[str], pieces: Sequence[Piece]) -> Iterable[TextCopy]:
+        """The copies of a text that no journal and no filing erases."""
+        ...
+
+    def find_all(self, refs: Sequence[str], pieces: Sequence[Piece]) -> Iterable[TextCopy]:
+        """Those, and the copies that deleting the entry erases or names."""
+        ...
+
+
+class OwnerNotebook(Protocol):
+    """The notebook, whose history holds what was forgotten until it is rewritten."""
+
+    def repository(self) -> GitRepository | None:
+        """Its repository; None where there is none."""
+        ...
+
+    def history(self) -> RewritesHistory:
+        """What rewrites it; only where there is a repository."""
+        ...
+
+    def unfile_commits(self, refs: Sequence[str]) -> object:
+        """Take refs of commits that are gone out of the index."""
+        ...
+
+
 class RewritesHistory(Protocol):
     """A notebook whose commits can be built again without what is forgotten."""
 
@@ -184,45 +244,21 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     Attributes:
         amend: Deletes by ref.
-        sources: Everything that this owner wrote, to find entries that say the same.
-        elsewhere: What this owner has in a database, which may not answer; None without one.
-        former: The texts that edits replaced, of those that lie in a database.
-        known: The docs that need not be read for some words: the index holds them without these.
-        folders: For each journal whose scopes are folders, the folder that a scope stands for.
-        places: The folders and files that hold anything of it, each with the journal whose entries
-            alone it holds; empty where that may be any.
-        repository: The notebook's, where there is one.
-        history: Rewrites the notebook's history; called only where there is a repository.
-        clock: The present.
-        filed: Takes refs of commits that are gone out of the index.
         book: Says when the notebook's former history goes.
-        raw: What opens files whose bytes are read.
         skip: A folder of weights, which is not looked through.
-        copies: The copies of a text beside the journals, by the refs and pieces of the text.
-        erasable: Those that no journal erases.
-        unreached: What cannot be reached from here, each as a sentence.
         replaced: Notes which entries were replaced by one that goes.
         pending: The file that says what is being forgotten: refs and versions, never a text. It
             has a folder of its own, whose lock one process holds while it deletes.
     """
 
     amend: AmendService
-    sources: Callable[[], Sequence[Source]]
-    elsewhere: Callable[[], Source | None]
-    former: Callable[[], Iterable[str]]
-    known: Callable[[Sequence[str]], Since]
-    folders: Callable[[], Mapping[str, Callable[[str], str]]]
-    places: Callable[[], Sequence[tuple[Path, str]]]
-    repository: Callable[[], GitRepository | None]
-    history: Callable[[], RewritesHistory]
+    texts: OwnerTexts
+    copies: TextCopies
+    notebook: OwnerNotebook
     clock: Clock
-    filed: Callable[[Sequence[str]], object]
     book: TimeBook
     raw: RawFiles
     skip: Path
-    copies: Callable[[Sequence[str], Sequence[Piece]], Iterable[TextCopy]]
-    erasable: Callable[[Sequence[str], Sequence[Piece]], Iterable[TextCopy]]
-    unreached: Callable[[], Sequence[str]]
     replaced: TimeBook
     pending: Path
 
@@ -232,7 +268,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         Every entry is read, so that none is missed that is not yet in the index. Raises: Invalid
         for a query without a word; Unavailable where a journal cannot be read.
         """
-        is_taken = selection.matcher(self.folders())
+        is_taken = selection.matcher(self.texts.folders())
         docs = self._docs(NOTHING_KNOWN)
         taken = {doc.ref: doc for doc in docs if is_taken(doc)}
         return sorted(taken.values(), key=lambda doc: (doc.at, doc.ref))
@@ -256,67 +292,59 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             cannot be read.
         """
         named = _newest_first([self.amend.read_kept_text(ref) for ref in dict.fromkeys(refs)])
-        for each in named:
-            if "delete" not in each.verbs and not each.file and not each.ref.startswith(_NOTEBOOK):
-                raise Invalid(
-                    f"{each.ref} is a summary: it follows what it is made from.",
-                    hint="Forget an entry that it quotes, and it is made again without it.",
-                )
         rewrites = kept_days is not None
-        notebook = [each.ref for each in named if each.ref.startswith(_NOTEBOOK)]
-        stays = [] if rewrites else [_stays(ref) for ref in notebook]
-        stays += [_lies_in(each) for each in named if each.file]
-        if notebook and kept_days is not None:
-            stays += self._kept_history(kept_days)
         # What a client noted stays, so nothing that quotes it goes with it.
         ours = [each for each in named if not each.file]
-        entries = [
-            PlannedDeletion(
-                ref=each.ref,
-                text="" if each.has_expired else each.text,
-                words="" if each.has_expired else each.words,
-                version=each.version,
-                supersedes=each.supersedes,
-                written=each.written,
-            )
-            for each in ours
-            if rewrites or not _is_commit(each.ref)
-        ]
         known = {piece: each.ref for each in ours for piece in pieces_of(each.text)}
-        remade, same = [], []
-        lost: list[str] = []
-        for doc, said in self._docs_with(tuple(known), {each.ref for each in named}, lost):
+        entries = [_planned(each) for each in ours if rewrites or not _is_commit(each.ref)]
+        found = _SameWords(stays=self._left_of(named, kept_days))
+        for doc, said in self._docs_with(tuple(known), {each.ref for each in named}, found.lost):
             if doc.covers or (rewrites and doc.ref.startswith(_NOTEBOOK) and "#" not in doc.ref):
-                remade.append(doc.ref)
+                found.remade.append(doc.ref)
             elif doc.word == CLIENT:
-                stays.append(_lies_in(self.amend.read_text(doc.ref)))
+                found.stays.append(_lies_in(self.amend.read_text(doc.ref)))
             elif doc.journal == _TRANSCRIPTS and not all(each.is_short for each in said):
-                found = self.amend.read_text(doc.ref)
-                because = known[next(iter(said))]
-                entries.append(
-                    PlannedDeletion(
-                        ref=doc.ref, text=found.text, version=found.version, because=because
-                    )
-                )
+                quoting = self.amend.read_text(doc.ref)
+                entries.append(_planned(quoting, because=known[next(iter(said))]))
             else:
-                same.append(doc.ref)
+                found.same.append(doc.ref)
         gone = [each.ref for each in entries]
         return ForgettingPlan(
             entries=tuple(entries),
-            copies=tuple(self.copies(gone, tuple(known))) if gone else (),
-            remade=tuple(remade),
-            same_words=tuple(same),
-            stays=tuple(stays),
-            unreached=(*(f"Memories in the database: {x}" for x in lost), *self.unreached()),
+            copies=tuple(self.copies.find_all(gone, tuple(known))) if gone else (),
+            remade=tuple(found.remade),
+            same_words=tuple(found.same),
+            stays=tuple(found.stays),
+            unreached=(
+                *(f"Memories in the database: {why}" for why in found.lost),
+                *self.texts.unreached(),
+            ),
             pieces=tuple(known),
             kept_days=kept_days,
             heirs=tuple(find_heirs(self.amend, gone)),
             with_inherited=tuple(with_inherited),
         )
 
+    def _left_of(self, named: Sequence[EditableText], kept_days: int | None) -> list[str]:
+        """What will hold the text of what was named, each a sentence. Raises: Invalid."""
+        stays = []
+        for each in named:
+            is_of_notebook = each.ref.startswith(_NOTEBOOK)
+            if "delete" not in each.verbs and not each.file and not is_of_notebook:
+                raise Invalid(
+                    f"{each.ref} is a summary: it follows what it is made from.",
+                    hint="Forget an entry that it quotes, and it is made again without it.",
+                )
+            if is_of_notebook and kept_days is None:
+                stays.append(_stays(each.ref))
+        stays += [_lies_in(each) for each in named if each.file]
+        if kept_days is not None and any(each.ref.startswith(_NOTEBOOK) for each in named):
+            stays += self._kept_history(kept_days)
+        return stays
+
     def _kept_history(self, days: int) -> Iterator[str]:
         """What is kept of the notebook's former history, and of what an earlier forgetting kept."""
-        ends = self.history().list_ends()
+        ends = self.notebook.history().list_ends()
         earlier = f"one of an earlier forgetting, kept until {ends[-1]:%Y-%m-%d}," if ends else ""
         if days:
             more = f"; {earlier} holds it too" if ends else ""
@@ -441,7 +469,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 pieces |= dict.fromkeys(pieces_of(found.text))
             refs.append(ref)
         notes = []
-        for each in self.erasable(refs, tuple(pieces)):
+        for each in self.copies.find(refs, tuple(pieces)):
             left = each.left
             if each.erase is not None:
                 try:
@@ -468,23 +496,23 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         if there:
             pieces = {piece: None for each in there for piece in pieces_of(each.text)}
             keep_until = self.clock() + days * _DAY if days else None
-            notes += self.history().forget(
+            notes += self.notebook.history().forget(
                 [each.ref for each in there],
                 cutter(tuple(pieces)),
                 keep_until=keep_until,
                 without_context=bare,
             )
-            if ends := self.history().list_ends():
+            if ends := self.notebook.history().list_ends():
                 self.book.keep(FORMER_HISTORY, micros(ends[0]) / 1e6)
         else:
-            notes += self.history().finish()  # the branches had moved already
-        self.filed([ref for ref, _ in wanted if _is_commit(ref)])
+            notes += self.notebook.history().finish()  # the branches had moved already
+        self.notebook.unfile_commits([ref for ref, _ in wanted if _is_commit(ref)])
         return notes
 
     def _prove(self, plan: ForgettingPlan, notes: tuple[str, ...]) -> ForgettingProof:
-        scan, places = ByteScan(raw=self.raw), self.places()
+        scan, places = ByteScan(raw=self.raw), list(self.copies.each())
         scan.read_files([path for path, _ in places], plan.pieces, self.skip)
-        repo = self.repository()
+        repo = self.notebook.repository()
         if repo is not None:
             scan.read_repository(repo, plan.pieces)
         self._look_elsewhere(scan, plan.pieces)
@@ -494,7 +522,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 for piece in said:
                     by_piece.setdefault(piece, []).append(doc.ref)
         found = []
-        kept = self.history().list_ends() if repo is not None else ()
+        kept = self.notebook.history().list_ends() if repo is not None else ()
         for place, there in sorted(scan.found.items()):
             lead = _lead_of(place, places)
             says = [[x for x in by_piece.get(each, ()) if x.startswith(lead)] for each in there]
@@ -514,10 +542,10 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     def _look_elsewhere(self, scan: ByteScan, pieces: Sequence[Piece]) -> None:
         try:
-            if (source := self.elsewhere()) is not None:
+            if (source := self.texts.elsewhere()) is not None:
                 docs = _puts(source, NOTHING_KNOWN)
                 scan.read_texts(_DATABASE, (doc.text for doc in docs), pieces)
-                scan.read_texts(_FORMER, self.former(), pieces)
+                scan.read_texts(_FORMER, self.texts.former_elsewhere(), pieces)
         except CommonplaceError as exc:
             scan.unread.append(f"{_DATABASE}: {exc.message}")
 
@@ -533,7 +561,9 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         """
         seen: set[str] = set()
         # A text without the longest word of any piece holds no piece.
-        for doc in self._docs(self.known(list({each.anchor for each in pieces})), lost):
+        for doc in self._docs(
+            self.texts.known_without(list({each.anchor for each in pieces})), lost
+        ):
             if doc.ref in seen or doc.ref in but or doc.ref.partition("#")[0] in but:
                 continue
             if said := pieces_in(pieces, doc.text):
@@ -542,15 +572,36 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     def _docs(self, known: Since, lost: list[str] | None = None) -> Iterator[Doc]:
         """Every doc of the sources, less those that are known; lost: as in `_docs_with`."""
-        for source in self.sources():
+        for source in self.texts.sources():
             yield from _puts(source, known)
         try:
-            if (elsewhere := self.elsewhere()) is not None:
+            if (elsewhere := self.texts.elsewhere()) is not None:
                 yield from _puts(elsewhere, NOTHING_KNOWN)
         except CommonplaceError as exc:
             if lost is None:
                 raise
             lost.append(exc.message)
+
+
+class _SameWords(Struct, kw_only=True):
+    """What holds the words of what goes, as a plan finds it; its fields are those of the plan."""
+
+    stays: list[str]
+    remade: list[str] = []
+    same: list[str] = []
+    lost: list[str] = []
+
+
+def _planned(entry: EditableText, because: str = "") -> PlannedDeletion:
+    return PlannedDeletion(
+        ref=entry.ref,
+        text="" if entry.has_expired else entry.text,
+        words="" if entry.has_expired else entry.words,
+        version=entry.version,
+        because=because,
+        supersedes=entry.supersedes,
+        written=entry.written,
+    )
 
 
 def _noted(
