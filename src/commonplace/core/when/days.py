@@ -76,68 +76,24 @@ Rules: TypeAlias = "Sequence[tuple[str, Reader]]"
 Bounds: TypeAlias = "Callable[[int], tuple[date, date] | None]"
 
 DAY = timedelta(days=1)
-_NUMBERS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-}
-WEEKDAYS = {
-    "monday": 0,
-    "mon": 0,
-    "tuesday": 1,
-    "tues": 1,
-    "tue": 1,
-    "wednesday": 2,
-    "weds": 2,
-    "wed": 2,
-    "thursday": 3,
-    "thurs": 3,
-    "thur": 3,
-    "thu": 3,
-    "friday": 4,
-    "fri": 4,
-    "saturday": 5,
-    "sat": 5,
-    "sunday": 6,
-    "sun": 6,
-}
-MONTHS = {
-    "january": 1,
-    "jan": 1,
-    "february": 2,
-    "feb": 2,
-    "march": 3,
-    "mar": 3,
-    "april": 4,
-    "apr": 4,
-    "may": 5,
-    "june": 6,
-    "jun": 6,
-    "july": 7,
-    "jul": 7,
-    "august": 8,
-    "aug": 8,
-    "september": 9,
-    "sept": 9,
-    "sep": 9,
-    "october": 10,
-    "oct": 10,
-    "november": 11,
-    "nov": 11,
-    "december": 12,
-    "dec": 12,
-}
+
+
+def _numbered(lines: str, first: int = 1) -> dict[str, int]:
+    """The words between slashes by their number, from `first` on."""
+    numbered = enumerate(lines.split("/"), first)
+    return {word: number for number, words in numbered for word in words.split()}
+
+
+_NUMBERS = _numbered("a an one/two/three/four/five/six/seven/eight/nine/ten/eleven/twelve")
+WEEKDAYS = _numbered(
+    "monday mon/tuesday tues tue/wednesday weds wed/thursday thurs thur thu/friday fri"
+    "/saturday sat/sunday sun",
+    first=0,
+)
+MONTHS = _numbered(
+    "january jan/february feb/march mar/april apr/may/june jun/july jul/august aug"
+    "/september sept sep/october oct/november nov/december dec"
+)
 
 
 def one_of(name: str, words: Iterable[str]) -> str:

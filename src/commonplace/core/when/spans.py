@@ -157,12 +157,8 @@ def _calendar_back(unit: str, count: int, context: TimeContext) -> Reading:
     return span_of(*days_of(day, cast("Unit", unit)), context)
 
 
-def _read_this(found: re.Match[str], context: TimeContext) -> Reading:
-    return _calendar_back(found["unit"], 0, context)
-
-
-def _read_last(found: re.Match[str], context: TimeContext) -> Reading:
-    return _calendar_back(found["unit"], 1, context)
+def _read_calendar(found: re.Match[str], context: TimeContext) -> Reading:
+    return _calendar_back(found["unit"], 0 if found["back"] == "this" else 1, context)
 
 
 def _read_so_far(found: re.Match[str], context: TimeContext) -> Reading:
@@ -363,8 +359,7 @@ _RULES: Rules = (
     (rf"(?P<rest>.+?)(?: at)? {_CLOCK}", _read_day_clock),
     (r"(?P<rest>.+) at (?P<hour>[0-9]{1,2})", _read_day_hour),
     (r"(?P<rest>.+) at (?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2}))?", _read_part_hour),
-    (rf"this {_CALENDAR}", _read_this),
-    (rf"(?:last|previous) {_CALENDAR}", _read_last),
+    (rf"(?P<back>this|last|previous) {_CALENDAR}", _read_calendar),
     (rf"(?:today|(?:this )?{_CALENDAR}) so far", _read_so_far),
     (rf"earlier (?:today|this {_CALENDAR})", _read_so_far),
     (rf"{_CALENDAR} to date", _read_so_far),
