@@ -34,7 +34,6 @@ NO_TEXT = {
     "commonplace_server.wiring.nearest": "a connection to Postgres",
     "commonplace_server.wiring.servers": "the id of a home",
     "config.settings": "settings",
-
     "core.files": "what all others write files with",
     "core.plain_files": "what all others add to files with",
     "core.owner_folders": "the name of an owner",

@@ -12,7 +12,6 @@ import sqlite3
 import stat
 from typing import TYPE_CHECKING
 
-from commonplace.verbs.container import MANIFEST, file_chunks, write_archive
 from commonplace.core.errors import Unavailable
 from commonplace.core.files import translated
 from commonplace.db.sqlite import connect_read_only
@@ -29,16 +28,17 @@ from commonplace.verbs.backup.manifest import (
     is_kept_config,
 )
 from commonplace.verbs.backup.reading import read_backup_manifest
+from commonplace.verbs.container import MANIFEST, file_chunks, write_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from commonplace.verbs.container import ArchiveWriter
     from commonplace.core.clock import Clock
     from commonplace.core.staging import Stages
     from commonplace.journals.git.repo import GitRepository
     from commonplace.verbs.backup.manifest import BackupPlace, EntryKind
+    from commonplace.verbs.container import ArchiveWriter
 
 _TRIES = 5
 _SHALLOW_LIMIT = 1 << 20

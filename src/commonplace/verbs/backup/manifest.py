@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from commonplace.verbs.container import EXPORT_FORMAT
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
+from commonplace.verbs.container import EXPORT_FORMAT
 
 FORMAT = 1
 """The version of the file's format; a file of a newer one is refused."""

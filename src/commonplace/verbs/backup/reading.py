@@ -8,9 +8,9 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from commonplace.verbs.container import CHUNK, ArchiveKind, checked_chunks
 from commonplace.core.errors import Invalid
 from commonplace.verbs.backup.manifest import parse_manifest
+from commonplace.verbs.container import CHUNK, ArchiveKind, checked_chunks
 
 if TYPE_CHECKING:
     import zipfile

@@ -12,10 +12,10 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from commonplace.verbs.container import EXPORT_FORMAT
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.journals.table import JOURNAL_NAMES
+from commonplace.verbs.container import EXPORT_FORMAT
 
 VERSION = 2
 """The version of the schema; exports of a newer one are refused, those of an older one are read."""

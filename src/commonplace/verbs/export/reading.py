@@ -12,6 +12,10 @@ import os
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
+from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.files import translated
+from commonplace.core.plain_files import NotRegularError, open_regular
+from commonplace.core.text import opening
 from commonplace.verbs.container import (
     CHUNK,
     LARGEST_MANIFEST,
@@ -19,10 +23,6 @@ from commonplace.verbs.container import (
     ArchiveKind,
     checked_chunks,
 )
-from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.files import translated
-from commonplace.core.plain_files import NotRegularError, open_regular
-from commonplace.core.text import opening
 from commonplace.verbs.export.lines import line_parser
 from commonplace.verbs.export.manifest import parse_export_manifest
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from commonplace.core.files import make_folder, sync_folder
+from commonplace.core.ports import ExportsSummaries
 from commonplace.verbs.container import (
     EXPORT_FORMAT,
     MANIFEST,
@@ -22,8 +24,6 @@ from commonplace.verbs.container import (
     unlike_what_was_written,
     write_archive,
 )
-from commonplace.core.files import make_folder, sync_folder
-from commonplace.core.ports import ExportsSummaries
 from commonplace.verbs.export.lines import render_line, screened_item
 from commonplace.verbs.export.manifest import (
     ENTRIES,
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from commonplace.verbs.container import ArchiveWriter
     from commonplace.core.portable import PortableItem
     from commonplace.core.ports import Portable
     from commonplace.core.redact import Screen
     from commonplace.core.staging import Stages
+    from commonplace.verbs.container import ArchiveWriter
 
 _MODE = 0o600
 _REPORTED = 1000
