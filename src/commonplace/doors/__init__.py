@@ -24,6 +24,8 @@ _ENTRY_POINTS = {
     "show_client_blocks": "commonplace.doors.setup.set_up:show_blocks",
     "remove_from_client": "commonplace.doors.setup.set_up:remove_from_client",
     "list_clients": "commonplace.doors.setup.set_up:list_clients",
+    "install_timer": "commonplace.doors.setup.timer:install_timer",
+    "remove_timer": "commonplace.doors.setup.timer:remove_timer",
     "timeline_demo": "commonplace.doors.demos.timeline:run",
 }
 

@@ -5,9 +5,12 @@ Never decides what is due: it parses, calls one verb and shows its answer.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from commonplace.core.errors import Invalid
+from commonplace.doors import entry_point
 from commonplace.doors.cli.calls import file_everything, opened
 from commonplace.doors.cli.frame import show
 from commonplace.doors.cli.options import common_options
@@ -20,23 +23,34 @@ from commonplace.verbs.transcripts.for_people import retained_notes
 @click.option("--rebuild", metavar="PERIOD", help="Make a period again, with all it is made from.")
 @click.option("--status", is_flag=True, help="Show what is kept and what is due.")
 @click.option("--dry-run", is_flag=True, help="Show what --due would do, and do nothing.")
+@click.option("--install", is_flag=True, help="Have the system run --due each hour.")
+@click.option("--remove", is_flag=True, help="Take that timer away.")
 @common_options
-def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json: bool) -> None:
+def rollup(as_json: bool, rebuild: str | None, **flags: bool) -> None:
     """Roll the timeline up, from hours to years.
 
     --due may run at any time, as often as you like, in several processes: the summaries are the
     same. It also deletes the sessions older than transcripts.retain_days. PERIOD is `2026`,
-    `2026-10`, `2026-W41`, `2026-10-07` or `2026-10-07 14`.
+    `2026-10`, `2026-W41`, `2026-10-07` or `2026-10-07 14`. --install makes a systemd user timer, an
+    agent of launchd or a line of crontab that runs it each hour, with your settings of now.
     """
-    if sum([due or dry_run, rebuild is not None, status]) != 1 or (dry_run and rebuild):
-        is_any = due or dry_run or status or rebuild is not None
+    dry_run = flags["dry_run"]
+    wanted = [name for name, is_given in flags.items() if is_given and name != "dry_run"]
+    wanted += ["rebuild"] if rebuild is not None else []
+    if dry_run and wanted != ["due"]:
+        wanted.append("dry_run")
+    if len(wanted) != 1:
         raise Invalid(
-            "One option at a time." if is_any else "No option says what to do.",
-            hint="Give --due, --dry-run, --rebuild PERIOD or --status.",
+            "One option at a time." if wanted else "No option says what to do.",
+            hint="Give --due, --dry-run, --rebuild PERIOD, --status, --install or --remove.",
         )
+    if flags["install"] or flags["remove"]:
+        verb = entry_point("install_timer" if flags["install"] else "remove_timer")
+        show(verb(Path.home()), as_json)
+        return
     with opened() as app:
         commands = app.timeline_commands()
-        if status:
+        if flags["status"]:
             show(commands.status(), as_json)
         elif dry_run:
             show(commands.dry_run(), as_json)
