@@ -138,9 +138,9 @@ OWN_SEARCHES = (
     OwnSearch(
         name="journal_search",
         write=_write_notebook,
-        ask=lambda app, text: app.notebook.tools.journal_search(content=text, limit=LIMIT).facts[
-            "results"
-        ],
+        ask=lambda app, text: (
+            app.notebook.service().journal_search(content=text, limit=LIMIT).facts["results"]
+        ),
     ),
     OwnSearch(
         name="timeline_search",

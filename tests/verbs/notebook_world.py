@@ -14,9 +14,7 @@ from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.search.two_questions import TwoQuestionFinder
-from commonplace.verbs.notebook.keeping import NotebookKeeping
 from commonplace.verbs.notebook.service import NotebookService
-from commonplace.verbs.notebook.tools import NotebookTools
 from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace_testing.in_memory import MemoryIndex
 
@@ -66,13 +64,12 @@ class NotebookWorld:
             **settings,
         }
         self.service = NotebookService(**self._settings)
-        self.toolset = NotebookTools.toolset(lambda: NotebookTools(self.service))
-        self.keeping = NotebookKeeping(lambda: self.service)
+        self.toolset = NotebookService.toolset(lambda: self.service)
 
     def connect(self):
         """Another connection: it has read nothing."""
         service = NotebookService(**self._settings)
-        toolset = NotebookTools.toolset(lambda: NotebookTools(service))
+        toolset = NotebookService.toolset(lambda: service)
         return lambda tool, **arguments: toolset.tool(tool).call(arguments)
 
     def __call__(self, tool: str, **arguments: Any) -> Answer:

@@ -62,7 +62,8 @@ def test_no_answer_shows_it_once_its_time_has_come(world, app, way):
         assert "It expires 2026-11-24 15:19." in answer.text
     elif way == "at once":
         end = world.clock() + timedelta(days=3)
-        written = app.notebook.service().write("zoo/night", SAID, expires=end)
+        written = app.notebook.service().writing().write("zoo/night", SAID, expires=end)
+        app.notebook.service().note_ends()
         app.notebook.service().file(written)
         ref = written.entry.ref
     else:
@@ -323,7 +324,8 @@ def test_an_index_that_followed_holds_what_one_built_at_once_holds(world, app, s
         with suppress(NotFound, Conflict):
             if act in {"write", "ending"}:
                 expires = end if act == "ending" else None
-                made = service.write(names[-1], f"Quokka {number}.", expires=expires)
+                made = service.writing().write(names[-1], f"Quokka {number}.", expires=expires)
+                service.note_ends()
                 known.append(made.entry.ref)
             elif act == "end":
                 app.expiring.expire(ref, end)

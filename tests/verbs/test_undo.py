@@ -139,7 +139,7 @@ def test_an_entry_goes_with_the_overview_that_it_brought(app):
     made = []
     for text in texts:
         version = notebook.writing().read_section("zoo").version if made else None
-        made.append(notebook.write("zoo", "Seen.", overview=text, base_version=version))
+        made.append(notebook.writing().write("zoo", "Seen.", overview=text, base_version=version))
         notebook.file(made[-1])
     before = app.notebook.journal.repo.git.run(["rev-list", "HEAD"]).out.count(b"\n")
     for written, left in zip(reversed(made), (texts[0], ""), strict=True):

@@ -21,7 +21,6 @@ from tests.patience import PATIENCE_S
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.doors.web.table import PAGES
-from commonplace.verbs.notebook.keeping import NotebookKeeping
 
 AXE = Path(__file__).parents[3] / ".tools" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
@@ -397,11 +396,11 @@ def clashing(words_only, monkeypatch, tmp_path):
         monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(tmp_path / name))
         monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / f"{name}-own"))
         with journals() as app:
-            keeping = NotebookKeeping(app.notebook.service)
+            service = app.notebook.service()
             write = app.toolset("notebook").tool("journal_write").call
             given = {"path": "api/port", "base_version": version}
             if not (tmp_path / name).exists():
-                keeping.init()
+                service.init()
                 git("-C", tmp_path / name, "remote", "add", "origin", tmp_path / "meeting.git")
             if not version:
                 begun = write(
@@ -409,11 +408,11 @@ def clashing(words_only, monkeypatch, tmp_path):
                 )
                 version = begun.facts["version"]
             elif name == "bob":
-                keeping.sync(remote="origin")
+                service.sync(remote="origin")
                 write({**given, "entry": "Bob moved it", "overview": "Port 81, <i>bob</i>."})
             else:
                 write({**given, "entry": "Ann moved it", "overview": "Port 82, <u>ann</u>."})
-            keeping.sync(remote="origin")
+            service.sync(remote="origin")
     return tmp_path / name
 
 
@@ -465,8 +464,8 @@ def test_a_clash_is_settled(serve, chromium, clashing, script, width):
     assert "Settle the overview of api/port" in git("-C", clashing, "log", "-1", "--format=%s")
     git("-C", clashing, "fsck", "--strict")
     with journals() as app:
-        keeping = NotebookKeeping(app.notebook.service)
-        assert keeping.sync(remote="origin").conflicts == ()
+        service = app.notebook.service()
+        assert service.sync(remote="origin").facts["conflicts"] == []
         assert [*app.notebook.problems()][1:] == []
     pushed = git("-C", clashing.with_name("meeting.git"), "show", "main:api/port.md")
     assert "port 81 at Bob's." in pushed

@@ -12,7 +12,6 @@ from tests.journals.transcripts.sessions import said
 
 from commonplace.core.values import Filter
 from commonplace.doors.web.visit import Visit, Visitor
-from commonplace.verbs.notebook.keeping import NotebookKeeping
 
 
 @pytest.fixture
@@ -99,7 +98,7 @@ def written(world, journal):
     """The ref of a new entry of a journal."""
     toolset, tool, arguments = WRITES[journal]
     if journal == "notebook":
-        NotebookKeeping(world.app.notebook.service).init()
+        world.app.notebook.service().init()
     world.call(toolset, tool, **arguments)
     return world.call("recall", "list_by_time").facts["results"][0]["ref"]
 

@@ -8,8 +8,6 @@ from tests.doors.web.web_world import WebWorld, words_of
 from tests.journals.notebook.team import Team, clashing
 from tests.journals.transcripts.sessions import said
 
-from commonplace.verbs.notebook.keeping import NotebookKeeping
-
 
 @pytest.fixture
 def notebook(words_only, monkeypatch, tmp_path):
@@ -20,7 +18,7 @@ def notebook(words_only, monkeypatch, tmp_path):
         monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(folder or tmp_path / "notebook"))
         world = WebWorld()
         made.append(world)
-        NotebookKeeping(world.app.notebook.service).init()
+        world.app.notebook.service().init()
         return world
 
     yield opened

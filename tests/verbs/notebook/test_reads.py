@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.verbs.notebook.service import Reads
+from commonplace.verbs.notebook.reads import Reads
 
 MILLION = 1_000_000
 

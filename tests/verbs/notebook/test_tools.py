@@ -206,7 +206,7 @@ def test_the_table_of_contents(world):
 def test_a_moved_section_keeps_its_history(world):
     """Under its new name, which search and lists give."""
     made = world.write("old", "The lighthouse keeper left.")
-    world.keeping.move(old="old", new="new/name")
+    world.service.move(old="old", new="new/name")
     moved = made.replace("old#", "new/name#")
     listed = world("list_entries", path="new/name").facts["entries"]
     assert [x["id"] for x in listed] == [moved]
@@ -334,9 +334,9 @@ OLD = {
 
 def test_the_older_json_is_imported_once(world):
     """Oldest first, with times on UTC's clock; what cannot be is left out and told."""
-    first = world.keeping.import_json(text=json.dumps(OLD), name="journal.json")
-    assert (first.added, first.repeated) == (4, 0)
-    assert len(first.notes) == 2
+    first = world.service.import_json(text=json.dumps(OLD), name="journal.json")
+    assert (first.facts["added"], first.facts["repeated"]) == (4, 0)
+    assert len(first.facts["notes"]) == 2
     listed = world("list_entries", path="alpha").facts["entries"]
     assert [(x["summary"], x["timestamp"]) for x in listed] == [
         ("Second", "2025-07-22T10:00:00+00:00"),
@@ -345,16 +345,16 @@ def test_the_older_json_is_imported_once(world):
     assert world("read", id="alpha").facts["overview"] == "Alpha is about tides."
     assert world("read", id="gamma").facts["overview"] == "Only an overview."
     assert world("read", id="alpha/beta").facts["entry_count"] == 1
-    again = world.keeping.import_json(text=json.dumps(OLD), name="journal.json")
-    assert (again.added, again.repeated) == (0, 4)
+    again = world.service.import_json(text=json.dumps(OLD), name="journal.json")
+    assert (again.facts["added"], again.facts["repeated"]) == (0, 4)
     assert world("read", id="alpha").facts["entry_count"] == 2
 
 
 def test_an_overview_that_is_there_is_kept(world):
     """The import says so."""
     world.write("alpha", "x", overview="Ours.")
-    done = world.keeping.import_json(text=json.dumps(OLD), name="journal.json")
-    assert "alpha has an overview already, and keeps it." in done.notes
+    done = world.service.import_json(text=json.dumps(OLD), name="journal.json")
+    assert "alpha has an overview already, and keeps it." in done.facts["notes"]
     assert world("read", id="alpha").facts["overview"] == "Ours."
 
 
@@ -364,5 +364,5 @@ def test_an_overview_that_is_there_is_kept(world):
 def test_what_is_no_such_file(world, text):
     """One sentence, and nothing is written."""
     with pytest.raises(Invalid, match=r"x\.json is not a notebook in JSON"):
-        world.keeping.import_json(text=text, name="x.json")
+        world.service.import_json(text=text, name="x.json")
     assert world("toc").facts["count"] == 0

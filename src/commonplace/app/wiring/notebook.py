@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.notebook.ends import NotebookEnds
     from commonplace.verbs.notebook.service import NotebookService
-    from commonplace.verbs.notebook.tools import NotebookTools
     from commonplace.verbs.toolset import Toolset
 
 MERGE_S = 40.0
@@ -59,15 +58,8 @@ class NotebookWiring:
             screen=context.shared.screen,
         )
 
-    @locked_cached_property
-    def tools(self) -> NotebookTools:
-        """The notebook's tools."""
-        from commonplace.verbs.notebook.tools import NotebookTools
-
-        return NotebookTools(self._service)
-
     def service(self) -> NotebookService:
-        """The notebook's verbs, for tools, command line and page."""
+        """The notebook's verbs, for tools, command line and page; making them opens nothing."""
         return self._service
 
     @locked_cached_property
@@ -120,9 +112,9 @@ class NotebookWiring:
 
     def toolset(self) -> Toolset:
         """Its tools; making this opens nothing."""
-        from commonplace.verbs.notebook.tools import NotebookTools
+        from commonplace.verbs.notebook.service import NotebookService
 
-        return NotebookTools.toolset(lambda: self.tools)
+        return NotebookService.toolset(self.service)
 
     def is_there(self) -> bool:
         """Whether there may be one: without one this costs a look at one folder."""

@@ -44,20 +44,11 @@ from commonplace.doors.cli.options import (
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.journals.notebook.format import ENTRY
-from commonplace.verbs.notebook.for_people import (
-    clashes_answer,
-    imported_answer,
-    moved_answer,
-    ready_answer,
-    settled_answer,
-    synced_answer,
-)
-from commonplace.verbs.notebook.tools import NotebookTools
+from commonplace.verbs.notebook.service import NotebookService
 from commonplace.verbs.replaced_since import replaced_since_lines
 
 if TYPE_CHECKING:
     from commonplace.app import App
-    from commonplace.verbs.notebook.keeping import NotebookKeeping
 
 call = partial(call_tool, "notebook")
 
@@ -66,13 +57,6 @@ _ENTRIES = Filter(journals=("notebook",), kinds=(ENTRY,))
 LINE = "<!-- Above: the overview. Below: your entry, what was done or learned. -->"
 _OVERVIEW_ALONE = "Edit the overview."
 LEGEND = "<!-- A was written here, B is there now: settle it, take the marks out. -->"
-
-
-def keeping(app: App) -> NotebookKeeping:
-    """The verbs that no model is offered."""
-    from commonplace.verbs.notebook.keeping import NotebookKeeping
-
-    return NotebookKeeping(app.notebook.service)
 
 
 @click.group()
@@ -89,7 +73,7 @@ def init(path: str | None, as_json: bool) -> None:
     With a PATH that folder is your notebook from now on: it is written into your settings file.
     """
     with opened() as app:
-        answer = ready_answer(keeping(app).init())
+        answer = app.notebook.service().init()
     if path is not None:
         answer = _kept(path, answer)
     show(answer, as_json)
@@ -125,11 +109,11 @@ def _left(folder: str) -> str:
 @notebook.command(short_help="Add an entry; without one, edit the overview too.")
 @click.argument("section")
 @click.argument("entry", nargs=-1)
-@tool_option(NotebookTools.journal_write, "overview", "--overview", metavar="TEXT")
-@tool_option(NotebookTools.journal_write, "summary", "--summary", metavar="TEXT")
-@tool_option(NotebookTools.journal_write, "work_context", "-c", "--work-context", metavar="TEXT")
-@tool_option(NotebookTools.journal_write, "base_version", "--base-version", metavar="VERSION")
-@tool_option(NotebookTools.journal_write, "idempotency_key", "--idempotency-key", metavar="KEY")
+@tool_option(NotebookService.journal_write, "overview", "--overview", metavar="TEXT")
+@tool_option(NotebookService.journal_write, "summary", "--summary", metavar="TEXT")
+@tool_option(NotebookService.journal_write, "work_context", "-c", "--work-context", metavar="TEXT")
+@tool_option(NotebookService.journal_write, "base_version", "--base-version", metavar="VERSION")
+@tool_option(NotebookService.journal_write, "idempotency_key", "--idempotency-key", metavar="KEY")
 @supersedes_option
 @expires_option
 @common_options
@@ -212,8 +196,8 @@ def read(id: str, as_json: bool) -> None:  # noqa: A002  the name that help show
 
 @notebook.command()
 @click.argument("section")
-@tool_option(NotebookTools.journal_list_entries, "start", "--start", type=int)
-@tool_option(NotebookTools.journal_list_entries, "length", "-n", "--length", type=int)
+@tool_option(NotebookService.journal_list_entries, "start", "--start", type=int)
+@tool_option(NotebookService.journal_list_entries, "length", "-n", "--length", type=int)
 @list_options
 def log(section: str, as_json: bool, **given: Any) -> None:
     """List the entries of SECTION, newest first."""
@@ -223,7 +207,7 @@ def log(section: str, as_json: bool, **given: Any) -> None:
 
 @notebook.command()
 @click.argument("section", default="")
-@tool_option(NotebookTools.journal_toc, "depth", "-d", "--depth", type=int)
+@tool_option(NotebookService.journal_toc, "depth", "-d", "--depth", type=int)
 @common_options
 def toc(section: str, as_json: bool, **given: Any) -> None:
     """List the sections below SECTION, or all at the top."""
@@ -232,12 +216,14 @@ def toc(section: str, as_json: bool, **given: Any) -> None:
 
 @notebook.command(short_help="Find entries and overviews, best first.")
 @click.argument("content", nargs=-1)
-@tool_option(NotebookTools.journal_search, "work_context", "-c", "--work-context", metavar="TEXT")
-@tool_option(NotebookTools.journal_search, "when", "--when", metavar="TIME")
-@tool_option(NotebookTools.journal_search, "as_of", "--as-of", metavar="TIME")
-@tool_option(NotebookTools.journal_search, "min_score", "--min-score", type=float)
-@tool_option(NotebookTools.journal_search, "salience_threshold", "--salience-threshold", type=float)
-@tool_option(NotebookTools.journal_search, "limit", "-n", "--limit", type=int)
+@tool_option(NotebookService.journal_search, "work_context", "-c", "--work-context", metavar="TEXT")
+@tool_option(NotebookService.journal_search, "when", "--when", metavar="TIME")
+@tool_option(NotebookService.journal_search, "as_of", "--as-of", metavar="TIME")
+@tool_option(NotebookService.journal_search, "min_score", "--min-score", type=float)
+@tool_option(
+    NotebookService.journal_search, "salience_threshold", "--salience-threshold", type=float
+)
+@tool_option(NotebookService.journal_search, "limit", "-n", "--limit", type=int)
 @explain_option
 @list_options
 def search(content: tuple[str, ...], as_json: bool, **given: Any) -> None:
@@ -266,8 +252,7 @@ def move(old: str, new: str, below: bool, as_json: bool) -> None:
     """
     with opened() as app:
         old = app.names_behind(old)
-        moves = keeping(app).move(old=old, new=new, below=below)
-        show(moved_answer(moves, old=old, new=new), as_json)
+        show(app.notebook.service().move(old=old, new=new, below=below), as_json)
 
 
 @notebook.command(short_help="Bring the notebook and a remote to hold the same.")
@@ -281,8 +266,7 @@ def sync(remote: str, accept_loss: bool, as_json: bool) -> None:
     for `resolve`; everything else goes on. A sync that fails leaves all as it was.
     """
     with opened() as app:
-        synced = keeping(app).sync(remote=remote, accept_loss=accept_loss)
-        show(synced_answer(synced), as_json)
+        show(app.notebook.service().sync(remote=remote, accept_loss=accept_loss), as_json)
 
 
 @notebook.command(short_help="List the overviews that a sync could not merge.")
@@ -290,11 +274,7 @@ def sync(remote: str, accept_loss: bool, as_json: bool) -> None:
 def conflicts(as_json: bool) -> None:
     """List the overviews that both sides changed in one place, with both texts."""
     with opened() as app:
-        show(
-            clashes_answer(keeping(app).conflicts(), app.settings.timezone),
-            as_json,
-            items="conflicts",
-        )
+        show(app.notebook.service().conflicts(), as_json, items="conflicts")
 
 
 @notebook.command(short_help="Settle an overview that a sync could not merge.")
@@ -312,15 +292,15 @@ def resolve(section: str, take: str | None, source: str | None, as_json: bool) -
     if take and source:
         raise Invalid("Two texts are named.", hint=f"Leave out --file, or --{take}.")
     with opened() as app:
-        keeper = keeping(app)
-        clash = keeper.clash(section=section)
+        service = app.notebook.service()
+        clash = service.clashes().find(section)
         if take:
             text = clash.ours if take == "ours" else None
         elif source:
             text = file_text(source)
         else:
             text = _settled_by_hand(clash.marked)
-        show(settled_answer(keeper.resolve(clash=clash, text=text)), as_json)
+        show(service.resolve(clash, text), as_json)
 
 
 def _settled_by_hand(marked: str) -> str:
@@ -350,11 +330,11 @@ def import_json(source: str, as_json: bool) -> None:
             noting_import(app, "notebook") as record,
         ):
             record.begin("journal-json")
-            imported = keeping(app).import_json(
+            answer = app.notebook.service().import_json(
                 text=text,
                 name="stdin" if source == "-" else source,
                 noting=record.into("notebook"),
                 on_progress=on_progress,
             )
         file_everything(app)
-        show(imported_answer(imported), as_json)
+        show(answer, as_json)

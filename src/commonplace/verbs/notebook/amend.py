@@ -22,8 +22,8 @@ from commonplace.verbs.replaced_since import written_over_notes
 if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
-    from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.names import SectionAddress
+    from commonplace.journals.notebook.reader import Section
     from commonplace.verbs.notebook.service import NotebookService
 
 _IS_KEPT = "An entry of the notebook is a commit and stays: the new text is an entry of its own."
@@ -125,25 +125,21 @@ class NotebookAmender(Struct, frozen=True):
         entry, is_put_back = notebook.take_back(address)
         notes = left_notes(self.service.filing().forget([entry.ref]))
         if is_put_back:
-            notes += (
-                f"The overview of {entry.section} is what it was before.",
-                *self._filed(entry),
-            )
+            filed = self._filed(notebook.read_section(entry.section))
+            notes += (f"The overview of {entry.section} is what it was before.", *filed)
         kept = (
             "Git's history keeps its text; only a person can remove it there:"
             f" `commonplace forget {entry.ref} --rewrite-history`."
         )
         return Amendment(act="deleted", ref=entry.ref, notes=(kept, *notes))
 
-    def _filed(self, entry: NotebookEntry) -> tuple[str, ...]:
+    def _filed(self, section: Section) -> tuple[str, ...]:
         """File an overview as it is now; notes on what is not done yet."""
         from commonplace.journals.notebook.source import overview_doc
 
-        notebook = self.service.reading()
-        section = notebook.read_section(entry.section)
         if not section.overview.strip():
             return left_notes(self.service.filing().forget([ref_of(section.name)]))
-        doc = overview_doc(notebook, section.name, section.overview)
+        doc = overview_doc(self.service.notebook, section.name, section.overview)
         return tuple(self.service.filing().file([Put(doc)]).notes)
 
     def supersede(self, ref: str, text: str) -> Amendment:
@@ -188,16 +184,13 @@ class NotebookAmender(Struct, frozen=True):
         )
 
     def _put_overview(self, address: SectionAddress, text: str, base_version: str) -> Amendment:
-        from commonplace.journals.notebook.source import overview_doc
-
         notebook = self.service.reading()
         replaced = notebook.list_replaced_since(address.section)
         section, notes = notebook.replace_overview(address.section, text, base_version=base_version)
+        notes = (*notes, *self._filed(section))
         ref = ref_of(section.name)
         if not section.overview.strip():
-            left = left_notes(self.service.filing().forget([ref]))
-            return Amendment(act="deleted", ref=ref, notes=(*notes, *left))
-        doc = overview_doc(notebook, section.name, section.overview)
-        filed = self.service.filing().file([Put(doc)])
-        notes = (*notes, *filed.notes, *written_over_notes(replaced, self.service.zone))
-        return Amendment(act="edited", ref=ref, text=section.overview, at=doc.at, notes=notes)
+            return Amendment(act="deleted", ref=ref, notes=notes)
+        at = notebook.ledger.newest_at(section.name) or notebook.head_at()
+        notes += written_over_notes(replaced, self.service.zone)
+        return Amendment(act="edited", ref=ref, text=section.overview, at=at, notes=notes)

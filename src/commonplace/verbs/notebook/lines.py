@@ -5,12 +5,14 @@ Pure: never asks a journal or a clock.
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_instant
-from commonplace.core.fence import visible
+from commonplace.core.errors import Conflict
+from commonplace.core.fence import fenced, visible
 from commonplace.core.text import counted_entries, excerpt, opening
-from commonplace.journals.notebook.format import JOURNAL
+from commonplace.journals.notebook.format import ref_of, version_of
 from commonplace.verbs.answers import (
     answer_of,
     chain_facts,
@@ -27,35 +29,33 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.values import Answer, Replacement
+    from commonplace.journals.notebook.conflicts import OverviewClash
     from commonplace.journals.notebook.journal import (
         EntryLine,
         NotebookEntry,
+        OverviewConflict,
         Section,
         TocNode,
         WrittenEntry,
     )
+    from commonplace.journals.notebook.sync import SyncReport
     from commonplace.search.two_questions import TwoQuestionHit
+    from commonplace.verbs.notebook.finding import NotebookHit
     from commonplace.verbs.notebook.synthesis import OverviewPair, Synthesis
 
-NO_OVERVIEW = "(There is no overview yet.)"
 _SHOWN_CONTENT = 2000
 
 
-def named(section: str, mark: str) -> str:
-    """An entry's name: `path#<entry id>`, or `path#hash`."""
-    return f"{section}#{mark}"
-
-
-def _ref(name: str) -> str:
-    """The ref of a section or an entry, as every tool takes it."""
-    return f"{JOURNAL}:{name}"
+def _ids(entry: EntryLine | NotebookEntry) -> dict[str, str]:
+    """An entry's names as plain data: `path#<entry id>` for good, `path#<hash>` as it is now."""
+    section = entry.section
+    return {"id": f"{section}#{entry.id}", "hash_id": f"{section}#{entry.hash}"}
 
 
 def line_facts(line: EntryLine) -> dict[str, Any]:
     """An entry in a list as plain data."""
     return {
-        "id": named(line.section, line.id),
-        "hash_id": named(line.section, line.hash),
+        **_ids(line),
         "timestamp": line.at.isoformat(),
         "summary": line.summary,
     }
@@ -64,7 +64,7 @@ def line_facts(line: EntryLine) -> dict[str, Any]:
 def line_line(line: EntryLine, zone: tzinfo) -> str:
     """An entry in a list as a line."""
     summary = visible(" ".join(line.summary.split()))
-    return f"- {when_of(line.at, zone)} {summary} ({_ref(named(line.section, line.id))})"
+    return f"- {when_of(line.at, zone)} {summary} ({line.ref})"
 
 
 def section_answer(
@@ -76,12 +76,12 @@ def section_answer(
 ) -> Answer:
     """A section's overview, after lines on its version and on what was replaced since."""
     lines = [
-        f"{_ref(section.name)}, version {section.version}, {counted_entries(section.entry_count)}"
+        f"{ref_of(section.name)}, version {section.version}, {counted_entries(section.entry_count)}"
     ]
     if section.last_entry:
         lines.append(f"Last entry: {line_line(section.last_entry, zone).removeprefix('- ')}")
     lines += replaced_since_lines(replaced, zone)
-    lines += ["", section.overview if section.overview.strip() else NO_OVERVIEW]
+    lines += ["", section.overview if section.overview.strip() else "(There is no overview yet.)"]
     return answer_of(
         lines,
         lambda: {
@@ -100,7 +100,7 @@ def section_answer(
 def entry_answer(entry: NotebookEntry, zone: tzinfo) -> Answer:
     """An entry whole, after lines on when it was and what for."""
     by = f" by {one_line(entry.author_name)}" if entry.author_name else ""
-    lines = [f"{_ref(named(entry.section, entry.id))}, {render_instant(entry.at, zone)}{by}"]
+    lines = [f"{entry.ref}, {render_instant(entry.at, zone)}{by}"]
     if entry.work_context:
         lines.append(f"Work context: {one_line(entry.work_context)}")
     if entry.summary and not entry.text.startswith(entry.summary):
@@ -109,8 +109,7 @@ def entry_answer(entry: NotebookEntry, zone: tzinfo) -> Answer:
     return answer_of(
         lines,
         lambda: {
-            "id": named(entry.section, entry.id),
-            "hash_id": named(entry.section, entry.hash),
+            **_ids(entry),
             "type": "entry",
             "timestamp": entry.at.isoformat(),
             "summary": entry.summary,
@@ -127,8 +126,7 @@ def written_answer(written: WrittenEntry, *, with_overview: bool, notes: Sequenc
     entry = written.entry
     facts = {
         "ref": entry.ref,
-        "id": named(entry.section, entry.id),
-        "hash_id": named(entry.section, entry.hash),
+        **_ids(entry),
         "timestamp": entry.at.isoformat(),
         "summary": entry.summary,
         "entry_count": written.entry_count,
@@ -137,8 +135,7 @@ def written_answer(written: WrittenEntry, *, with_overview: bool, notes: Sequenc
         "repeated": written.repeated,
     }
     done = "This was already written" if written.repeated else "Entry written"
-    ref = _ref(named(entry.section, entry.id))
-    lines = [f"{done}: {ref}, {counted_entries(written.entry_count)} in {entry.section}."]
+    lines = [f"{done}: {entry.ref}, {counted_entries(written.entry_count)} in {entry.section}."]
     if facts["overview_written"]:
         lines.append(f"Its overview is now at version {written.version}.")
     return answer_of(lines, facts, [*written.notes, *notes])
@@ -166,17 +163,9 @@ def node_lines(nodes: Sequence[TocNode], zone: tzinfo, *, indent: int = 0) -> It
         yield from node_lines(node.subsections, zone, indent=indent + 1)
 
 
-def hit_facts(
-    hit: TwoQuestionHit, line: EntryLine | None, section: str, *, explain: bool
-) -> dict[str, Any]:
-    """A hit as plain data.
-
-    Args:
-        hit: The hit.
-        line: What the notebook says of the entry; None for an overview.
-        section: Where it is.
-        explain: Whether it says how it was found.
-    """
+def hit_facts(found: NotebookHit, *, explain: bool) -> dict[str, Any]:
+    """A hit as plain data. explain: whether it says how it was found."""
+    hit, section, line = found
     where = (
         {"id": section, "type": "overview", "summary": ""}
         if line is None
@@ -192,13 +181,13 @@ def hit_facts(
         "combined_score": rounded(hit.combined_score),
         "salience": round(hit.salience, 3),
         "score": round(hit.score, 3),
-        **({"by": found_by(hit)} if explain else {}),
+        **({"by": _found_by(hit)} if explain else {}),
         **chain_facts(hit),
         **replaced_since_facts(hit.replaced_since),
     }
 
 
-def found_by(hit: TwoQuestionHit) -> str:
+def _found_by(hit: TwoQuestionHit) -> str:
     """Whether its words or its meaning were found, or both."""
     if not hit.matched:
         return "meaning"
@@ -206,33 +195,29 @@ def found_by(hit: TwoQuestionHit) -> str:
 
 
 def hit_lines(
-    number: int, hit: TwoQuestionHit, facts: dict[str, Any], asked: str, zone: tzinfo
-) -> str:
-    """A hit in a few lines."""
-    kind = ", overview" if facts["type"] == "overview" else ""
-    cosines = [
-        f"{name} {facts[key]:.3f}"
-        for name, key in (
-            ("combined", "combined_score"),
-            ("context", "work_context_score"),
-            ("content", "content_score"),
-        )
-        if facts[key] is not None
-    ]
-    cosine = f" ({', '.join(cosines)})" if cosines else " (by words alone)"
-    what = f"{_ref(facts['id'])}{kind}{cosine}"
-    lines = [f"{number}. [{hit.score:.3f}] {when_of(hit.compared.at, zone)} {what}"]
-    if "by" in facts:
-        lines.append(f"   By {facts['by']}, salience {facts['salience']:.3f}")
+    number: int, found: NotebookHit, *, asked: str, zone: tzinfo, explain: bool
+) -> Iterator[str]:
+    """A hit in a few lines. asked: the words that its excerpt is to show."""
+    hit, section, line = found
+    scores = {
+        "combined": hit.combined_score,
+        "context": hit.work_context_score,
+        "content": hit.content_score,
+    }
+    cosines = ", ".join(f"{name} {x:.3f}" for name, x in scores.items() if x is not None)
+    what = ref_of(section, line.id) if line else f"{ref_of(section)}, overview"
+    when = when_of(hit.compared.at, zone)
+    yield f"{number}. [{hit.score:.3f}] {when} {what} ({cosines or 'by words alone'})"
+    if explain:
+        yield f"   By {_found_by(hit)}, salience {hit.salience:.3f}"
     chained = (*chain_lines(hit, zone), *replaced_since_lines(hit.replaced_since, zone))
-    lines += [f"   {line}" for line in chained]
-    if facts["work_context"]:
-        lines.append(f"   Work context: {one_line(facts['work_context'])}")
-    if facts["summary"]:
-        lines.append(f"   Summary: {one_line(facts['summary'])}")
+    yield from (f"   {each}" for each in chained)
+    for context in hit.doc.headings[:1]:
+        yield f"   Work context: {one_line(context)}"
+    if line and line.summary:
+        yield f"   Summary: {one_line(line.summary)}"
     shown = visible(excerpt(hit.compared.content, asked))
-    lines.append(f"   Excerpt: {shown.replace(chr(10), chr(10) + '   ')}")
-    return "\n".join(lines)
+    yield f"   Excerpt: {shown.replace(chr(10), chr(10) + '   ')}"
 
 
 def synthesis_answer(made: Synthesis, sides: OverviewPair, base_version: str | None) -> Answer:
@@ -255,7 +240,10 @@ def synthesis_answer(made: Synthesis, sides: OverviewPair, base_version: str | N
 def _made_by(made: Synthesis) -> str:
     if made.made_by == "merge":
         by = "No model made this: it is a merge by Markdown block that keeps both sides."
-        return f"{by} {_places(made.differing)}"
+        if not made.differing:
+            return f"{by} Nothing in it differs."
+        places = "One place differs" if made.differing == 1 else f"{made.differing} places differ"
+        return f"{by} {places}, between <!-- marks -->: settle each before you write it."
     who = "The client's model" if made.made_by == "client" else "The configured LLM"
     lines = [f"{who} ({visible(made.model)}) made this, and every line of both sides is in it."]
     if made.left_out:
@@ -268,8 +256,106 @@ def _made_by(made: Synthesis) -> str:
     return " ".join(lines)
 
 
-def _places(differing: int) -> str:
-    if not differing:
-        return "Nothing in it differs."
-    places = "One place differs" if differing == 1 else f"{differing} places differ"
-    return f"{places}, between <!-- marks -->: settle each before you write it."
+def with_both_texts(exc: OverviewConflict) -> Conflict:
+    """A conflict of overviews with both texts: the writer needs both, and loses none.
+
+    An error of ours holds no text of a journal elsewhere; here it goes to its writer alone.
+    """
+    section, version = exc.section, exc.version
+    if not exc.base_version:
+        return Conflict(
+            f"The overview of {section} was not read here; nothing was written.",
+            hint=f"Read {section} with journal_read, then write again; or give the version that you"
+            f" read as base_version. In a terminal `commonplace notebook read {section}` shows it,"
+            " and --base-version takes it. An entry without an overview needs no reading.",
+        )
+    since = f"since you read it (version {exc.base_version})"
+    texts = [
+        f"The overview of {section} has changed {since}; nothing was written.",
+        fenced(exc.current, f"version {version}, which is there now"),
+        fenced(exc.yours, f"version {version_of(exc.yours)}, which you wanted to write"),
+        "Next:",
+    ]
+    return Conflict(
+        "\n\n".join(texts),
+        hint="merge both texts (journal_synthesize_conflict helps), then write again with"
+        f" base_version {version} (in a terminal: --base-version {version}). The entry alone,"
+        " without an overview, can be written at once.",
+    )
+
+
+def synced_answer(synced: SyncReport, waiting: Sequence[str], notes: Sequence[str]) -> Answer:
+    """What a sync came to. waiting: the sections where an overview of ours waits."""
+    counted = f"{counted_entries(synced.received)} received, {counted_entries(synced.sent)} sent."
+    lines = [f"Synced with {synced.remote} ({synced.address}): {counted}"]
+    if not (synced.received or synced.sent or synced.dropped) and synced.before != synced.now:
+        lines.append(
+            "What came along bears no entry: overviews, moves, times to expire or other files."
+        )
+    if synced.dropped:
+        lines.append(
+            f"{counted_entries(synced.dropped)} that the remote lost are gone from here as well;"
+            f" git keeps them for some weeks at {synced.before[:12]}."
+        )
+    lines += [
+        f"Both sides changed the overview of {section}: theirs stands, yours waits."
+        for section in dict.fromkeys(waiting)
+    ]
+    if waiting:
+        lines.append(_how(waiting))
+    return answer_of(
+        lines,
+        {
+            "remote": synced.remote,
+            "branch": synced.branch.removeprefix("refs/heads/"),
+            "address": synced.address,
+            "received": synced.received,
+            "sent": synced.sent,
+            "dropped": synced.dropped,
+            "conflicts": list(waiting),
+            "before": synced.before,
+            "now": synced.now,
+        },
+        notes,
+    )
+
+
+def clashes_answer(clashes: Sequence[OverviewClash], zone: tzinfo) -> Answer:
+    """The overviews that wait, each with both texts."""
+    if not clashes:
+        return answer_of(["No overview waits to be settled."], {"count": 0, "conflicts": []})
+    lines: list[str] = []
+    for clash in clashes:
+        ours = f"version {clash.our_version}, which was written here"
+        theirs = f"version {clash.version}, which is there now"
+        lines += [
+            f"{clash.section}, since {when_of(clash.at, zone)}",
+            fenced(clash.theirs, theirs),
+            fenced(clash.ours, ours),
+            "",
+        ]
+    lines.append(_how([clash.section for clash in clashes]))
+    return answer_of(
+        lines,
+        lambda: {
+            "count": len(clashes),
+            "conflicts": [
+                {
+                    "section": clash.section,
+                    "timestamp": clash.at.isoformat(),
+                    "base": clash.base,
+                    "ours": clash.ours,
+                    "theirs": clash.theirs,
+                    "version": clash.version,
+                }
+                for clash in clashes
+            ],
+        },
+    )
+
+
+def _how(waiting: Sequence[str]) -> str:
+    """How these sections are settled; where it is one, the command is whole."""
+    named = set(waiting)
+    section = named.pop() if len(named) == 1 else "SECTION"
+    return f"Settle it with `commonplace notebook resolve {shlex.quote(section)}`, then sync again."

@@ -1,6 +1,6 @@
-"""How the file of the older JSON journal server is read: its sections' entries and overviews.
+"""How the file of the older JSON journal server is imported: its sections' entries and overviews.
 
-Pure; never writes, and never keeps a time that it cannot read.
+Never keeps a time that it cannot read, and never writes over an overview.
 """
 
 from __future__ import annotations
@@ -8,16 +8,25 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.ids import key_id
 from commonplace.core.text import counted_entries, opening
+from commonplace.journals.notebook.format import KEYS, TAKEN_BACK
+from commonplace.journals.notebook.names import SectionAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from commonplace.core.import_notes import NotesImport
+    from commonplace.journals.notebook.journal import Notebook
+
+Progress: TypeAlias = "Callable[[int, int], None] | None"
+"""Called with (done, still to do)."""
 
 _DEEPEST = 64
 
@@ -57,6 +66,75 @@ def parse_older_json(text: str, name: str) -> tuple[list[OldEntry], list[str]]:
     start = datetime.min.replace(tzinfo=UTC)
     # A sort keeps the order of what is equally old.
     return sorted(found, key=lambda old: old.at or start), notes
+
+
+def import_entries(
+    notebook: Notebook,
+    entries: Sequence[OldEntry],
+    left_out: list[str],
+    noting: NotesImport,
+    on_progress: Progress,
+) -> tuple[int, int]:
+    """Write entries, each once however often it is imported; how many are new, and how many not.
+
+    left_out: gets a sentence for each that cannot be written, and each overview that is not.
+    """
+    added = repeated = 0
+    for done, old in enumerate(entries):
+        if on_progress is not None:
+            on_progress(done, len(entries) - done)
+        try:
+            is_new = _import(notebook, old, left_out, noting)
+        except Invalid as exc:
+            left_out.append(f"Left out an entry of {opening(old.section, 80)!r}: {exc.message}")
+        else:
+            added, repeated = added + is_new, repeated + (not is_new)
+    if on_progress is not None:
+        on_progress(len(entries), 0)
+    return added, repeated
+
+
+def _import(notebook: Notebook, old: OldEntry, notes: list[str], noting: NotesImport) -> bool:
+    """Write one entry; whether it is new. Its overview goes with it where there is none yet.
+
+    One that was taken back is shown again.
+    """
+    # By what is in the file alone: an import in another clone adds nothing to it.
+    entry_id = key_id(KEYS, notebook.owner, old.key)
+    notebook.ledger.catch_up()
+    line = next(iter(notebook.ledger.by_id(entry_id)), None)
+    if line is not None and line.expires != TAKEN_BACK:
+        return False
+    section = old.section if line is None else line.section
+    overview, base = None, None
+    if old.overview.strip():
+        try:
+            there = notebook.read_section(section)
+        except CommonplaceError:
+            there = None
+        if there is None or not there.overview.strip():
+            overview, base = old.overview, there.version if there else None
+        elif there.overview.strip() != old.overview.strip():
+            notes.append(f"{section} has an overview already, and keeps it.")
+    noting.put_planned({entry_id: ""})
+    if line is None:
+        written = notebook.write(
+            old.section,
+            old.text,
+            overview=overview,
+            work_context=old.work_context or None,
+            base_version=base,
+            entry_id=entry_id,
+            at=old.at,
+        )
+        is_new = not written.repeated
+    else:
+        notebook.bring_back(
+            SectionAddress(section, entry_id), overview=overview, base_version=base or ""
+        )
+        is_new = True
+    noting.put_added({entry_id: ""} if is_new else {})
+    return is_new
 
 
 def _sections(

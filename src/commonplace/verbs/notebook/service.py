@@ -1,87 +1,84 @@
-"""The notebook's service: the journal with its search, and what of it was read in a session.
+"""The notebook's verbs: read what is understood, write what was learned, find it; and keep it.
 
-Never renders, and keeps what was read in memory alone: another process has read nothing.
+Each takes values and gives an `Answer`. What was read is kept in memory alone: another process has
+read nothing. Decides nothing about git or ranking.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from typing import TYPE_CHECKING
+import re
+from contextlib import suppress
+from datetime import datetime  # noqa: TC003  a tool's hints are read at run time
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.files import make_folder
+from commonplace.core.import_notes import NOT_NOTED
+from commonplace.core.ports import Language
+from commonplace.core.text import counted, counted_entries
+from commonplace.core.values import Answer, Filter, Interval
+from commonplace.core.when.phrases import parse_when
 from commonplace.journals.notebook.format import JOURNAL, ref_of
-from commonplace.journals.notebook.names import parse_address
+from commonplace.journals.notebook.names import parse_address, parse_section
 from commonplace.verbs.amend import look_up_former
+from commonplace.verbs.answers import (
+    answer_of,
+    as_of_facts,
+    as_of_lines,
+    interval_facts,
+    time_lines,
+)
+from commonplace.verbs.notebook.lines import (
+    clashes_answer,
+    entry_answer,
+    hit_facts,
+    hit_lines,
+    line_facts,
+    line_line,
+    node_facts,
+    node_lines,
+    section_answer,
+    synced_answer,
+    synthesis_answer,
+    with_both_texts,
+    written_answer,
+)
+from commonplace.verbs.notebook.reads import Reads
+from commonplace.verbs.replaced_since import written_over_notes
 from commonplace.verbs.session import current_session
+from commonplace.verbs.times import naming, read_as_of
+from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime, tzinfo
-    from pathlib import Path
+    from datetime import tzinfo
 
     from commonplace.core.clock import Clock
     from commonplace.core.former_texts import FormerTexts
-    from commonplace.core.ports import Language
+    from commonplace.core.import_notes import NotesImport
+    from commonplace.journals.notebook.conflicts import Clashes, OverviewClash
     from commonplace.journals.notebook.journal import Notebook, WrittenEntry
+    from commonplace.journals.notebook.names import SectionAddress
     from commonplace.search.filing.filing import Filing
     from commonplace.search.policy import TwoQuestionWeights
     from commonplace.search.two_questions import TwoQuestionFinder
+    from commonplace.verbs.notebook.older_json import Progress
 
-_SECTIONS = 500
-_TEXTS = 8
-_CHARACTERS = 4_000_000
+_GUIDE = """\
+You share a notebook with everybody who works here: each section has an overview of what is \
+understood now, and entries on how it came about. Read a section with journal_read before you work \
+on its subject."""
 
+_WRITING_GUIDE = """\
+Write an entry of the notebook with journal_write when something was done or learned, and give a \
+new overview when the understanding itself has changed."""
 
-class Reads:
-    """The overviews that were read over one connection. Thread-safe.
-
-    The last eight texts of a section are kept, so that a merge can start from what both sides knew;
-    of more than four million characters the versions alone, of those read longest ago.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._texts: OrderedDict[str, dict[str, str | None]] = OrderedDict()
-        self._characters = 0
-
-    def remember(self, section: str, version: str, text: str) -> None:
-        """Note that this version of a section's overview was shown, or written, just now."""
-        with self._lock:
-            texts = self._texts.setdefault(section, {})
-            self._characters += len(text) - len(texts.pop(version, None) or "")
-            texts[version] = text
-            self._texts.move_to_end(section)
-            while len(texts) > _TEXTS:
-                self._characters -= len(texts.pop(next(iter(texts))) or "")
-            while len(self._texts) > _SECTIONS:
-                gone = self._texts.popitem(last=False)[1]
-                self._characters -= sum(len(each or "") for each in gone.values())
-            self._thin_out()
-
-    def last(self, section: str) -> str:
-        """The version that was read last; empty where none was."""
-        with self._lock:
-            return next(reversed(self._texts.get(section, {})), "")
-
-    def texts(self, section: str) -> dict[str, str]:
-        """The texts that were read and are kept, by their versions, the last first."""
-        with self._lock:
-            kept = reversed(self._texts.get(section, {}).items())
-            return {version: text for version, text in kept if text is not None}
-
-    def _thin_out(self) -> None:
-        """Forget texts, not versions, those that were read longest ago first."""
-        for texts in self._texts.values():
-            for version, text in texts.items():
-                if self._characters <= _CHARACTERS:
-                    return
-                if text is not None:
-                    texts[version] = None
-                    self._characters -= len(text)
+_NOTHING = "No entries found."
+_VERSION = re.compile(r"[0-9a-f]{12}")
+_FILING_S = 30.0
+_MOST_NAMED = 20
 
 
 class NotebookService(Struct, frozen=True, kw_only=True):
@@ -118,6 +115,29 @@ class NotebookService(Struct, frozen=True, kw_only=True):
     process_reads: Reads = field(default_factory=Reads)
     note_ends: Callable[[], object] = lambda: None
 
+    @classmethod
+    def toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tools, methods of what `opens` gives at each call; listing them opens nothing."""
+        writing = Effects(writes=True, repeatable=False)
+        return Toolset(
+            name=JOURNAL,
+            guide=_GUIDE,
+            writing_guide=_WRITING_GUIDE,
+            tools=(
+                Tool(run=cls.journal_read, title="Read a section or an entry", quotes=True),
+                Tool(
+                    run=cls.journal_write,
+                    title="Write in the notebook",
+                    effects=writing,
+                    may_expire=True,
+                ),
+                Tool(run=cls.journal_list_entries, title="List a section's entries", quotes=True),
+                Tool(run=cls.journal_toc, title="List the notebook's sections", quotes=True),
+                Tool(run=cls.journal_search, title="Search the notebook", quotes=True),
+                Tool(run=cls.journal_synthesize_conflict, title="Merge two overviews"),
+            ),
+        ).of(opens)
+
     @property
     def reads(self) -> Reads:
         """What was read in the session whose call this is."""
@@ -138,78 +158,6 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             self.init()
         return self.notebook
 
-    def write(
-        self,
-        section: str,
-        entry: str,
-        *,
-        overview: str | None = None,
-        summary: str | None = None,
-        work_context: str | None = None,
-        base_version: str | None = None,
-        idempotency_key: str | None = None,
-        supersedes: str = "",
-        expires: datetime | None = None,
-    ) -> WrittenEntry:
-        """Add an entry, in the place of another where one is named; see `Notebook.write`.
-
-        Args:
-            section: Where.
-            entry: What was done or learned.
-            overview: As for `Notebook.write`, like all that follows but `supersedes`.
-            summary: The entry in a line.
-            work_context: What kind of work it was.
-            base_version: The version of the overview that was read.
-            idempotency_key: The same key twice is one entry.
-            supersedes: The ref of the entry whose place it takes; blank for none. Done twice it is
-                one entry, whatever the key.
-            expires: When the entry expires.
-
-        Raises:
-            As `Notebook.write`, and as `Notebook.supersede`.
-        """
-        notebook = self.writing()
-
-        def noted(written: WrittenEntry) -> WrittenEntry:
-            if expires is not None:
-                self.note_ends()
-            return written
-
-        if not supersedes.strip():
-            written = notebook.write(
-                section,
-                entry,
-                overview=overview,
-                summary=summary,
-                work_context=work_context,
-                base_version=base_version,
-                idempotency_key=idempotency_key,
-                expires=expires,
-            )
-            return noted(written)
-
-        def write(ref: str) -> WrittenEntry:
-            address = parse_address(ref)
-            if not address.entry:
-                overview_ref = ref_of(notebook.read_section(address.section).name)
-                raise Invalid(
-                    f"Invalid supersedes: {overview_ref} is an overview, whose history keeps what"
-                    " it was.",
-                    hint="Give the new overview as such.",
-                )
-            return notebook.supersede(
-                address,
-                entry,
-                section=section,
-                overview=overview,
-                summary=summary,
-                work_context=work_context,
-                base_version=base_version,
-                expires=expires,
-            )
-
-        return noted(look_up_former(supersedes, JOURNAL, write))
-
     def file(self, written: WrittenEntry) -> tuple[str, ...]:
         """File what was written; the notes of the filing."""
         from commonplace.journals.notebook.source import changes_of
@@ -218,12 +166,353 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             return ()
         return tuple(self.filing().file(changes_of(self.notebook, written)).notes)
 
-    def init(self) -> Path:
-        """Make the repository, or take the one that is there; the folder it lies in.
+    def clashes(self) -> Clashes:
+        """The overviews that a sync could not merge."""
+        from commonplace.journals.notebook.conflicts import Clashes
 
-        Raises: Unavailable, Denied, Invalid.
+        return Clashes(self.reading())
+
+    def journal_read(
+        self,
+        *,
+        id: Annotated[str, Arg("'path', 'path#<entry id>' or 'path#<hash>'.")],  # noqa: A002  the design fixes this name
+    ) -> Answer:
+        """Notebook: read a section's overview, or an entry of it whole.
+
+        Use it before you work on a subject, and before you write its overview. An overview comes
+        with its version and its last entry.
         """
+        notebook = self.reading()
+        if "#" in id:
+            return entry_answer(notebook.read_entry(id), self.zone)
+        section = notebook.read_section(id.strip().removeprefix("notebook:"))
+        self.reads.remember(section.name, section.version, section.overview)
+        notes = []
+        if any(clash.section == section.name for clash in self.clashes().list_open()):
+            notes.append(
+                "Another overview written here could not be merged with this one: `commonplace"
+                f" notebook conflicts` shows both, `commonplace notebook resolve {section.name}`"
+                " settles it."
+            )
+        replaced = notebook.list_replaced_since(section.name)
+        return section_answer(section, self.zone, replaced=replaced, notes=notes)
+
+    def journal_write(
+        self,
+        *,
+        path: Annotated[str, Arg("The section: 'project-alpha/api-design'.")],
+        entry: Annotated[str, Arg("What was done, learned or decided, and why.")],
+        overview: Annotated[
+            str, Arg("What is understood now, whole, if the entry has changed it.")
+        ] = "",
+        summary: Annotated[str, Arg("The entry in a line; else its first line.")] = "",
+        work_context: Annotated[str, Arg("What kind of work it was.")] = "",
+        base_version: Annotated[
+            str, Arg("The overview's version that you read; else the one read here last.")
+        ] = "",
+        idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
+        supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
+        ends: datetime | None = None,
+    ) -> Answer:
+        """Notebook: add an entry to a section, and put a new overview in place if you give one.
+
+        Use it whenever something was learned or decided. An entry alone is always accepted; an
+        overview only if you have read the one that is there. Returns the entry's id.
+        """
+        from commonplace.journals.notebook.journal import OverviewConflict
+
+        section, notebook = _section_of(path), self.writing()
+        # Some hosts fill in what is left out with empty texts: none of them empties an overview.
+        given = overview if overview.strip() else None
+        replaced = () if given is None else notebook.list_replaced_since(section)
+        texts: dict[str, Any] = {
+            "overview": given,
+            "summary": summary or None,
+            "work_context": work_context or None,
+            "base_version": base_version.strip() or self.reads.last(section) or None,
+            "expires": ends,
+        }
+
+        def supersede(ref: str) -> WrittenEntry:
+            return notebook.supersede(_entry_of(notebook, ref), entry, section=section, **texts)
+
+        try:
+            if supersedes.strip():
+                written = look_up_former(supersedes, JOURNAL, supersede)
+            else:
+                key = idempotency_key or None
+                written = notebook.write(section, entry, idempotency_key=key, **texts)
+        except OverviewConflict as exc:
+            raise with_both_texts(exc) from exc
+        if ends is not None:
+            self.note_ends()
+        notes = self.file(written)
+        if not written.repeated:
+            if given is not None:
+                self.reads.remember(written.entry.section, written.version, written.overview)
+            notes += written_over_notes(replaced, self.zone)
+        return written_answer(written, with_overview=given is not None, notes=notes)
+
+    def journal_list_entries(
+        self,
+        *,
+        path: Annotated[str, Arg("The section.")],
+        start: Annotated[int, Arg("How many of the newest to pass over.", 0, 10_000_000)] = 0,
+        length: Annotated[int, Arg("How many at most.", 1, 1000)] = 10,
+    ) -> Answer:
+        """Notebook: list the entries of a section, newest first.
+
+        Use it to see how an understanding came about. Read one whole with journal_read.
+        """
+        section = _section_of(path)
+        lines = self.reading().list_entries(section, start=start, length=length)
+        return answer_of(
+            [line_line(x, self.zone) for x in lines] or [_NOTHING],
+            lambda: {
+                "path": section,
+                "start": start,
+                "count": len(lines),
+                "entries": [line_facts(line) for line in lines],
+            },
+        )
+
+    def journal_toc(
+        self,
+        *,
+        id: Annotated[str, Arg("The section to begin at; else the whole.")] = "",  # noqa: A002  the design fixes this name
+        depth: Annotated[int, Arg("How many levels.", 1, 64)] = 1,
+    ) -> Answer:
+        """Notebook: list the sections below one, with how many entries each has.
+
+        Use it to find where something belongs. A group is a folder without an overview of its own.
+        """
+        notebook, top = self.reading(), id.strip().removeprefix("notebook:")
+        nodes = notebook.toc(top, depth=depth)
+        own = notebook.node(top) if top else None
+        lines = [*node_lines(nodes, self.zone)]
+        if own and not lines:
+            lines = [*node_lines([own], self.zone), "There are no sections below it."]
+        return answer_of(
+            lines or ["No sections found."],
+            lambda: {
+                "id": id,
+                "section": node_facts(own) if own else None,
+                "count": len(nodes),
+                "subsections": [node_facts(node) for node in nodes],
+            },
+        )
+
+    def journal_search(
+        self,
+        *,
+        work_context: Annotated[str, Arg("The kind of work you are doing.")] = "",
+        content: Annotated[str, Arg("What you look for.")] = "",
+        salience_threshold: Annotated[
+            float, Arg("Below it an old entry must match better.", 0, 1)
+        ] = 0.5,
+        min_score: Annotated[
+            float | None, Arg("Least score of a hit that shares no word.", -1, 1)
+        ] = None,
+        when: Annotated[str, Arg("Only this time: 'last week', '2026-11'.")] = "",
+        as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
+        explain: Annotated[bool, Arg("Explain each score.")] = False,
+    ) -> Answer:
+        """Notebook: find entries and overviews by the work they came from and by what they say.
+
+        Use it when a problem feels familiar; give both questions, or one. Returns the best first,
+        with raw cosines; a fresh entry stands a little higher.
+        """
+        from commonplace.search.two_questions import TwoQuestions
+        from commonplace.verbs.notebook.finding import find
+
+        self.reading()
+        interval = None
+        if when.strip():
+            with naming("when"):
+                interval = parse_when(when, now=self.clock(), zone=self.zone)
+        before = read_as_of(self, as_of)
+        within = interval or Interval()
+        questions = TwoQuestions(
+            work_context=work_context,
+            content=content,
+            where=Filter(journals=(JOURNAL,), interval=within, written_before=before),
+            limit=min(limit, self.most),
+            min_score=self.min_score if min_score is None else min_score,
+            salience_threshold=salience_threshold,
+            weights=self.weights,
+            now=self.clock(),
+        )
+        hits, notes = find(self.notebook, self.finder(), questions)
+        asked = f"{content} {work_context}".strip()
+        lines = [*as_of_lines(before, self.zone), *time_lines(interval, self.zone)]
+        for number, hit in enumerate(hits, 1):
+            lines += hit_lines(number, hit, asked=asked, zone=self.zone, explain=explain)
+        return answer_of(
+            lines if hits else [*lines, _NOTHING],
+            lambda: {
+                "count": len(hits),
+                "interval": interval_facts(interval),
+                "results": [hit_facts(hit, explain=explain) for hit in hits],
+                **as_of_facts(before),
+            },
+            notes,
+        )
+
+    def journal_synthesize_conflict(
+        self,
+        *,
+        section: Annotated[str, Arg("The section whose overviews they are.")],
+        version_a: Annotated[str, Arg("One overview: its text, or a version that you read.")],
+        version_b: Annotated[str, Arg("The other one, likewise.")],
+        work_context: Annotated[str, Arg("What kind of work led to the conflict.")] = "",
+        sampler: Language | None = None,
+    ) -> Answer:
+        """Notebook: merge two overviews of a section into one text that keeps every line of both.
+
+        Use it after a conflict. Your own model is asked if it may be, then a configured one, else
+        they are merged by block. Read what is marked; journal_write writes it.
+        """
+        from commonplace.verbs.notebook.synthesis import OverviewPair, synthesize
+
+        name = _section_of(section)
+        read = self.reads.texts(name)
+        known = dict(read)
+        with suppress(NotFound):
+            now = self.reading().read_section(name)
+            known[now.version] = now.overview
+        text_a, text_b = _text_of(version_a, known), _text_of(version_b, known)
+        both = {_plain(text_a), _plain(text_b)}
+        base = next(((v, x) for v, x in read.items() if _plain(x) not in both), None)
+        sides = OverviewPair(
+            section=name,
+            version_a=text_a,
+            version_b=text_b,
+            base=base[1] if base else None,
+            work_context=work_context,
+        )
+        made = synthesize(
+            sides,
+            [("client", lambda: sampler), ("llm", self.language)],
+            screen=self.notebook.screen,
+        )
+        return synthesis_answer(made, sides, base[0] if base else None)
+
+    # For people alone: no model is offered what follows.
+
+    def init(self) -> Answer:
+        """Make the notebook, or take the repository that is there."""
+        adopted = self.notebook.exists
         if self.is_own:
             # The notebook's own folder follows the umask; what is only ours around it does not.
             make_folder(self.notebook.folder.parent)
-        return self.notebook.init()
+        folder = self.notebook.init()
+        count = len(self.notebook.list_sections())
+        lines = [f"{'Took the repository in' if adopted else 'Made a notebook in'} {folder}."]
+        if adopted:
+            lines.append(f"It has {counted(count, 'section', 'sections')}.")
+        return answer_of(lines, {"folder": str(folder), "adopted": adopted, "sections": count})
+
+    def move(self, *, old: str, new: str, below: bool = False) -> Answer:
+        """Give a section another name, its entries with it; a folder alone goes with all below it.
+
+        below: the sections below it go along.
+        """
+        moves = self.reading().move(old, new, below=below)
+        lines = [f"Moved {before} to {after}." for before, after in moves.pairs[:_MOST_NAMED]]
+        if len(moves.pairs) > _MOST_NAMED:
+            lines.append(f"And {len(moves.pairs) - _MOST_NAMED} more below them.")
+        moved = [{"old": before, "new": after} for before, after in moves.pairs]
+        notes = (*moves.notes, *self.filing().sweep())
+        return answer_of(lines, {"old": old, "new": new, "moved": moved}, notes)
+
+    def sync(self, *, remote: str, accept_loss: bool = False) -> Answer:
+        """Bring the notebook and a remote to hold the same; a sync that fails changes nothing."""
+        from commonplace.journals.notebook.sync import Sync
+
+        report = Sync(self.reading(), remote=remote, accept_loss=accept_loss).run()
+        waiting = [clash.section for clash in self.clashes().list_open()]
+        notes = (*report.notes, *self.filing().refresh(_FILING_S))
+        return synced_answer(report, waiting, notes)
+
+    def conflicts(self) -> Answer:
+        """The overviews that a sync could not merge, each with both texts."""
+        return clashes_answer(self.clashes().list_open(), self.zone)
+
+    def resolve(self, clash: OverviewClash, text: str | None) -> Answer:
+        """Put a text in the place of an overview, None to leave it as it is; that one is settled.
+
+        Raises: Conflict where the overview has changed since.
+        """
+        clashes = self.clashes()
+        notes = (*clashes.settle(clash, text), *self.filing().refresh(_FILING_S))
+        version = self.reading().read_section(clash.section).version
+        left = [each.section for each in clashes.list_open()]
+        lines = [f"Settled {clash.section}: its overview is at version {version}."]
+        if clash.section in left:
+            lines.append(f"Another overview of {clash.section} waits: settle it likewise.")
+        return answer_of(lines, {"section": clash.section, "version": version, "left": left}, notes)
+
+    def import_json(
+        self,
+        *,
+        text: str,
+        name: str,
+        noting: NotesImport = NOT_NOTED,
+        on_progress: Progress = None,
+    ) -> Answer:
+        """Add the entries and overviews of the older JSON file, each once however often it is read.
+
+        An overview takes the place of an empty one alone.
+
+        Args:
+            text: What the file holds.
+            name: Of the file, for errors.
+            noting: Takes the entries that are added.
+            on_progress: Called with (done, still to do).
+        """
+        from commonplace.verbs.notebook.older_json import import_entries, parse_older_json
+
+        found, left_out = parse_older_json(text, name)
+        added, repeated = import_entries(self.writing(), found, left_out, noting, on_progress)
+        lines = [f"Imported {counted_entries(added)}."]
+        if repeated:
+            lines.append(f"{counted_entries(repeated)} of it had been imported before.")
+        notes = left_out[:_MOST_NAMED]
+        if len(left_out) > _MOST_NAMED:
+            notes.append(f"{len(left_out) - _MOST_NAMED} more like these.")
+        facts = {"added": added, "repeated": repeated, "left_out": len(left_out)}
+        return answer_of(lines, facts, notes)
+
+
+def _section_of(path: str) -> str:
+    """The section as it is named in the notebook. Raises: Invalid."""
+    return parse_section(path.strip().removeprefix("notebook:"))
+
+
+def _entry_of(notebook: Notebook, ref: str) -> SectionAddress:
+    """The entry that a ref names, to be superseded. Raises: Invalid for an overview."""
+    address = parse_address(ref)
+    if not address.entry:
+        overview = ref_of(notebook.read_section(address.section).name)
+        raise Invalid(
+            f"Invalid supersedes: {overview} is an overview, whose history keeps what it was.",
+            hint="Give the new overview as such.",
+        )
+    return address
+
+
+def _text_of(version: str, known: dict[str, str]) -> str:
+    """A version's text: given as it is, or one that is known by its 12 hex digits."""
+    mark = version.strip().lower()
+    if not _VERSION.fullmatch(mark):
+        return version
+    if mark not in known:
+        raise Invalid(
+            f"Version {mark} is not known here.", hint="Give the text of the overview instead."
+        )
+    return known[mark]
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").strip("\n")

@@ -85,10 +85,8 @@ def _clashes(visit: Visit) -> Sequence[OverviewClash]:
     """The overviews of the notebook in conflict; none where the notebook cannot be read."""
     if not visit.app.notebook.is_there():
         return ()
-    from commonplace.verbs.notebook.keeping import NotebookKeeping
-
     try:
-        return NotebookKeeping(visit.app.notebook.service).conflicts()
+        return visit.app.notebook.service().clashes().list_open()
     except CommonplaceError:
         return ()
 

@@ -12,7 +12,6 @@ from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFoun
 from commonplace.doors.web.visit import Redirect, WebPage
 from commonplace.journals.notebook.format import parse_file
 from commonplace.journals.notebook.names import file_of
-from commonplace.verbs.notebook.keeping import NotebookKeeping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +51,7 @@ def notebook(visit: Visit) -> WebPage:
     try:
         found = wiring.service().reading()
         nodes = found.toc(depth=DEPTH) if found.list_sections() else ()
-        clashes = NotebookKeeping(wiring.service).conflicts()
+        clashes = wiring.service().clashes().list_open()
     except NotFound as exc:
         missing = exc.explained(shows_paths=visit.shows_paths)
         is_elsewhere = bool(exc.place)
@@ -94,11 +93,11 @@ def section(visit: Visit) -> WebPage:
 
 def clash(visit: Visit) -> WebPage | Redirect:
     """Two overviews side by side and a text to settle them; the section where none wait."""
-    service = visit.app.notebook.service
+    service = visit.app.notebook.service()
     try:
-        found = NotebookKeeping(service).clash(section=visit.value("name"))
+        found = service.clashes().find(visit.value("name"))
     except NotFound:
-        read = service().reading().read_section(visit.value("name"))
+        read = service.reading().read_section(visit.value("name"))
         return Redirect(
             to=visit.url("section", name=read.name),
             notes=("No two versions of it wait to be settled: this is what holds.",),
@@ -109,12 +108,12 @@ def clash(visit: Visit) -> WebPage | Redirect:
 
 def settle(visit: Visit) -> Redirect | WebPage:
     """Put a text in the place of both, if they are those that were shown; what was typed stays."""
-    keeping = NotebookKeeping(visit.app.notebook.service)
+    service = visit.app.notebook.service()
     name = visit.value("name")
     text = visit.typed_text(f"settle:{name}")
     found: OverviewClash | None = None
     try:
-        found = keeping.clash(section=name)
+        found = service.clashes().find(name)
         if (found.version, found.our_version) != (visit.value("theirs"), visit.value("ours")):
             raise Conflict(
                 f"The texts of {found.section} have changed since you opened the page.",
@@ -122,15 +121,15 @@ def settle(visit: Visit) -> Redirect | WebPage:
             )
         if not text.strip():
             raise Invalid("The text is empty.", hint="Write what holds from now on.")
-        done = keeping.resolve(clash=found, text=text)
+        done = service.resolve(found, text)
     except CommonplaceError as exc:
         # The form is shown again with what was typed, whatever went wrong, so that nothing is lost.
         with suppress(CommonplaceError):
-            found = keeping.clash(section=name)
+            found = service.clashes().find(name)
         return _clash_page(visit, found, text, problem=exc)
     return Redirect(
-        to=visit.url("section", name=done.section),
-        notes=(f"Settled {done.section}.", *done.notes),
+        to=visit.url("section", name=found.section),
+        notes=(f"Settled {found.section}.", *(done.notes or ())),
     )
 
 
