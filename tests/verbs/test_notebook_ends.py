@@ -332,7 +332,8 @@ def test_an_index_that_followed_holds_what_one_built_at_once_holds(world, app, s
             elif act == "stay":
                 app.expiring.cancel(ref)
             elif act == "supersede":
-                known.append(service.write(names[-1], f"Now {number}.", supersedes=ref).entry.ref)
+                made = service.writing().supersede(ref, f"Now {number}.", section=names[-1])
+                known.append(made.entry.ref)
             elif act == "move":
                 names.append(f"zoo/{number}")
                 service.writing().move(names[-2], names[-1])

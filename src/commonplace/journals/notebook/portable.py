@@ -1,6 +1,7 @@
 """Converts a notebook's commits into items of an export, and items into a new repository.
 
-Never changes a notebook that is there. Exports neither uncommitted changes nor remotes.
+Never changes a notebook that is there, and takes out only one that is as an import made it. Exports
+neither uncommitted changes nor remotes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import field
 from msgspec.structs import replace
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Conflict
 from commonplace.core.files import make_folder, sync_folder, translated
 from commonplace.core.import_notes import NOT_NOTED
@@ -29,18 +31,23 @@ from commonplace.journals.git.portable import (
 )
 from commonplace.journals.git.repo import find_repository, init_repository, is_repository
 from commonplace.journals.notebook.format import JOURNAL, own_end, parse_message, ref_of
-from commonplace.journals.notebook.whole import WHOLE, refs_of, temporary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from commonplace.core.import_notes import NotesImport
+    from commonplace.journals.git.repo import GitRepository
     from commonplace.journals.notebook.journal import Notebook
+
+WHOLE = "@"
+"""By which an import notes that it made the whole notebook."""
 
 _EXPIRED = "An entry has expired.\n\nCommonplace: expired\n"
 """The message of its commit in an export."""
 
 _FIELDS = WholeCommit.__struct_fields__
+_REFS = ("refs/heads", "refs/tags", "refs/stash", "refs/remotes")
 
 
 class PortableStep(PortableItem, frozen=True, kw_only=True):
@@ -158,7 +165,7 @@ class PortableNotebook:
         if not self.is_empty():
             return self._refuse_another(first, commits)
         self._notebook.close()
-        temporary = temporary_of(self._folder)
+        temporary = _temporary_of(self._folder)
         empty = temporary.with_suffix(".empty")
         for folder in (temporary, empty):  # of an import that was killed
             shutil.rmtree(folder, ignore_errors=True)
@@ -166,14 +173,14 @@ class PortableNotebook:
             make_folder(self._folder.parent)
             made = init_repository(temporary)
             count = write_commits(made, chain([first], commits))
-            noting.put_planned({WHOLE: refs_of(made)})
+            noting.put_planned({WHOLE: _refs_of(made)})
             with translated(self._folder):
                 if os.path.isdir(self._folder):
                     # It holds neither a commit nor a file; half of a repository opens as none.
                     os.rename(self._folder, empty)
                 os.rename(temporary, self._folder)
                 sync_folder(self._folder.parent)
-            noting.put_added({WHOLE: refs_of(find_repository(self._folder))})
+            noting.put_added({WHOLE: _refs_of(find_repository(self._folder))})
         finally:
             for folder in (temporary, empty):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -210,3 +217,47 @@ def _item_of(commit: WholeCommit, refs: dict[str, str]) -> PortableStep:
 
 def _commit_of(item: PortableStep) -> WholeCommit:
     return WholeCommit(**{name: getattr(item, name) for name in _FIELDS})
+
+
+def _temporary_of(folder: Path) -> Path:
+    """Where a notebook lies that is not there yet, or not any more."""
+    return folder.with_name(f"{folder.name}.importing")
+
+
+def _refs_of(repo: GitRepository) -> str:
+    """A hash of where all branches and tags of a repository are; empty for one without any."""
+    found = repo.git.run(["for-each-ref", "--format=%(refname) %(objectname)", *_REFS]).out
+    return sha256_hex(found) if found else ""
+
+
+def find_whole(folder: Path) -> str:
+    """The hash of the notebook's refs, empty for none; other text where it was written to."""
+    if not is_repository(folder):
+        return ""
+    repo = find_repository(folder)
+    refs = _refs_of(repo)
+    if not refs:
+        return ""
+    changes = repo.git.run(["status", "--porcelain", "--ignored"]).out
+    return f"{refs} changed" if changes or repo.git.run(["remote"]).out else refs
+
+
+def take_out(notebook: Notebook) -> None:
+    """Move a notebook out of its folder, in one step."""
+    notebook.close()
+    temporary = _temporary_of(notebook.folder)
+    shutil.rmtree(temporary, ignore_errors=True)
+    with translated(notebook.folder):
+        os.rename(notebook.folder, temporary)
+        sync_folder(notebook.folder.parent)
+
+
+def finish_taking_out(notebook: Notebook) -> None:
+    """Leave an empty repository in its place, and nothing of it; may be called again."""
+    if not is_repository(notebook.folder):
+        init_repository(notebook.folder)
+    notebook.ledger.clear()
+    temporary = _temporary_of(notebook.folder)
+    with translated(temporary):
+        if os.path.isdir(temporary):
+            shutil.rmtree(temporary)

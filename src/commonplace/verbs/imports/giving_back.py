@@ -16,7 +16,7 @@ from commonplace.journals.memory.entry import parse_ref as parse_memory_ref
 from commonplace.journals.memory.entry import version_of as version_of_record
 from commonplace.journals.notebook.format import JOURNAL as NOTEBOOK
 from commonplace.journals.notebook.format import TAKEN_BACK
-from commonplace.journals.notebook.whole import WHOLE, find_whole, finish_taking_out, take_out
+from commonplace.journals.notebook.portable import WHOLE, find_whole, finish_taking_out, take_out
 from commonplace.journals.private.copied import digest_of_copy
 from commonplace.journals.private.places import SCHEME
 from commonplace.journals.timeline.entry import JOURNAL as TIMELINE

@@ -50,7 +50,7 @@ class NotebookEnds(Struct, frozen=True, kw_only=True):
     def note(self) -> None:
         """Copy the times of the entries that expire out of git, where other clones set them too.
 
-        With them which entries were replaced by one that has expired. Raises: Unavailable, Denied.
+        With them which entries were replaced by one that has expired.
         """
         if not self.notebook.exists:
             return
@@ -62,23 +62,17 @@ class NotebookEnds(Struct, frozen=True, kw_only=True):
         self.replaced.keep_all(left)
 
     def set_end(self, ref: str, at: datetime | None) -> str:
-        """Set when an entry expires, None for never; returns its whole ref.
-
-        Raises: Invalid, NotFound, Conflict, Denied, Unavailable.
-        """
+        """Set when an entry expires, None for never; returns its whole ref."""
         entry = self.notebook.set_end(parse_address(ref), at)
         self.note()
         return entry.ref
 
     def find_end(self, ref: str) -> datetime | None:
-        """When an entry expires, or has expired; None for never. Raises: as `set_end`."""
+        """When an entry expires, or has expired; None for never."""
         return self.notebook.read_kept_entry(parse_address(ref)).expires
 
     def leave_out(self, refs: Sequence[str]) -> None:
-        """Take entries that have expired out of the index and of the ledger.
-
-        Raises: Unavailable, Denied.
-        """
+        """Take entries that have expired out of the index and of the ledger."""
         if not refs:
             return
         self.note()
