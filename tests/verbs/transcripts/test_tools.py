@@ -174,7 +174,7 @@ def test_what_is_deleted_is_found_no_more(app, kept):
     assert f"{ONE}#4" not in refs(ask(app, "recall", query="DuckDB"))
     with pytest.raises(NotFound):
         ask(app, "open_ref", ref=f"{ONE}#4")
-    assert app.transcripts.service().delete(ONE).messages == 4
+    assert app.transcripts.service().delete(ONE).facts["messages"] == 4
     assert listed(app) == [TWO]
     assert kept.append("claude-code", "5e0c-1", [said(605, "Move the reports to DuckDB.")]) == 0
     with pytest.raises(NotFound):
@@ -204,13 +204,13 @@ def test_a_session_that_went_on_meanwhile_is_not_deleted_unseen(app, kept):
 def test_old_sessions_go_when_the_setting_says_so(world, kept):
     """Counted from the last message; without the setting all stay."""
     service = opened(world).transcripts.service()
-    assert service.retain_as_set() is None
+    assert service.retain_as_set() == []
     with pytest.raises(Invalid, match="days"):
         service.list_old(0)
     assert service.list_old(100_000_000) == []
     # The first session ended 204 days before, the other one 202.
     done = opened(world, COMMONPLACE_TRANSCRIPTS_RETAIN_DAYS="203").transcripts
-    assert done.service().retain_as_set().refs == [ONE]
+    assert done.service().retain_as_set() == ["Deleted 1 session by transcripts.retain_days."]
     assert texts(kept.read("codex", "0199-2")) == ["Rename the login form."]
 
 

@@ -111,9 +111,9 @@ class TranscriptWiring:
         return {self.name: self._toolset}
 
     def _toolset(self) -> Toolset:
-        from commonplace.verbs.transcripts.tools import TranscriptTools
+        from commonplace.verbs.transcripts.service import TranscriptService
 
-        return TranscriptTools.toolset(lambda: TranscriptTools(self._service))
+        return TranscriptService.toolset(self.service)
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """The newest sessions of a project, and what was said in them; none without one."""

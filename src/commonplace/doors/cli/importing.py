@@ -155,7 +155,7 @@ def _import_sessions(
     as_json: bool,
     given: Mapping[str, Any],
 ) -> None:
-    from commonplace.verbs.transcripts.import_answers import import_answer, plan_answer
+    from commonplace.verbs.transcripts.importing import import_answer
 
     importing = _importing(app)
     if client is None:
@@ -164,7 +164,7 @@ def _import_sessions(
         originals = importing.find(client, path=given["path"] or "", since=since)
     zone = app.settings.timezone
     with show_counting("Counting messages"):
-        plan = plan_answer(importing.plan(originals, since=since), zone)
+        plan = import_answer(importing.plan(originals, since=since), zone, dry_run=True)
     if given["dry_run"]:
         show(plan, as_json, items="clients")
         return
@@ -176,7 +176,7 @@ def _import_sessions(
         done = importing.run(originals, since=since, noting=noting, progress=progress)
     with show_counting("Filing words"):
         app.filing.sweep()
-    show(import_answer(done, zone), as_json, items="clients")
+    show(import_answer(done, zone, dry_run=False), as_json, items="clients")
 
 
 def _importing(app: App) -> TranscriptImport:

@@ -15,7 +15,6 @@ from commonplace.doors.cli.calls import file_everything, opened
 from commonplace.doors.cli.frame import show
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting
-from commonplace.verbs.transcripts.for_people import retained_notes
 
 
 @click.command(short_help="Roll the timeline up: what is due, or a period again.")
@@ -62,5 +61,4 @@ def rollup(as_json: bool, rebuild: str | None, **flags: bool) -> None:
             if done.facts["made"]:
                 file_everything(app)
             # What a server does as well: nobody else would keep to transcripts.retain_days.
-            let_go = app.transcripts.service().retain_as_set()
-            show(done.noting(retained_notes(let_go)), as_json)
+            show(done.noting(app.transcripts.service().retain_as_set()), as_json)

@@ -22,12 +22,7 @@ from commonplace.doors.cli.options import (
 )
 from commonplace.doors.cli.recall import file_quickly
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
-from commonplace.verbs.transcripts.for_people import (
-    deleted_session_answer,
-    old_answer,
-    retained_answer,
-)
-from commonplace.verbs.transcripts.tools import TranscriptTools
+from commonplace.verbs.transcripts.service import TranscriptService
 
 call = partial(call_tool, "transcripts")
 
@@ -41,10 +36,10 @@ def transcripts() -> None:
 
 @transcripts.command(name="list", short_help="List sessions, the one that went on last first.")
 @click.argument("when", nargs=-1)
-@tool_option(TranscriptTools.list_sessions, "project", "--in", "folder", metavar="FOLDER")
-@tool_option(TranscriptTools.list_sessions, "client", "--client", metavar="NAME")
-@tool_option(TranscriptTools.list_sessions, "limit", "-n", "--limit", type=int)
-@tool_option(TranscriptTools.list_sessions, "start", "--start", type=int)
+@tool_option(TranscriptService.list_sessions, "project", "--in", "folder", metavar="FOLDER")
+@tool_option(TranscriptService.list_sessions, "client", "--client", metavar="NAME")
+@tool_option(TranscriptService.list_sessions, "limit", "-n", "--limit", type=int)
+@tool_option(TranscriptService.list_sessions, "start", "--start", type=int)
 @list_options
 def list_sessions(when: tuple[str, ...], folder: str | None, as_json: bool, **given: Any) -> None:
     """List sessions with their project and how each began, the one that went on last first.
@@ -57,9 +52,9 @@ def list_sessions(when: tuple[str, ...], folder: str | None, as_json: bool, **gi
 
 @transcripts.command(name="show", cls=ShortRefCommand, short_help="Show what was said.")
 @click.argument("ref")
-@tool_option(TranscriptTools.read_session, "first", "--first", type=int)
-@tool_option(TranscriptTools.read_session, "limit", "-n", "--limit", type=int)
-@tool_option(TranscriptTools.read_session, "budget_tokens", "--budget", "budget_tokens", type=int)
+@tool_option(TranscriptService.read_session, "first", "--first", type=int)
+@tool_option(TranscriptService.read_session, "limit", "-n", "--limit", type=int)
+@tool_option(TranscriptService.read_session, "budget_tokens", "--budget", "budget_tokens", type=int)
 @list_options
 def show_session(ref: str, as_json: bool, **given: Any) -> None:
     """Show what was said in a session, in its order.
@@ -116,7 +111,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
         whole = find_entry(app, ref, named, within=_JOURNAL)
         begins = look_up(whole, app.amend.service().read_text).text
         confirm(f"Delete {whole} for good?", yes=yes, text=begins)
-        show(deleted_session_answer(look_up(whole, service.delete)), as_json)
+        show(look_up(whole, service.delete), as_json)
 
 
 @transcripts.command(short_help="Delete sessions that are older than so many days.")
@@ -138,7 +133,7 @@ def retain(days: int | None, dry_run: bool, yes: bool, as_json: bool) -> None:
         days = days or service.retain_days
         old = service.list_old(days)
         if dry_run or not old:
-            show(old_answer(old, days), as_json)
+            show(service.plan_retaining(days), as_json)
             return
         confirm(f"Delete {len(old)} sessions for good?", yes=yes)
-        show(retained_answer(service.retain(days), days), as_json)
+        show(service.retain(days), as_json)

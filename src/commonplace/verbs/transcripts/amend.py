@@ -48,7 +48,7 @@ class TranscriptAmender(Struct, frozen=True):
         if expected and expected != found.version:
             raise Conflict(f"{found.ref} has changed meanwhile.", hint="Read it, then try again.")
         done = self.service.delete(found.ref)
-        return Amendment(act="deleted", ref=found.ref, notes=done.notes)
+        return Amendment(act="deleted", ref=found.ref, notes=tuple(done.notes or ()))
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Refused: see the port."""

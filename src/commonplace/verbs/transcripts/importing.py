@@ -6,32 +6,41 @@ Never changes an original, and never imports a message twice, however often it i
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
+from commonplace.core.clock import to_local
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.files import translated
 from commonplace.core.import_notes import NOT_NOTED
+from commonplace.core.text import counted
+from commonplace.core.values import Answer
 from commonplace.journals.transcripts.clients import (
     CLIENTS,
     EXPORTED,
     LINE_CLIENTS,
     load_client,
 )
-from commonplace.journals.transcripts.clients.parsing import Skipped, instant
+from commonplace.journals.transcripts.clients.parsing import BROKEN, UNKNOWN, Skipped, instant
 from commonplace.journals.transcripts.copying import Kept, copy_new
+from commonplace.verbs.answers import answer_of, one_line
+from commonplace.verbs.transcripts.left_out import left_out_sentences
 from commonplace.verbs.transcripts.noted import NotedSessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
+    from datetime import tzinfo
 
     from commonplace.core.import_notes import NotesImport
     from commonplace.journals.transcripts.message import Message
     from commonplace.journals.transcripts.store import TranscriptStore
+
+_MOST_FAILED = 5
+_MB = 1_000_000
 
 Progress: TypeAlias = "Callable[[str, int, int], None]"
 """Called with (what a client is called, bytes read, bytes in all)."""
@@ -297,3 +306,67 @@ class _Counting:
             )
             self._noted.add(client, session, self.original, len(new), write)
         return len(new)
+
+
+def import_answer(imports: Sequence[ClientImport], zone: tzinfo, *, dry_run: bool) -> Answer:
+    """What an import took of sessions, or would take, in words for people.
+
+    Args:
+        imports: As `TranscriptImport` counted them.
+        zone: In which days are cut.
+        dry_run: Whether nothing was written.
+    """
+    lines = [_line(each, zone, dry_run=dry_run) for each in imports]
+    facts = _facts(imports, dry_run=dry_run)
+    return answer_of(lines or ["No sessions were found."], facts, _notes(imports))
+
+
+def _line(each: ClientImport, zone: tzinfo, *, dry_run: bool) -> str:
+    name = CLIENTS[each.client]
+    if not each.messages:
+        return f"{name}: nothing new."
+    count = counted(each.messages, "message", "messages")
+    sessions = counted(len(each.sessions), "session", "sessions")
+    ends = (datetime.fromisoformat(at) for at in (each.first_at, each.last_at))
+    span = " to ".join(dict.fromkeys(str(to_local(at, zone).date()) for at in ends))
+    if not dry_run:
+        return f"{name}: imported {count} of {sessions}, {span}."
+    size = f"{each.size / _MB:,.1f} MB" if each.size >= _MB else f"{each.size / 1000:,.1f} kB"
+    return f"{name}: {count} of {sessions}, {span}; {size} to read."
+
+
+def _notes(imports: Sequence[ClientImport]) -> list[str]:
+    notes = []
+    for each in imports:
+        name = CLIENTS[each.client]
+        notes += left_out_sentences((each.client, kind, n) for kind, n in each.left_out.items())
+        for path, why in each.failed[:_MOST_FAILED]:
+            notes.append(f"{one_line(path)}: {why}")
+        more = len(each.failed) - _MOST_FAILED
+        if more > 0:
+            notes.append(f"{counted(more, 'file', 'files')} more of {name} cannot be read.")
+    return notes
+
+
+def _facts(imports: Sequence[ClientImport], *, dry_run: bool) -> dict[str, object]:
+    return {
+        "dry_run": dry_run,
+        "messages": sum(each.messages for each in imports),
+        "clients": [
+            {
+                "client": each.client,
+                "messages": each.messages,
+                "sessions": len(each.sessions),
+                "first": each.first_at or None,
+                "last": each.last_at or None,
+                "bytes": each.size,
+                "unknown": sum(n for x, n in each.left_out.items() if x.why == UNKNOWN.why),
+                "broken": sum(n for x, n in each.left_out.items() if x.why == BROKEN.why),
+                "left_out": [
+                    {"why": x.why, "kind": x.kind, "count": n} for x, n in each.left_out.items()
+                ],
+                "failed": [path for path, _why in each.failed],
+            }
+            for each in imports
+        ],
+    }

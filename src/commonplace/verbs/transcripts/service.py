@@ -1,25 +1,31 @@
 """The verbs of transcripts: list sessions, read one, delete, and let old ones go.
 
-Values in, values out; never makes a text for a model. What is deleted leaves the index as well.
+What is deleted leaves the index as well. An answer's facts are made when they are asked for.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, timedelta
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from msgspec import Struct
 
+from commonplace.core.clock import render_instant
 from commonplace.core.errors import Conflict, Invalid
-from commonplace.core.text import first_words, opening
-from commonplace.journals.transcripts.message import parse_ref, ref_of
-from commonplace.journals.transcripts.pages import no_such
+from commonplace.core.fence import fenced, visible, visible_line
+from commonplace.core.text import counted, first_words, opening
+from commonplace.core.tokens import TOKEN_BYTES
+from commonplace.core.values import Answer
+from commonplace.journals.transcripts.message import JOURNAL, KIND, instant_of, parse_ref, ref_of
+from commonplace.journals.transcripts.pages import SESSION, no_such
 from commonplace.verbs.amend import left_notes
+from commonplace.verbs.answers import CAUTION, answer_of, interval_facts, time_lines
 from commonplace.verbs.times import read_span
+from commonplace.verbs.toolset import Arg, Tool, Toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock
@@ -29,21 +35,20 @@ if TYPE_CHECKING:
     from commonplace.journals.transcripts.store import TranscriptStore
     from commonplace.search.filing.filing import Filing
 
+_GUIDE = """\
+What was said in earlier sessions is kept word for word. Where recall finds a turn of one, read on \
+with read_session; list_sessions says which sessions there were."""
+
 _AROUND = 3
 """Messages shown before the one that was named."""
 
-
-class ListedSession(Struct, frozen=True, kw_only=True):
-    """A session in a list; title: how the user began it."""
-
-    session: SessionSummary
-    title: str
+_SHORTEST = 100
 
 
-class SessionsListed(Struct, frozen=True, kw_only=True):
-    """A page of sessions, the one that went on last first; has_more: whether there are older."""
+class SessionsFound(Struct, frozen=True, kw_only=True):
+    """A page of sessions, the one that went on last first, each with how the user began it."""
 
-    sessions: Sequence[ListedSession]
+    sessions: Sequence[tuple[SessionSummary, str]]
     interval: Interval | None
     has_more: bool
 
@@ -54,14 +59,6 @@ class SessionRead(Struct, frozen=True, kw_only=True):
     session: SessionSummary
     messages: Sequence[Message]
     next_first: int
-
-
-class TranscriptsDeleted(Struct, frozen=True, kw_only=True):
-    """What was deleted: the refs that were named, how many messages, what the caller must know."""
-
-    refs: Sequence[str]
-    messages: int
-    notes: tuple[str, ...] = ()
 
 
 class TranscriptService(Struct, frozen=True, kw_only=True):
@@ -83,23 +80,101 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
     retain_days: int = 0
     shows_paths: bool = True
 
+    @classmethod
+    def toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tools, methods of what `opens` gives at each call; listing them opens nothing."""
+        return Toolset(
+            name="transcripts",
+            guide=_GUIDE,
+            tools=(
+                Tool(run=cls.list_sessions, title="List sessions"),
+                Tool(run=cls.read_session, title="Read a session"),
+            ),
+        ).of(opens)
+
     def list_sessions(
         self,
         *,
-        when: str = "",
-        since: str = "",
-        until: str = "",
-        project: str = "",
-        client: str = "",
-        limit: int,
-        start: int = 0,
-    ) -> SessionsListed:
+        when: Annotated[str, Arg("Only this time: 'yesterday', 'May 2026'.")] = "",
+        project: Annotated[str, Arg("Only those in this folder, by its path or name.")] = "",
+        client: Annotated[str, Arg("Only those held in this client: claude-code, codex …")] = "",
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
+        start: Annotated[int, Arg("How many of the newest to skip.", 0, 10_000)] = 0,
+    ) -> Answer:
+        """Transcripts: list earlier sessions, the one that went on last first.
+
+        Use it for 'which sessions were there'; for a subject, use recall. Returns when, in which
+        project and with which words each began, and the ref for read_session.
+        """
+        found = self.find_sessions(
+            when=when, project=project, client=client, limit=limit, start=start
+        )
+        lines = time_lines(found.interval, self.zone, when.strip())
+        lines += [CAUTION if found.sessions else "No sessions found."]
+        for number, (session, title) in enumerate(found.sessions, start + 1):
+            lines += ["", f"{number}. {self._head(session)}", fenced(title, session.ref)]
+        following = start + len(found.sessions) if found.has_more else None
+        lines += ["", f"More with start {following}."] if following else []
+        return answer_of(
+            lines,
+            lambda: {
+                "interval": interval_facts(found.interval),
+                "count": len(found.sessions),
+                "next_start": following,
+                "entries": [
+                    {
+                        "at": instant_of(session.last_at).isoformat(),
+                        "text": visible(title),
+                        **self._session_facts(session),
+                    }
+                    for session, title in found.sessions
+                ],
+            },
+        )
+
+    def read_session(
+        self,
+        *,
+        ref: Annotated[str, Arg("Of the session or of a message in it, or a session's id.")],
+        first: Annotated[
+            int, Arg("Number of the first message; else the beginning, or around ref.", 0, 10**9)
+        ] = 0,
+        limit: Annotated[int, Arg("How many messages at the most.", 1, 1000)] = 20,
+        budget_tokens: Annotated[
+            int, Arg("Most tokens of all messages, 4 bytes each.", 200, 100_000)
+        ] = 3000,
+    ) -> Answer:
+        """Transcripts: read what was said in an earlier session, in its order.
+
+        Use it on a turn that recall has found, for what led to it and what came of it. Long
+        messages are cut with a sign; open_ref shows one whole.
+        """
+        read = self.read_part(ref.strip(), first=first, limit=limit)
+        session, said = read.session, _cut(read.messages, budget_tokens * TOKEN_BYTES)
+        lines = [self._head(session), CAUTION]
+        for message, text in said:
+            when = render_instant(instant_of(message.at), self.zone)
+            tools = f", tools: {', '.join(message.tools)}" if message.tools else ""
+            its_ref = ref_of(session.client, session.name, message.n)
+            lines += ["", fenced(text, f"{its_ref} {when} {message.author}{tools}")]
+        lines += ["", f"More with first {read.next_first}."] if read.next_first else []
+        return answer_of(
+            lines,
+            lambda: {
+                "session": self._session_facts(session),
+                "count": len(said),
+                "next_first": read.next_first or None,
+                "entries": [_message_facts(session, *each) for each in said],
+            },
+        )
+
+    def find_sessions(
+        self, *, when: str, project: str, client: str, limit: int, start: int
+    ) -> SessionsFound:
         """Sessions with a message in a time, the one that went on last first.
 
         Args:
             when: A phrase; blank for any time.
-            since: From the start of this phrase on.
-            until: To the end of this phrase.
             project: A folder, or its name; blank for any.
             client: Where it was held; blank for any.
             limit: How many at the most.
@@ -109,25 +184,20 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
             Invalid: A phrase that is none.
             Unavailable: The sessions cannot be read.
         """
-        interval = read_span(self, since, until, when=when)
-        within = {
-            name: _stamp(at)
-            for name, at in (
-                ("since", interval and interval.start),
-                ("until", interval and interval.end),
-            )
-            if at
-        }
+        interval = read_span(self, "", "", when=when)
+        ends = {"since": interval and interval.start, "until": interval and interval.end}
+        within = {name: _stamp(at) for name, at in ends.items() if at}
         found = self.store.sessions(client=client.strip(), **within)
         fitting = [x for x in found if _is_in(x.cwd, project.strip())]
-        shown = fitting[start : start + limit]
-        return SessionsListed(
-            sessions=[ListedSession(session=x, title=self._title_of(x)) for x in shown],
-            interval=interval,
-            has_more=len(fitting) > start + limit,
+        shown = []
+        for session in fitting[start : start + limit]:
+            said = self.store.read_opening(session.client, session.name)
+            shown.append((session, first_words(said.text) if said else ""))
+        return SessionsFound(
+            sessions=shown, interval=interval, has_more=len(fitting) > start + limit
         )
 
-    def read_session(self, named: str, *, first: int = 0, limit: int) -> SessionRead:
+    def read_part(self, named: str, *, first: int = 0, limit: int) -> SessionRead:
         """A part of a session.
 
         Args:
@@ -143,15 +213,14 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         session = self.find_session(named)
         parts = parse_ref(named)
         n = parts.n if parts else 0
-        begin = first or max(n - _AROUND, 1)
-        messages = self.store.read(session.client, session.name, first=begin)
+        messages = self.store.read(session.client, session.name, first=first or max(n - _AROUND, 1))
         if n and not first and n not in {x.n for x in messages}:
             raise no_such(named)
         following = messages[limit].n if len(messages) > limit else 0
         return SessionRead(session=session, messages=messages[:limit], next_first=following)
 
     def find_session(self, named: str) -> SessionSummary:
-        """The session that a person or a model named; see `read_session`."""
+        """The session that a person or a model named; see `read_part`."""
         parts = parse_ref(named)
         sessions = self.store.sessions(client=parts.client if parts else "")
         if parts:
@@ -172,7 +241,7 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
             )
         return found[0]
 
-    def delete(self, ref: str) -> TranscriptsDeleted:
+    def delete(self, ref: str) -> Answer:
         """Delete a message or a whole session for good, from the index too.
 
         An import does not bring it back. Raises: NotFound, Denied, Unavailable.
@@ -180,12 +249,13 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         parts = parse_ref(ref)
         if parts is None:
             raise no_such(ref)
-        refs = self._refs_of(parts.client, parts.session, parts.n)
+        refs = [ref] if parts.n else self._refs_of(parts.client, parts.session)
         count = self.store.delete(parts.client, parts.session, [parts.n] if parts.n else [])
         if not count:
             raise no_such(ref)
         notes = left_notes(self.filing.forget(refs))
-        return TranscriptsDeleted(refs=[ref], messages=count, notes=notes)
+        facts = {"ref": ref, "refs": [ref], "messages": count}
+        return Answer(f"Deleted {ref}, {counted(count, 'message', 'messages')}.", facts, notes)
 
     def list_old(self, days: int) -> list[SessionSummary]:
         """The sessions whose last message is older than so many days. Raises: Invalid."""
@@ -196,7 +266,15 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
             )
         return [x for x in self.store.sessions() if x.last_at < self._before(days)]
 
-    def retain(self, days: int) -> TranscriptsDeleted:
+    def plan_retaining(self, days: int) -> Answer:
+        """What `retain` would delete."""
+        old = self.list_old(days)
+        line = f"Would delete {_sessions(old)} of more than {counted(days, 'day', 'days')} ago."
+        refs = [x.ref for x in old]
+        facts = {"days": days, "refs": refs, "messages": sum(x.messages for x in old)}
+        return answer_of([line, *refs], facts)
+
+    def retain(self, days: int) -> Answer:
         """Delete the sessions of `list_old`, from the index too.
 
         What such a session goes on with is kept again.
@@ -211,20 +289,25 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         refs = [ref for x in old for ref in self._refs_of(x.client, x.name)]
         gone = self.store.retain(self._before(days)) if old else []
         notes = left_notes(self.filing.forget(refs)) if refs else ()
-        count = sum(x.messages for x in gone)
-        return TranscriptsDeleted(refs=[x.ref for x in gone], messages=count, notes=notes)
+        messages = sum(x.messages for x in gone)
+        facts = {"days": days, "refs": [x.ref for x in gone], "messages": messages}
+        line = f"Deleted {_sessions(gone)} of more than {counted(days, 'day', 'days')} ago."
+        return Answer(line, facts, notes)
 
-    def retain_as_set(self) -> TranscriptsDeleted | None:
-        """Delete what `transcripts.retain_days` lets go of; None where that keeps all.
+    def retain_as_set(self) -> list[str]:
+        """Delete what `transcripts.retain_days` lets go of; sentences on what went.
 
-        Where nothing bears out the clock nothing goes, and a note says so. Raises: Unavailable.
+        Where nothing bears out the clock nothing goes, and they say so. Raises: Unavailable.
         """
         if not self.retain_days:
-            return None
+            return []
         try:
-            return self.retain(self.retain_days)
+            done = self.retain(self.retain_days)
         except Conflict as exc:
-            return TranscriptsDeleted(refs=[], messages=0, notes=(exc.message, exc.hint))
+            return [exc.message, exc.hint]
+        gone = done.facts["refs"]
+        went = [f"Deleted {_sessions(gone)} by transcripts.retain_days."] if gone else []
+        return [*went, *(done.notes or ())]
 
     def _before(self, days: int) -> str:
         try:
@@ -232,14 +315,54 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         except OverflowError:
             return ""  # before the calendar: nothing is older
 
-    def _refs_of(self, client: str, session: str, n: int = 0) -> list[str]:
-        if n:
-            return [ref_of(client, session, n)]
+    def _refs_of(self, client: str, session: str) -> list[str]:
         return [ref_of(client, session, x) for x in self.store.list_stamps(client, session)]
 
-    def _title_of(self, session: SessionSummary) -> str:
-        said = self.store.read_opening(session.client, session.name)
-        return first_words(said.text) if said else ""
+    def _head(self, session: SessionSummary) -> str:
+        ends = (session.first_at, session.last_at)
+        span = " to ".join(dict.fromkeys(render_instant(instant_of(at), self.zone) for at in ends))
+        place = f" in {self._place_of(session)}" if session.cwd else ""
+        count = counted(session.messages, "message", "messages")
+        return visible_line(f"{span} {session.client}{place}, {count}")
+
+    def _place_of(self, session: SessionSummary) -> str:
+        return session.cwd if self.shows_paths else PurePath(session.cwd).name
+
+    def _session_facts(self, session: SessionSummary) -> dict[str, Any]:
+        return {
+            "ref": session.ref,
+            "journal": JOURNAL,
+            "kind": SESSION,
+            "client": session.client,
+            "where": visible_line(self._place_of(session)),
+            "branch": visible_line(session.branch),
+            "messages": session.messages,
+            "since": session.first_at,
+            "until": session.last_at,
+        }
+
+
+def _message_facts(session: SessionSummary, message: Message, text: str) -> dict[str, Any]:
+    return {
+        "ref": ref_of(session.client, session.name, message.n),
+        "journal": JOURNAL,
+        "kind": KIND,
+        "at": instant_of(message.at).isoformat(),
+        "n": message.n,
+        "author": message.author,
+        "tools": [visible_line(x) for x in message.tools],
+        "text": visible(text),
+        "cut": text != message.text,
+    }
+
+
+def _cut(messages: Sequence[Message], room: int) -> list[tuple[Message, str]]:
+    """What is shown of each message: the long ones give way, so that all have a part."""
+    share = max(_SHORTEST, room // max(len(messages), 1))
+    short = sum(len(x.text) for x in messages if len(x.text) <= share)
+    long = sum(len(x.text) > share for x in messages)
+    share = max(share, (room - short) // max(long, 1))
+    return [(x, opening(x.text, share)) for x in messages]
 
 
 def _is_in(cwd: str, project: str) -> bool:
@@ -254,3 +377,7 @@ def _is_in(cwd: str, project: str) -> bool:
 
 def _stamp(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _sessions(found: Sequence[object]) -> str:
+    return counted(len(found), "session", "sessions")

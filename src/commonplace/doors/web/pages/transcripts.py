@@ -41,20 +41,20 @@ def sessions(visit: Visit) -> WebPage:
         "has_more": False,
     }
     if visit.app.transcripts.is_there():
-        listed = visit.app.transcripts.service().list_sessions(
+        listed = visit.app.transcripts.service().find_sessions(
             when=visit.value("when"), project=project, client=client, limit=LISTED, start=start
         )
         rows: list[dict[str, Any]] = [
             {
-                "ref": each.session.ref,
-                "client": each.session.client,
-                "project": PurePath(each.session.cwd).name,
-                "cwd": each.session.cwd,
-                "at": parse_time(each.session.last_at),
-                "messages": each.session.messages,
-                "title": visit.shown(each.title),
+                "ref": each.ref,
+                "client": each.client,
+                "project": PurePath(each.cwd).name,
+                "cwd": each.cwd,
+                "at": parse_time(each.last_at),
+                "messages": each.messages,
+                "title": visit.shown(title),
             }
-            for each in listed.sessions
+            for each, title in listed.sessions
         ]
         by_day = groupby(rows, lambda row: render_date(local_date(row["at"], visit.zone)))
         values["days"] = [(day, list(of_day)) for day, of_day in by_day]
@@ -65,9 +65,7 @@ def sessions(visit: Visit) -> WebPage:
 def session(visit: Visit) -> WebPage:
     """One session as a conversation."""
     first = visit.number("first", most=10_000_000)
-    read = visit.app.transcripts.service().read_session(
-        visit.value("ref"), first=first, limit=SHOWN
-    )
+    read = visit.app.transcripts.service().read_part(visit.value("ref"), first=first, limit=SHOWN)
     messages = []
     for each in read.messages:
         text = visit.glimpse(each.text, LONGEST)
@@ -101,7 +99,7 @@ def session(visit: Visit) -> WebPage:
 
 def given(visit: Visit) -> WebPage:
     """The texts that hooks put into a session, and those it recalled from us."""
-    read = visit.app.transcripts.service().read_session(visit.value("ref"), first=0, limit=1)
+    read = visit.app.transcripts.service().read_part(visit.value("ref"), limit=1)
     home = visit.app.user_home
     if read.session.client != CLIENT or home is None or not visit.shows_paths:
         raise NotFound(
