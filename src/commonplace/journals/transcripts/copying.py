@@ -80,16 +80,11 @@ def copy_new(
     append: Callable[..., int] | None = None,
     seen: AbstractSet[str] = frozenset(),
 ) -> Copied:
-    """Copy what an original holds that was not copied before.
+    """Copy what a client's original holds that was not copied before.
 
-    Args:
-        store: Where it is kept.
-        client: The name of the client whose original it is.
-        path: The original.
-        kept: What is kept of it, as set.
-        limit_bytes: About how much is read at most; the rest waits for the next time.
-        append: Is given what is new in place of `TranscriptStore.append`, which it takes after.
-        seen: Ids of messages that count as kept.
+    About so much is read at most as `limit_bytes` says; the rest waits for the next time. What is
+    new goes to `append` in place of the store's own, which it takes after; ids that are `seen`
+    count as kept.
 
     Raises:
         OSError: The original cannot be read, or is not a file.

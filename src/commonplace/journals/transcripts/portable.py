@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from commonplace.journals.transcripts.store import TranscriptStore
 
 _YEARS = range(1, 10_000)
+_SAME = ("role", "text", "parent", "cwd", "branch", "tools", "sidechain", "kept")
+"""What is called the same in a message and in an item."""
 
 
 class PortableMessage(PortableItem, frozen=True, kw_only=True):
@@ -96,7 +98,14 @@ class PortableTranscripts:
             for each in self._store.read(client, session):
                 if (since is None or instant_of(each.at) >= since) and each.n not in numbers:
                     numbers.add(each.n)
-                    yield _item_of(client, session, int(state.year), each)
+                    same = {name: getattr(each, name) for name in _SAME}
+                    yield PortableMessage(
+                        ref=ref_of(client, session, each.n),
+                        at=instant_of(each.at),
+                        year=int(state.year),
+                        source=each.id,
+                        **same,
+                    )
 
     def check_item(self, item: PortableMessage) -> None:
         """See `Portable.check_item`."""
@@ -115,12 +124,18 @@ class PortableTranscripts:
             if file.parent not in cleared:
                 remove_leftovers(file.parent)  # of an import that was killed
                 cleared.add(file.parent)
-            ref = ref_of(file.parent.parent.name, file.stem)
-            if not os.path.lexists(file):
-                noting.put_planned({ref: str(len(lines))})
-            if _add_file(file, content):
+            version = {ref_of(file.parent.parent.name, file.stem): str(len(lines))}
+            is_new = not os.path.lexists(file)
+            if is_new:
+                noting.put_planned(version)
+                make_folder(file.parent)
+                try:
+                    write_new(file, content)
+                except FileExistsError:  # a hook was faster
+                    is_new = False
+            if is_new:
                 added += len(lines)
-                noting.put_added({ref: str(len(lines))})
+                noting.put_added(version)
             elif file.read_bytes() != content:
                 raise Conflict(
                     "There is another session in {place} already.",
@@ -137,19 +152,9 @@ class PortableTranscripts:
             raise Invalid(
                 f"Invalid ref or year: {opening(item.ref, 200)!a} names no message.", hint=_HINT
             )
-        message = Message(
-            id=item.source,
-            role=item.role,
-            at=time_of(item.at.timestamp()),
-            text=item.text,
-            parent=item.parent,
-            cwd=item.cwd,
-            branch=item.branch,
-            tools=item.tools,
-            sidechain=item.sidechain,
-            n=place.n,
-            kept=item.kept,
-        )
+        same: dict[str, Any] = {name: getattr(item, name) for name in _SAME}
+        at = time_of(item.at.timestamp())
+        message = Message(id=item.source, at=at, n=place.n, **same)
         line = render_line(place.client, message)
         if parse_line(line) is None:
             raise Invalid(
@@ -160,32 +165,3 @@ class PortableTranscripts:
 
 
 _HINT = "Use an export that was not changed by hand."
-
-
-def _add_file(path: Path, content: bytes) -> bool:
-    """Make a session's file; False where there is one. Raises: Denied, Unavailable."""
-    if os.path.lexists(path):  # a file that is there is no reason to write another beside it
-        return False
-    make_folder(path.parent)
-    try:
-        write_new(path, content)
-    except FileExistsError:  # a hook was faster
-        return False
-    return True
-
-
-def _item_of(client: str, session: str, year: int, message: Message) -> PortableMessage:
-    return PortableMessage(
-        ref=ref_of(client, session, message.n),
-        at=instant_of(message.at),
-        year=year,
-        role=message.role,
-        text=message.text,
-        source=message.id,
-        parent=message.parent,
-        cwd=message.cwd,
-        branch=message.branch,
-        tools=message.tools,
-        sidechain=message.sidechain,
-        kept=message.kept,
-    )

@@ -99,19 +99,11 @@ class TranscriptStore:
         fingerprint: str = "",
         left_out: Mapping[Skipped, int] = MappingProxyType({}),
     ) -> int:
-        """Append those messages whose ids are neither kept nor deleted, and have them on the disk.
+        """Append those messages whose ids are neither kept nor deleted; how many. They are on disk.
 
-        Args:
-            client: Where the session was held: `claude-code`.
-            session: The client's id of it; hostile.
-            messages: In their order; one that repeats another's id is left out.
-            origin: The original file they come from, whose offset is noted; empty for none.
-            offset: How far that file is copied with these messages.
-            fingerprint: By which the file is known to be the same.
-            left_out: What of the file is not kept, from its beginning on.
-
-        Returns:
-            How many were new.
+        With them it is noted how far their original file is copied, a fingerprint by which it is
+        known to be the same, and what of it was left out from its beginning on. The client's id of
+        a session is hostile.
 
         Raises:
             Invalid: A client, role, time or id that cannot be kept; then nothing is.
@@ -173,11 +165,8 @@ class TranscriptStore:
 
     def list_all_left_out(self, origin: str = "") -> list[tuple[str, Skipped, int]]:
         """Client, kind and number of all that was left out, by client, the most frequent first."""
-
-        def do(catalog: Catalog) -> list[tuple[str, str, str, int]]:
-            return catalog.rows("list_left_out", path=origin) if catalog.has_left_out else []
-
-        return [(x[0], Skipped(*x[1:3]), x[3]) for x in self._read(do) or ()]
+        found = self._read(lambda x: x.rows("list_left_out", path=origin) if x.has_left_out else [])
+        return [(client, Skipped(why, kind), count) for client, why, kind, count in found or ()]
 
     def sessions(
         self, *, since: str = "", until: str = _EVER, client: str = ""
@@ -223,12 +212,10 @@ class TranscriptStore:
         return self._delete([(client, session)], numbers, for_good=True)
 
     def replace_texts(self, client: str, session: str, shown: Callable[[str], str]) -> int:
-        """Replace texts and branches by what `shown` returns; returns how many messages changed.
+        """Replace texts and branches by what `shown` returns; how many messages changed.
 
-        Everything else of a message stays, its number and its id included.
-
-        Raises:
-            Unavailable, Denied; then nothing was changed.
+        Everything else of a message stays, its number and its id included. Raises: Unavailable,
+        Denied; then nothing was changed.
         """
 
         def do(catalog: Catalog) -> int:
@@ -270,9 +257,9 @@ class TranscriptStore:
             self._write(lambda catalog: catalog.drop_origins(origins))
 
     def take_back(self, client: str, session: str, *, messages: int, last_n: int) -> bool:
-        """Delete a session that has so many messages; the next copy keeps it again.
+        """Delete a session that has so many messages; whether it was there, and no longer.
 
-        Returns: whether it was there, and no longer than that. Raises: Denied, Unavailable.
+        The next copy keeps it again. Raises: Denied, Unavailable.
         """
 
         def do(catalog: Catalog) -> bool:

@@ -192,14 +192,9 @@ class ForeignImport:
     ) -> ProgramImport:
         """Import what is new or changed; what was imported before it is stopped stays.
 
-        Args:
-            program: The name of its importer.
-            paths: As `find` gives them.
-            into: A journal; empty for the one that fits.
-            since: Leaves out what is older.
-            dates: How a date that can be read as two days is read; else such an entry is left out.
-            record: Takes what is added; None for a look at what would be done.
-            progress: Called as the work goes on.
+        Into the journal that fits, where none is named; what is older than `since` is left out,
+        and so is a date of two days where `dates` does not say which. Without a record of what is
+        added, it is only looked what would be done.
 
         Raises:
             Invalid, NotFound, Denied, Unavailable: The only file cannot be read at all, or the

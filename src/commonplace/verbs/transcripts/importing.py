@@ -57,15 +57,13 @@ class Original(Struct, frozen=True, kw_only=True):
 class ClientImport(Struct, kw_only=True):
     """What an import takes of one client, or would take.
 
-    Args:
-        client: its name.
-        messages: those that are new.
-        sessions: the ids of the sessions they belong to.
-        first_at: when the first of them was, as messages have it; empty for none.
-        last_at: when the last of them was.
-        size: bytes of the originals that were looked at.
-        left_out: what is skipped, being broken or of a kind that is not known, and how often.
-        failed: the originals that cannot be read at all, each with the reason.
+    Attributes:
+        messages: How many are new.
+        sessions: The ids of the sessions they belong to.
+        first_at, last_at: When the first and the last of them were, as messages have it.
+        size: Bytes of the originals that were looked at.
+        left_out: What is skipped, and how often.
+        failed: The originals that cannot be read at all, each with the reason.
     """
 
     client: str
@@ -107,12 +105,7 @@ class TranscriptImport:
         self._environ = environ
 
     def find(self, client: str, *, path: str = "", since: datetime | None = None) -> list[Original]:
-        """The originals of a client.
-
-        Args:
-            client: Its name.
-            path: A file or a folder to look in, in place of where the client keeps them.
-            since: Leaves out those that were not written to since then.
+        """The originals of a client, or those in a file or a folder, written to since a time.
 
         Raises:
             Invalid: The client keeps nothing on this machine, and no path is given.
@@ -153,14 +146,9 @@ class TranscriptImport:
     def plan(
         self, originals: Iterable[Original], *, since: datetime | None = None
     ) -> list[ClientImport]:
-        """What an import of these originals would take; nothing is written.
+        """What an import of these originals would take; of documents, of the sessions since a time.
 
-        Args:
-            originals: As `find` gives them.
-            since: As `find` takes it; of documents it leaves out single sessions too.
-
-        Raises:
-            Invalid, NotFound, Unavailable, Denied: The only original cannot be read.
+        Raises: Invalid, NotFound, Unavailable, Denied where the only original cannot be read.
         """
         return self._go_through(originals, _Counting(self._store, since), None)
 
@@ -172,19 +160,10 @@ class TranscriptImport:
         noting: NotesImport = NOT_NOTED,
         progress: Progress | None = None,
     ) -> list[ClientImport]:
-        """Import what is new of these originals.
+        """Import what is new of these originals, and note the sessions that are added.
 
-        What was imported before it is stopped stays, and is not read again.
-
-        Args:
-            originals: As `find` gives them.
-            since: As `plan` takes it.
-            noting: Takes the sessions that are added.
-            progress: Called with (what a client is called, bytes read, bytes in all).
-
-        Raises:
-            Invalid, NotFound, Unavailable, Denied: The only original cannot be read, or the store
-                not be written to.
+        What was imported before it is stopped stays, and is not read again. Raises: as `plan`, and
+        where the store cannot be written to.
         """
         noted = NotedSessions(self._store, noting)
         return self._go_through(originals, _Counting(self._store, since, noted), progress)
