@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
@@ -55,18 +56,14 @@ def _folders(own: str) -> Iterator[str]:
     """The `memory` folders in Claude's own folder, in its `projects`, or of one project."""
     projects = os.path.join(own, "projects")
     base = projects if os.path.isdir(projects) else own
-    named = [own, *(os.path.join(base, name) for name in sorted(_listed(base)))]
+    names: list[str] = []
+    with suppress(OSError):
+        names = sorted(os.listdir(base))
+    named = [own, *(os.path.join(base, name) for name in names)]
     for folder in dict.fromkeys(named):
         memory = os.path.join(folder, "memory")
         if os.path.isdir(memory) and any(note_paths(memory)):
             yield memory
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _entry(path: str, folder: str) -> Read:

@@ -34,6 +34,7 @@ _SETTING = re.compile(
     re.MULTILINE,
 )
 _LARGEST_SETTINGS = 1024 * 1024
+# Logseq's letters of a form, in those of Moment.js.
 _LETTERS = {
     "yyyy": "YYYY",
     "yy": "YY",
@@ -60,7 +61,8 @@ def read(path: str, *, zone: tzinfo) -> Iterator[Read]:
     settings = _settings(graph)
     journals = settings.get("journals-directory") or "journals"
     pages = settings.get("pages-directory") or "pages"
-    form = day_form(_moment(settings.get("journal/file-name-format") or "yyyy_MM_dd"), journals)
+    letters = _LETTER.findall(settings.get("journal/file-name-format") or "yyyy_MM_dd")
+    form = day_form("".join(_LETTERS.get(x, x) for x in letters), journals)
     folders = [os.path.join(graph, name) for name in (journals, *(() if is_journals else (pages,)))]
     there = [folder for folder in folders if os.path.isdir(folder)]
     if not there:
@@ -102,8 +104,3 @@ def _settings(graph: str) -> dict[str, str]:
     except CommonplaceError:
         return {}
     return {name: value.strip("/") for name, value in _SETTING.findall(text)}
-
-
-def _moment(form: str) -> str:
-    """A form in Logseq's letters, in those of Moment.js."""
-    return "".join(_LETTERS.get(letters, letters) for letters in _LETTER.findall(form))

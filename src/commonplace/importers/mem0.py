@@ -82,16 +82,13 @@ def _page(document: JsonReader, zone: tzinfo) -> Generator[Read, None, bool]:
 def _listed(document: JsonReader, zone: tzinfo) -> Iterator[Read]:
     for line in document.elements():
         value, where = document.value(), f"line {line}"
-        pages = [value[x] for x in _LISTS if isinstance(value, dict) and _is_list(value.get(x))]
+        fields = value if isinstance(value, dict) else {}
+        pages = [fields[name] for name in _LISTS if isinstance(fields.get(name), list)]
         for page in pages:
             for each in page:
                 yield _memory(each, where, zone)
         if not pages:
             yield _memory(value, where, zone)
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
 
 
 def _memory(fields: Any, where: str, zone: tzinfo) -> Read:

@@ -90,7 +90,12 @@ def entry_of(note: Note, zone: tzinfo, *, day: date | None, title: str = "") -> 
         title: In place of the name of its file.
     """
     tags = tuple(dict.fromkeys(_tags(note)))
-    lines = [_line(*each) for each in note.properties if each[0].lower() not in _TAGS]
+    others = [
+        (f"{name}: " if name else "", value.replace("\n", "\n  "))
+        for name, value in note.properties
+        if name.lower() not in _TAGS
+    ]
+    lines = [f"- {name}{value}" for name, value in others]
     if not note.body and not lines:
         return NotTaken(why="there is no text in it", where=note.name)
     title = title or note.name.rpartition("/")[2].removesuffix(".md")
@@ -134,11 +139,6 @@ def _tags(note: Note) -> list[str]:
         found += note.lists.get(key, ())
         found += re.split(r"[,\s]+", note.keys.get(key, ""))
     return [tag.removeprefix("#") for tag in found if tag.strip("# ")]
-
-
-def _line(name: str, value: str) -> str:
-    value = value.replace("\n", "\n  ")
-    return f"- {name}: {value}" if name else f"- {value}"
 
 
 def _day(found: re.Match[str] | None) -> date | None:

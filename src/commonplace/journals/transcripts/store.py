@@ -346,7 +346,11 @@ class TranscriptStore:
             for x in found
             if x.year != known.get((x.client, x.session), (x.year,))[0]
         ]
-        return files.StoreState(len(known), broken, unread, twice, self._list_open(found))
+        paths = [self.folder, self._path, self._tombstones]
+        paths += [x.path for *_, x in files.list_years(self.folder)]
+        paths += [files.path_of(self.folder, x.client, x.year, x.session) for x in found]
+        open_paths = [x for x in paths if os.path.exists(x) and os.stat(x).st_mode & 0o077]
+        return files.StoreState(len(known), broken, unread, twice, open_paths)
 
     def remake_catalog(self) -> None:
         """Make the catalog again from the files."""
@@ -659,12 +663,6 @@ class TranscriptStore:
                 return None
             messages.append(message)
         return messages
-
-    def _list_open(self, found: list[files.FoundFile]) -> list[str]:
-        paths = [self.folder, self._path, self._tombstones]
-        paths += [x.path for *_, x in files.list_years(self.folder)]
-        paths += [files.path_of(self.folder, x.client, x.year, x.session) for x in found]
-        return [x for x in paths if os.path.exists(x) and os.stat(x).st_mode & 0o077]
 
 
 def _put_lines(

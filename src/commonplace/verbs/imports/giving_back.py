@@ -105,12 +105,15 @@ class FromPrivate(Struct, frozen=True):
         found = {}
         for key, version in versions.items():
             entry = self._find(key)
-            if entry is not None:
-                found[key] = ImportedEntry(
-                    ref=entry.ref,
-                    version=entry.version,
-                    is_as_added=self._is_as_added(entry, version),
-                )
+            if entry is None:
+                continue
+            is_as_added = entry.version == version
+            if not version:
+                was, now = digest_of_copy(entry)
+                is_as_added = was == now and not self.service.journal.find_successor(entry)
+            found[key] = ImportedEntry(
+                ref=entry.ref, version=entry.version, is_as_added=is_as_added
+            )
         return found
 
     def _find(self, key: str) -> PrivateEntry | None:
@@ -119,12 +122,6 @@ class FromPrivate(Struct, frozen=True):
         with suppress(NotFound):
             return self.service.journal.open_written(key)
         return self.service.journal.find_kept(key)
-
-    def _is_as_added(self, entry: PrivateEntry, version: str) -> bool:
-        if version:
-            return entry.version == version
-        was, now = digest_of_copy(entry)
-        return was == now and not self.service.journal.find_successor(entry)
 
     def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
         """See the port."""

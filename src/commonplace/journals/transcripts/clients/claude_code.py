@@ -230,9 +230,15 @@ def _find_last(before: Iterable[object]) -> str:
 def _said(
     fields: dict[str, object], role: str, conversation: Conversation
 ) -> Iterator[Message | Skipped]:
-    if _is_of_the_client(fields):
+    message = dict_of(fields.get("message"))
+    # The client said it itself, in the name of the user or of the model.
+    if (
+        fields.get("isMeta") is True
+        or fields.get("isCompactSummary") is True
+        or message.get("model") == _NO_MODEL
+    ):
         return
-    content = dict_of(fields.get("message")).get("content")
+    content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
     texts, tools, corrections, others = [], [], [], []
     for block in map(dict_of, blocks):
@@ -255,7 +261,7 @@ def _said(
     at, text = instant(fields.get("timestamp")), "\n\n".join(text for text in texts if text)
     # Some lines have no id: one is made of what a copy of the line has too.
     own = name_of(fields.get("uuid")) or made_id(at or conversation.at, role, text, *tools)
-    message = conversation.message(
+    said = conversation.message(
         own,
         role,
         text,
@@ -263,8 +269,8 @@ def _said(
         parent=name_of(fields.get("parentUuid")),
         tools=tuple(name for name in tools if name),
     )
-    if message:
-        yield message
+    if said:
+        yield said
     yield from _of_tools(others, own, conversation)
 
 
@@ -290,13 +296,6 @@ def _words_in(
         words = ", ".join(x for x in (*chosen, note) if x)
         lines += [f"{question} {words}"] if words else []
     return "\n".join(lines)
-
-
-def _is_of_the_client(fields: dict[str, object]) -> bool:
-    """Whether the client said this itself, in the name of the user or of the model."""
-    if fields.get("isMeta") is True or fields.get("isCompactSummary") is True:
-        return True
-    return dict_of(fields.get("message")).get("model") == _NO_MODEL
 
 
 def _of_tools(

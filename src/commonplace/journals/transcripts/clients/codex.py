@@ -152,13 +152,11 @@ def _said(fields: dict[str, object], conversation: Conversation) -> Iterator[Mes
         yield from _item(payload, at, conversation)
     elif isinstance(kind, str) and kind in _ITEMS:  # the first versions: items without a frame
         yield from _item(fields, at, conversation)
-    elif not (isinstance(kind, str) and kind in _LINES) and not _is_old_state(fields):
+    # Notes of the first versions had no types: the session, a state.
+    elif str(kind) not in _LINES and (
+        "type" in fields or not fields.keys() & {"record_type", "id"}
+    ):
         yield unknown(kind)
-
-
-def _is_old_state(fields: dict[str, object]) -> bool:
-    """Whether a line is a note of the first versions, which had no types: the session, a state."""
-    return "type" not in fields and ("record_type" in fields or "id" in fields)
 
 
 def _item(

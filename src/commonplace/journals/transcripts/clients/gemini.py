@@ -106,7 +106,8 @@ def _merge(fields: dict[str, object], records: dict[str, dict[str, object]]) -> 
     slim = {key: fields.get(key) for key in ("type", "timestamp")}
     slim["text"] = _text(fields.get("displayContent")) or _text(fields.get("content"))
     slim["media"] = _media(fields.get("content"))
-    slim["calls"] = [_slim_call(dict_of(call)) for call in list_of(fields.get("toolCalls"))]
+    calls = map(dict_of, list_of(fields.get("toolCalls")))
+    slim["calls"] = [{key: call.get(key) for key in ("name", "args", "result")} for call in calls]
     before = records.get(own)
     if before:
         slim["text"] = before["text"] or slim["text"]
@@ -118,12 +119,12 @@ def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else [content]
-    texts = [part if isinstance(part, str) else _part_text(dict_of(part)) for part in parts]
+    texts = [
+        part if isinstance(part, str) else text_of(dict_of(part).get("text"))
+        for part in parts
+        if dict_of(part).get("thought") is not True
+    ]
     return "\n\n".join(text for text in texts if text)
-
-
-def _part_text(part: dict[str, object]) -> str:
-    return "" if part.get("thought") is True else text_of(part.get("text"))
 
 
 def _media(content: object) -> list[object]:
@@ -132,10 +133,6 @@ def _media(content: object) -> list[object]:
     found = [dict_of(part) for part in parts]
     media = [dict_of(x.get("inlineData")) or dict_of(x.get("fileData")) for x in found]
     return [x.get("mimeType") or "file" for x in media if x]
-
-
-def _slim_call(call: dict[str, object]) -> dict[str, object]:
-    return {key: call.get(key) for key in ("id", "name", "args", "result")}
 
 
 def _said(

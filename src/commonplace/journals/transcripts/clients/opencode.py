@@ -74,20 +74,16 @@ def originals(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]
 
 def originals_in(folder: str) -> Iterator[tuple[str, str]]:
     """The same, of a folder that is OpenCode's own."""
-    for name in sorted(_listed(folder)):
+    names: list[str] = []
+    with suppress(OSError):
+        names = sorted(os.listdir(folder))
+    for name in names:
         path = os.path.join(folder, name)
         if name.startswith("opencode") and name.endswith(".db") and os.path.isfile(path):
             yield path, ""
     sessions = os.path.join(folder, "storage", "session")
     for path in files_below(sessions, ".json"):
         yield path, os.path.basename(path).removesuffix(".json")
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def stamp(path: str) -> str:

@@ -54,7 +54,9 @@ class LineFile:
         self._lines: IO[bytes] = self._raw
         if self.is_packed:
             try:
-                self._lines = self._unpacking()
+                zstd = _zstd(path)
+                options = {zstd.DecompressionParameter.window_log_max: _LARGEST_WINDOW_LOG}
+                self._lines = zstd.ZstdFile(self._raw, options=options)
             except BaseException:
                 self._raw.close()
                 raise
@@ -65,12 +67,6 @@ class LineFile:
     def __exit__(self, *_: object) -> None:
         self._lines.close()
         self._raw.close()
-
-    def _unpacking(self) -> IO[bytes]:
-        zstd = _zstd(self._path)
-        options = {zstd.DecompressionParameter.window_log_max: _LARGEST_WINDOW_LOG}
-        lines: IO[bytes] = zstd.ZstdFile(self._raw, options=options)
-        return lines
 
     def read(self, size: int) -> bytes:
         """The next bytes, at most so many; none at the end, and where `failure` says why."""
