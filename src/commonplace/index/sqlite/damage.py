@@ -39,6 +39,7 @@ def is_damaged(conn: sqlite3.Connection, sql: Queries) -> bool:
             conn.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok"
             or conn.execute(_OURS).fetchall() != _schema()
             or conn.execute(sql["count_altered_vectors"]).fetchone()[0] > 0
+            or conn.execute(sql["count_orphan_vectors"]).fetchone()[0] > 0
             or _numbers_lag(conn, sql)
             or _docs_differ(conn, sql)
         )

@@ -40,7 +40,6 @@ from commonplace.index.sqlite.docs import (
 )
 from commonplace.index.sqlite.file import IndexFile, empty, queries
 from commonplace.index.sqlite.meaning import Meaning
-from commonplace.index.sqlite.tallies import TallyCache
 from commonplace.index.sqlite.watermarks import EncoderRow
 
 if TYPE_CHECKING:
@@ -131,7 +130,6 @@ class SqliteOwnerIndex:
         self._file = IndexFile(folder, open_meaning)
         self._clock = clock
         self._sql = queries()
-        self._tallies = TallyCache(self._sql)
         self._holder = f"{os.getpid()}-{os.urandom(4).hex()}"
 
     def close(self) -> None:
@@ -255,10 +253,9 @@ class SqliteOwnerIndex:
 
     def tally(self, identity: str) -> list[Tally]:
         """How much is held of each kind of docs; see the port. Raises: Unavailable."""
-
-        def read(conn: sqlite3.Connection, encoder: int) -> list[Tally]:
-            waits = self._count_pending(conn, encoder)
-            query = self._sql["tally" if waits else "tally_encoded"]
+        with self._file.using() as (conn, _), snapshot(conn):
+            encoder = self._encoder_id(conn, identity)
+            query = self._sql["tally" if self._count_pending(conn, encoder) else "tally_encoded"]
             return [
                 Tally(
                     journal=journal, kind=kind, docs=docs, pending=waiting, newest=instant(newest)
@@ -268,27 +265,15 @@ class SqliteOwnerIndex:
                 )
             ]
 
-        with self._file.using() as (conn, _), snapshot(conn):
-            encoder = self._encoder_id(conn, identity)
-            return [*self._tallies.read(conn, "tally", encoder, read)]
-
     def _count_pending(self, conn: sqlite3.Connection, encoder: int) -> int:
         """How many docs wait for an encoder; without one (below 0) all with words in them do."""
-
-        def read(conn: sqlite3.Connection, encoder: int) -> int:
-            query = self._sql["count_worded" if encoder < 0 else "count_unencoded"]
-            return int(conn.execute(query, {"encoder": encoder}).fetchone()[0])
-
-        return self._tallies.read(conn, "pending", encoder, read)
+        query = self._sql["count_worded" if encoder < 0 else "count_unencoded"]
+        return int(conn.execute(query, {"encoder": encoder}).fetchone()[0])
 
     def scopes(self) -> list[tuple[str, str]]:
         """Where its docs were written; see `core.ports.ListsScopes`. Raises: Unavailable."""
-
-        def read(conn: sqlite3.Connection, _: int) -> list[tuple[str, str]]:
+        with self._file.using() as (conn, _):
             return [(journal, scope) for journal, scope in conn.execute(self._sql["list_scopes"])]
-
-        with self._file.using() as (conn, _), snapshot(conn):
-            return [*self._tallies.read(conn, "scopes", -1, read)]
 
     def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
         """When the docs of some refs were; see `core.ports.DatesRefs`. Raises: Unavailable."""
@@ -425,10 +410,14 @@ class SqliteOwnerIndex:
             yield conn
 
     def _repair_faults(self, faults: list[Fault]) -> list[str]:
-        from commonplace.index.sqlite.repair import broken_matrices, repair_tables
+        from commonplace.index.sqlite.repair import broken_matrices
 
+        done = []
         with self._file.using(write=True) as (conn, opened):
-            done = repair_tables(conn, self._sql, faults)
+            if "words" in faults:
+                with transaction(conn):
+                    conn.execute(self._sql["rebuild_words"])
+                done.append("Rebuilt the word index from the docs.")
             for encoder in broken_matrices(conn, self._sql, self._file.folder):
                 with disk(self._file.folder):
                     opened.meaning.rewrite(conn, encoder)

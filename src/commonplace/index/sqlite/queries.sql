@@ -98,13 +98,14 @@ SELECT count(*) FROM vectors AS v LEFT JOIN encoders AS e ON e.id = v.encoder
 WHERE v.sum <> crc32(v.vector) OR e.id IS NULL OR length(v.vector) <> 4 * e.dimensions;
 
 -- name: count_lagging_numbers
--- Whether a number that must never be given again is lower than one in use.
+-- Whether a number that must never be given again is lower than one in use, or docs are miscounted.
 SELECT
     (SELECT coalesce(max(id), 0) > :vectors FROM vectors)
     + (SELECT coalesce(max(seq), 0) > :dropped FROM dropped)
     + (SELECT coalesce(max(seq), 0) > :moved FROM moved)
     + (SELECT coalesce(max(id), 0) > :facets FROM facets)
-    + (SELECT pruned > :dropped FROM state);
+    + (SELECT pruned > :dropped FROM state)
+    + (SELECT docs <> (SELECT count(*) FROM docs) FROM state);
 
 -- name: list_placed_vectors
 -- Some vectors of an encoder by their ids, with what filters ask of their docs.
@@ -164,10 +165,6 @@ ORDER BY d.id DESC LIMIT :limit;
 SELECT count(*) FROM docs
 WHERE blank = 0
     AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder);
-
--- name: tally_position
--- Changes whenever a doc or a vector comes or goes; another index has another name.
-SELECT (SELECT name FROM state), (SELECT group_concat(name || seq) FROM sqlite_sequence);
 
 -- name: count_worded
 -- How many docs have words in them: without an encoder all of these wait.
@@ -420,18 +417,6 @@ WHERE NOT EXISTS (
     SELECT 1 FROM docs WHERE docs.id = vectors.doc AND docs.text_hash = vectors.text_hash
 );
 
--- name: drop_orphan_vectors
--- Those vectors leave.
-DELETE FROM vectors
-WHERE NOT EXISTS (
-    SELECT 1 FROM docs WHERE docs.id = vectors.doc AND docs.text_hash = vectors.text_hash
-);
-
--- name: tally_docs
--- The docs counted one by one, against the number kept and the rows of the word index.
-SELECT (SELECT count(*) FROM docs) AS docs, (SELECT docs FROM state) AS kept,
-    (SELECT count(*) FROM words_docsize) AS filed;
-
--- name: keep_tally
--- The number of docs, counted again.
-UPDATE state SET docs = (SELECT count(*) FROM docs);
+-- name: count_filed_words
+-- The docs counted one by one, and the rows of the word index.
+SELECT (SELECT count(*) FROM docs) AS docs, (SELECT count(*) FROM words_docsize) AS filed;
