@@ -237,7 +237,7 @@ def _nearest(index: OwnerIndex, identity: str, query: Vector) -> set[int]:
             vector=lambda: query,
             identity=identity,
             where=Filter(),
-            limit=policy.MEMORY.legs(_TOP),
+            limit=policy.MEMORY.pool(_TOP),
             weighing=policy.MEMORY.weighing,
         )
     )

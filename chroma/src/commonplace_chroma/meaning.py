@@ -1,4 +1,4 @@
-"""The leg of a search that goes by meaning where a vector store finds the nearest.
+"""Search by meaning where a vector store finds the nearest.
 
 Never takes a store's word for a cosine, and never waits for one that is far behind the tables.
 """

@@ -473,7 +473,7 @@ class Searched(Protocol):
         ...
 
     def candidates(self, asked: Asked) -> Candidates:
-        """The best of both legs, and their neighbours, of what the filter admits."""
+        """The best by words and by meaning, and their neighbours, of what the filter admits."""
         ...
 
     def counts(self, identity: str) -> Counts:

@@ -223,10 +223,10 @@ class Asked(Struct, frozen=True, kw_only=True):
         vector: The query's, perhaps still being made: asked for once, after the words, and in no
             transaction.
         identity: The encoder's that made the vector; empty for none.
-        limit: How many of the best are taken of each leg.
-        preferred_time: A time of which the best of each leg are taken as well; None for none.
+        limit: How many of the best are taken by words, and by meaning.
+        preferred_time: A time of which the best are taken as well; None for none.
         newest: Whether the newest `limit` docs are taken instead, whatever they say.
-        lower_kinds: Kinds of which there may be so many that the best of each leg are taken of all
+        lower_kinds: Kinds of which there may be so many that the best are taken of all
             others as well.
     """
 
@@ -485,7 +485,7 @@ class Hit(Struct, frozen=True, kw_only=True):
         score: In [0, 1], for display and in the order shown.
         similarity: Cosine on the scale of its encoder, on which unrelated texts have 0 and the same
             text 1; None without a vector.
-        legs: The share of the score each leg gave.
+        legs: What words, meaning and priors gave to the score.
         also: Refs of near-duplicates that were merged into it.
         replaces: The entry whose place it took; None for none.
         replaced_by: The entry that holds now in its place; None where it holds itself.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -67,6 +68,20 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
     fitting: tuple[str, ...] = ()
     preferred_time: Interval | None = None
     now: datetime | None = None
+
+    def asked(self, vector: Callable[[], Vector | None], identity: str) -> Asked:
+        """What an index is asked for it. vector: waits for the encoder of that identity."""
+        policy = self.policy
+        return Asked(
+            words=self.text,
+            vector=vector,
+            identity=identity,
+            where=self.where,
+            limit=policy.pool(self.limit),
+            weighing=policy.weighing,
+            preferred_time=self.preferred_time,
+            lower_kinds=tuple(kind for kind, _ in policy.lower_kinds),
+        )
 
 
 class Finder:
@@ -135,34 +150,14 @@ class Finder:
         return _healed(lambda: self._find(question))
 
     def _find(self, question: SearchQuestion) -> Found:
-        if not question.text.strip():
-            raise Invalid(
-                "The query is blank.", hint="Ask in words, such as 'database lock problems'."
-            )
-        if len(question.text) > numbers.MAX_QUERY_LENGTH:
-            raise Invalid(
-                f"The query has {len(question.text):,} characters.",
-                hint=f"Use at most {numbers.MAX_QUERY_LENGTH:,}: a question, not a document.",
-            )
+        _check_text(question.text)
         ready = self._encoder.get()
         encoding = self._encoding(ready, question.text)
         notes = self._filing.refresh(numbers.FILING_WAIT_S)
         identity = encoding.result().identity if ready is None else ready.identity
         if identity:
             notes = (*notes, *self._filing.settle(identity, numbers.VECTORS_WAIT_S))
-        policy = question.policy
-        found = self._index.candidates(
-            Asked(
-                words=question.text,
-                vector=lambda: encoding.result().vector,
-                identity=identity,
-                where=question.where,
-                limit=policy.legs(question.limit),
-                weighing=policy.weighing,
-                preferred_time=question.preferred_time,
-                lower_kinds=tuple(kind for kind, _ in policy.lower_kinds),
-            )
-        )
+        found = self._index.candidates(question.asked(lambda: encoding.result().vector, identity))
         notes = (*notes, *self._notes)
         if why := encoding.result().why:
             notes = (*notes, f"Searched by words alone: {why}")
@@ -173,7 +168,7 @@ class Finder:
         ranking = rank(
             found,
             floor=question.floor,
-            policy=policy,
+            policy=question.policy,
             features=read_features(question.text),
             fitting=question.fitting,
             preferred_time=question.preferred_time,
@@ -190,16 +185,14 @@ class Finder:
     def _hits(
         self, found: Candidates, ranking: Ranking, question: SearchQuestion
     ) -> tuple[Hit, ...]:
-        """What is shown: what is superseded further down, and what holds in its place.
-
-        An entry that holds and does not fit by itself stands where the one would that it replaced.
-        """
-        above = None if self._lineage is None else self._lineage.above
-
-        def best(now: Ranking) -> list[Shown]:
-            limit, policy = question.limit, question.policy
-            return without_duplicates(found, now, limit=limit, policy=policy, above=above)
-
+        """What is shown: what is superseded further down, and what holds in its place."""
+        best = partial(
+            without_duplicates,
+            found,
+            limit=question.limit,
+            policy=question.policy,
+            above=None if self._lineage is None else self._lineage.above,
+        )
         now, shown = ranking, best(ranking)
         before = question.where.written_before
         newest: dict[str, Doc] = {}
@@ -218,27 +211,16 @@ class Finder:
                 break
             newest |= taken
             gone |= lost
-            former |= {
-                ref: _hit(x, found, ranking, question.text)
-                for ref, x in fresh.items()
-                if ref in taken
-            }
+            for ref, x in fresh.items():
+                if ref in taken:
+                    former[ref] = _hit(x, found, ranking, question.text)
             down = [rows[ref] for ref in (*taken, *lost)]
             now = demoted(now, down, numbers.SUPERSEDED_FACTOR)
             shown = best(now)
-        hits = {x.doc.ref: _hit(x, found, now, question.text) for x in shown}
-        for ref, old in former.items():
-            doc = newest[ref]
-            hit = hits.get(doc.ref)
-            if doc.ref in gone:
-                continue
-            if hit is not None and hit.score < old.score:
-                hits[doc.ref] = replace(hit, score=old.score, legs=old.legs)
-            elif hit is None and _is_admitted(doc, old.doc, question.where):
-                text = excerpt(doc.text, question.text)
-                hits[doc.ref] = replace(old, doc=doc, excerpt=text, similarity=None, also=())
-        best_first = sorted(hits.values(), key=lambda hit: -hit.score) if former else hits.values()
-        return self._linked([*best_first][: question.limit], newest, before)
+        hits = [_hit(x, found, now, question.text) for x in shown]
+        if former:
+            hits = _with_holding(hits, former, newest, gone, question)
+        return self._linked(hits, newest, before)
 
     def gone_links(
         self, refs: Sequence[str], *, before: datetime | None = None
@@ -337,6 +319,16 @@ class Finder:
         return encoded
 
 
+def _check_text(text: str) -> None:
+    if not text.strip():
+        raise Invalid("The query is blank.", hint="Ask in words, such as 'database lock problems'.")
+    if len(text) > numbers.MAX_QUERY_LENGTH:
+        raise Invalid(
+            f"The query has {len(text):,} characters.",
+            hint=f"Use at most {numbers.MAX_QUERY_LENGTH:,}: a question, not a document.",
+        )
+
+
 def _healed(find: Callable[[], Found]) -> Found:
     try:
         return find()
@@ -372,6 +364,33 @@ def _rows_by_ref(found: Candidates, rows: Sequence[int], known: Container[str]) 
     docs = found.read(keys)
     by_ref = {docs[key].ref: row for key, row in zip(keys, rows, strict=True) if key in docs}
     return {ref: row for ref, row in by_ref.items() if ref not in known}
+
+
+def _with_holding(
+    hits: Sequence[Hit],
+    former: Mapping[str, Hit],
+    newest: Mapping[str, Doc],
+    gone: Container[str],
+    question: SearchQuestion,
+) -> list[Hit]:
+    """Hits with what holds in place of those that were replaced, best first.
+
+    What does not fit by itself stands where the entry would that it replaced.
+
+    former: The hits of entries that were replaced, by their refs.
+    """
+    by_ref = {hit.doc.ref: hit for hit in hits}
+    for ref, old in former.items():
+        doc = newest[ref]
+        hit = by_ref.get(doc.ref)
+        if doc.ref in gone:
+            continue
+        if hit is not None and hit.score < old.score:
+            by_ref[doc.ref] = replace(hit, score=old.score, legs=old.legs)
+        elif hit is None and _is_admitted(doc, old.doc, question.where):
+            text = excerpt(doc.text, question.text)
+            by_ref[doc.ref] = replace(old, doc=doc, excerpt=text, similarity=None, also=())
+    return sorted(by_ref.values(), key=lambda hit: -hit.score)[: question.limit]
 
 
 def _is_admitted(doc: Doc, former: Doc, where: Filter) -> bool:

@@ -43,24 +43,14 @@ class Shown(Struct):
 
 
 def without_duplicates(
-    found: Candidates,
-    ranking: Ranking,
-    *,
-    limit: int,
-    policy: Policy,
-    above: Above | None = None,
+    found: Candidates, ranking: Ranking, *, limit: int, policy: Policy, above: Above | None = None
 ) -> list[Shown]:
     """The best hits, of which no two say the same; no more docs are read than that needs.
 
     A near-duplicate leaves its ref with the best of its like, and so do a summary and what it was
     made from. A journal whose best hit comes near the best of all gets a place.
 
-    Args:
-        found: The candidates.
-        ranking: Their order.
-        limit: How many hits are wanted.
-        policy: What counts as a near-duplicate, and how many hits of one kind are admitted.
-        above: Gives the summaries that each ref went into.
+    above: Gives the summaries that each ref went into.
     """
     kept: list[Shown] = []
     passed: list[Shown] = []

@@ -68,36 +68,18 @@ def rank(
 
     A candidate whose vector is not made yet is judged by words alone. Ties: newer first.
 
-    Args:
-        found: The candidates.
-        floor: Cosine under which one is cut, unless a word of the question stands in it.
-        policy: The weights and priors.
-        features: What the wording of the question says beyond its words.
-        fitting: The kinds of entry that fit the time that is asked for.
-        preferred_time: The time that the question names.
-        now: From when ages are counted, for a policy that weighs them.
+    floor: Cosine under which one is cut, unless a word of the question stands in it.
+    fitting: The kinds of entry that fit the time that is asked for.
+    now: From when ages are counted, for a policy that weighs them.
     """
     known = ~np.isnan(found.similarity)
     near = known & (np.nan_to_num(found.similarity, nan=-1.0).clip(min=0.0) >= floor)
     kept = found.matched | near
     if policy.lent:
         kept |= ~known & (found.words > 0)
-    # In 64 bits: a full score is 1 then, and not a hair more.
-    nearness = np.nan_to_num(found.nearness).astype(np.float64)
-    by_meaning = np.where(kept & known, nearness, 0.0).clip(min=0.0)
-    by_words = np.where(kept, found.words.astype(np.float64), 0.0)
-    top_meaning = max(float(by_meaning.max(initial=0.0)), policy.clear) or 1.0
-    top_words = float(by_words.max(initial=0.0)) or 1.0
-    meaning = policy.meaning * by_meaning / top_meaning
-    weight = np.where(known, policy.words, policy.meaning + policy.words)
-    words = weight * by_words / top_words
+    meaning, words = _shares(found, known, kept, policy)
     score = _with_priors(meaning + words, found, policy, features)
-    if fitting and policy.fitting != 1.0:
-        fits = [place for place, kind in enumerate(found.kinds) if kind in fitting]
-        score = score * np.where(np.isin(found.kind, fits), policy.fitting, 1.0)
-    for kind, factor in policy.lower_kinds:
-        if kind in found.kinds:
-            score = score * np.where(found.kind == found.kinds.index(kind), factor, 1.0)
+    score = _with_kinds(score, found, policy, fitting)
     if preferred_time is not None:
         score = score * np.where(_inside(found, preferred_time, policy), policy.inside, 1.0)
     if now is not None and (policy.recent or policy.preferred_kinds):
@@ -108,6 +90,18 @@ def rank(
     rows = np.flatnonzero(kept)
     order = np.lexsort((-rows, -score[rows]))
     return Ranking(rows[order], score, meaning / most, words / most, near)
+
+
+def _shares(found: Candidates, known: Mask, kept: Mask, policy: Policy) -> tuple[Scores, Scores]:
+    """What meaning and words give to the score of each candidate that is kept."""
+    # In 64 bits: a full score is 1 then, and not a hair more.
+    nearness = np.nan_to_num(found.nearness).astype(np.float64)
+    by_meaning = np.where(kept & known, nearness, 0.0).clip(min=0.0)
+    by_words = np.where(kept, found.words.astype(np.float64), 0.0)
+    top_meaning = max(float(by_meaning.max(initial=0.0)), policy.clear) or 1.0
+    top_words = float(by_words.max(initial=0.0)) or 1.0
+    weight = np.where(known, policy.words, policy.meaning + policy.words)
+    return policy.meaning * by_meaning / top_meaning, weight * by_words / top_words
 
 
 def demoted(ranking: Ranking, rows: Sequence[int], factor: float) -> Ranking:
@@ -130,6 +124,17 @@ def _with_priors(
     if features.says_i and OWN_AUTHOR in found.authors:
         own = found.authors.index(OWN_AUTHOR)
         score = score * np.where(found.author == own, policy.own, 1.0)
+    return score
+
+
+def _with_kinds(score: Scores, found: Candidates, policy: Policy, fitting: Sequence[str]) -> Scores:
+    """Kinds that fit the time asked for count for more, those nobody wrote on purpose for less."""
+    if fitting and policy.fitting != 1.0:
+        fits = [place for place, kind in enumerate(found.kinds) if kind in fitting]
+        score = score * np.where(np.isin(found.kind, fits), policy.fitting, 1.0)
+    for kind, factor in policy.lower_kinds:
+        if kind in found.kinds:
+            score = score * np.where(found.kind == found.kinds.index(kind), factor, 1.0)
     return score
 
 

@@ -72,6 +72,16 @@ def proposal(index: OwnerIndex, encoder: Encoder | None, doc: Doc) -> str:
         encoder: None where none is loaded: then words alone decide.
         doc: The new entry, which says that something changed.
     """
+    former = _likeliest(index, encoder, doc)
+    if former is None or newest_of(index, [former.ref]):
+        return ""
+    said = visible_line(opening(former.text, _SHOWN))
+    when = former.dated or render_date(former.at.date())
+    return f'May replace {former.ref}: "{said}" of {when}; say supersedes to settle.'
+
+
+def _likeliest(index: OwnerIndex, encoder: Encoder | None, doc: Doc) -> Doc | None:
+    """The entry that is most likely about the same thing; None where none is likely enough."""
     text = doc.text[: policy.REPLACING_LENGTH]
     found = index.candidates(
         Asked(
@@ -100,14 +110,7 @@ def proposal(index: OwnerIndex, encoder: Encoder | None, doc: Doc) -> str:
         rating = likeness(subject, subject_of(former.text), None if cosine != cosine else cosine)  # noqa: PLR0124  NaN
         rated.append((rating, former))
     best = max(rated, key=lambda pair: pair[0], default=None)
-    if best is None or best[0] < policy.REPLACING_LEAST:
-        return ""
-    former = best[1]
-    if newest_of(index, [former.ref]):
-        return ""
-    said = visible_line(opening(former.text, _SHOWN))
-    when = former.dated or render_date(former.at.date())
-    return f'May replace {former.ref}: "{said}" of {when}; say supersedes to settle.'
+    return None if best is None or best[0] < policy.REPLACING_LEAST else best[1]
 
 
 def likeness(new: frozenset[str], old: frozenset[str], cosine: float | None) -> float:

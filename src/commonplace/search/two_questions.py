@@ -253,11 +253,7 @@ class TwoQuestionFinder:
     ) -> tuple[list[float | None], list[float | None]]:
         """The cosines of each candidate's two texts with the two questions.
 
-        Args:
-            encoder: Makes the vectors that are missing.
-            asked: The questions.
-            candidates: What they brought up.
-            queries: The vectors of questions that are known, by identity and text.
+        queries: The vectors of questions that are known, by identity and text.
         """
 
         def query_of(text: str) -> Vector:

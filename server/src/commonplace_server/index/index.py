@@ -218,7 +218,10 @@ class PostgresOwnerIndex:
         return True
 
     def candidates(self, asked: Asked) -> Candidates:
-        """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
+        """The best by words and by meaning, and around them; see the port.
+
+        Raises: Unavailable, Invalid.
+        """
         # What is remembered is older than the transaction: it was read before this one begins.
         cached = self._common.doc_cache.of(self._owner)
         is_past = asked.where.written_before is not None

@@ -39,7 +39,7 @@ _log = logging.getLogger(f"commonplace.{__name__}")
 class MergedIndex:
     """Answers a search with the candidates of several indexes, oldest first.
 
-    Ranking divides each leg by the maximum over all of them. A word weighs by how common it is in
+    Ranking divides words and meaning by the maximum over all. A word weighs by how common it is in
     the index that it stands in: of 1,600 questions to journals and chats in two indexes, that found
     as many answers among the first ten (R@10 .833 and .835) as one BM25 over both (.833 and .833).
 
@@ -56,7 +56,7 @@ class MergedIndex:
         self._others = others
 
     def candidates(self, asked: Asked) -> Candidates:
-        """The best of both legs of each index, and around them; see `core.ports.OwnerIndex`."""
+        """The best of each index, and around them; see `core.ports.OwnerIndex`."""
         asked = replace(asked, vector=cache(asked.vector))
         parts = list(self._of_each(lambda each: each.candidates(asked)))
         if len(parts) == 1:

@@ -145,7 +145,7 @@ class Measured(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def candidates_of(measured: Measured, asked: Asked) -> Candidates:
-    """The best docs of both legs and those around them, with all their figures."""
+    """The best docs by words and by meaning and those around them, with all their figures."""
     weighing = asked.weighing
     table, cosines = measured.table, measured.near
     words = _Words(table, list(measured.postings.values()), weighing)
@@ -160,9 +160,8 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
         parts = [] if asked.preferred_time is None else [table.places_between(asked.preferred_time)]
         for inside in [*parts, *_without(asked.lower_kinds, measured)]:
             best = np.union1d(best, words.best(asked.limit, among=inside))
-            best = np.union1d(
-                best, _nearest_of(inside[-_INSIDE_MOST:], table, cosines, asked.limit)
-            )
+            newest = inside[-_INSIDE_MOST:]
+            best = np.union1d(best, _nearest_of(newest, table, cosines, asked.limit))
         places = table.around(best, weighing.around)
     lending = table.lending(places, weighing)
     figures, matched, covered = words.figures(places, lending)

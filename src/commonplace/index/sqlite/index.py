@@ -208,7 +208,10 @@ class SqliteOwnerIndex:
                 self._tidy(conn, opened, encoder)
 
     def candidates(self, asked: Asked) -> Candidates:
-        """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
+        """The best by words and by meaning, and around them; see the port.
+
+        Raises: Unavailable, Invalid.
+        """
         from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
         from commonplace.index.scoring.vectors import checked_query
         from commonplace.index.sqlite.row_filter import filtered_table, row_filter_of

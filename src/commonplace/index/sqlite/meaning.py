@@ -1,4 +1,4 @@
-"""The leg of a search that goes by meaning: an encoder's vectors, kept in step with the tables.
+"""Search by meaning: an encoder's vectors, kept in step with the tables.
 
 Never compares vectors of two encoders, and never answers from a matrix file that is behind unseen.
 """

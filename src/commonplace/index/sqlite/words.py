@@ -1,4 +1,4 @@
-"""The leg of a search that goes by words: a question's terms, and how often each stands where.
+"""Search by words: a question's terms, and how often each stands where.
 
 Never hands a question's text to FTS5 raw, and never raises for any text.
 """

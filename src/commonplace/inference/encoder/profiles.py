@@ -57,7 +57,6 @@ class Profile(Struct, frozen=True, kw_only=True):
     """How one published model is fetched, loaded and asked.
 
     Attributes:
-        family: Models whose cosines lie alike, hence share floors.
         pooling: Whether a text's vector is the mean of its tokens', or that of the first, [CLS].
         max_tokens: The most tokens of a passage, special ones included.
         graph: File of this package with the operations, for weights published without any; empty
@@ -66,7 +65,6 @@ class Profile(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    family: str
     dimensions: int
     repository: str
     revision: str
@@ -87,7 +85,6 @@ class Profile(Struct, frozen=True, kw_only=True):
 
 MINILM = Profile(
     name="minilm-l6-v2",
-    family="minilm",
     dimensions=384,
     repository="sentence-transformers/all-MiniLM-L6-v2",
     revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
@@ -115,7 +112,6 @@ MINILM = Profile(
 
 E5_SMALL = Profile(
     name="e5-small-v2",
-    family="e5",
     dimensions=384,
     repository="intfloat/e5-small-v2",
     revision="ffb93f3bd4047442299a41ebb6fa998a38507c52",
@@ -127,7 +123,6 @@ E5_SMALL = Profile(
 
 MULTILINGUAL_E5_SMALL = Profile(
     name="multilingual-e5-small",
-    family="e5",
     dimensions=384,
     repository="intfloat/multilingual-e5-small",
     revision="614241f622f53c4eeff9890bdc4f31cfecc418b3",
@@ -147,7 +142,6 @@ MULTILINGUAL_E5_SMALL = Profile(
 
 BGE_SMALL = Profile(
     name="bge-small-en-v1.5",
-    family="bge",
     dimensions=384,
     repository="BAAI/bge-small-en-v1.5",
     revision="5c38ec7c405ec4b44b94cc5a9bb96e735b38267a",

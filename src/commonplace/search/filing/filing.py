@@ -140,9 +140,6 @@ class Filing:
         self._all_made = False
         self._patient = True
         self._closed = False
-        self._has_part = False
-        self._is_long = False
-        self._trouble = ""
         self._worker: threading.Thread | None = None
         self._promised: deque[tuple[Encoder, Whole]] = deque()
         self._keeper = BackgroundStep(self._keep_promised, name="places", over=self._over)

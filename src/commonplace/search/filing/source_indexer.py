@@ -356,15 +356,18 @@ class SourceIndexer:
             self._go_on(put, is_last=is_last)
             yield put
         self._on_scanned(self.source.name)
-        if has_left_out:
-            return  # one that was edited may have been left out as it is now: the next look sees
+        if not has_left_out:  # one that was edited may be left out as it is: the next look sees
+            self._keep_mark(mark, since.mark, begun)
+
+    def _keep_mark(self, mark: str, since: str | None, begun: str | None) -> None:
+        """Remember how far a scan came that began at `since`, whatever was filed beside it."""
         now = self._index.since(self.source.name).mark
-        if since.mark is not None and now is None:
+        if since is not None and now is None:
             return  # the index was emptied meanwhile: the next look files all of it
-        if since.mark is not None and now not in {since.mark, begun, mark}:
+        if since is not None and now not in {since, begun, mark}:
             # Another process filed meanwhile, and saw more or less than this one: an entry may have
             # been filed after the other saw it go. What came since is looked at again.
-            mark = since.mark
+            mark = since
         self._index.apply([], source=self.source.name, mark=mark)
 
     def _next_batch(self, changes: Iterator[Change]) -> tuple[list[Change], bool]:
