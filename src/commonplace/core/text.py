@@ -301,3 +301,11 @@ def _is_form_of(word: str, other: str) -> bool:
     """Whether two words look like one, but for an ending: `deploys` and `deployed`."""
     same = max(_STEM, max(len(word), len(other)) - _ENDING)
     return word == other or (len(word) >= same and word[:same] == other[:same])
+
+
+def json_kind(value: object) -> str:
+    """What JSON calls a value, with its article: `a list`, `a string`, `null`."""
+    if value is None:
+        return "null"
+    kinds = {bool: "a boolean", str: "a string", list: "a list", int: "a number", float: "a number"}
+    return kinds.get(type(value), type(value).__name__)

@@ -123,7 +123,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def samples(self) -> bool:
         """Whether it may ask the client's own model."""
-        return SAMPLER in _signature(self.run)
+        return SAMPLER in signature_of(self.run)
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -203,7 +203,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
 
     def _handed(self, ends: datetime) -> dict[str, Any]:
         """The end of what is written, for a function that keeps it; else nothing."""
-        return {ENDS: ends} if ENDS in _signature(self.run) else {}
+        return {ENDS: ends} if ENDS in signature_of(self.run) else {}
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Every argument of the signature, checked."""
@@ -214,7 +214,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
                     raise Invalid(f"Missing argument of {self.name}: {name}.", hint=f"Give {name}.")
                 checked[name] = parameter.default
                 continue
-            kind, arg = _annotated(parameter.annotation)
+            kind, arg = annotated(parameter.annotation)
             try:
                 checked[name] = _converted(kind, arg, given[name])
             except _Unfit as exc:
@@ -225,12 +225,14 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def _parameters(self) -> dict[str, inspect.Parameter]:
         """Its arguments by name, those that are handed in left out."""
-        found = {x: y for x, y in _signature(self.run).items() if x not in {"self", SAMPLER, ENDS}}
+        found = {
+            x: y for x, y in signature_of(self.run).items() if x not in {"self", SAMPLER, ENDS}
+        }
         return found | ({EXPIRES: _EXPIRES} if self.may_expire and self.expiring else {})
 
 
 @cache
-def _signature(run: Callable[..., Answer]) -> dict[str, inspect.Parameter]:
+def signature_of(run: Callable[..., Answer]) -> dict[str, inspect.Parameter]:
     """The parameters of a function, their types read."""
     hints = get_type_hints(run, include_extras=True)
     return {
@@ -239,7 +241,7 @@ def _signature(run: Callable[..., Answer]) -> dict[str, inspect.Parameter]:
     }
 
 
-def _annotated(hint: Any) -> tuple[Any, Arg]:
+def annotated(hint: Any) -> tuple[Any, Arg]:
     """The type of a parameter, less None, which an argument never is, and what it means."""
     kind, arg = get_args(hint)
     if isinstance(kind, UnionType):
@@ -262,7 +264,7 @@ def _fitting(kind: Any, arg: Arg) -> str:
 
 def _schema(hint: Any) -> dict[str, Any]:
     """The JSON schema of one argument."""
-    kind, arg = _annotated(hint)
+    kind, arg = annotated(hint)
     meta = msgspec.Meta(description=arg.text, ge=arg.least, le=arg.most)
     schema = msgspec.json.schema(Annotated[kind, meta])
     if get_origin(kind) is Literal:  # in the signature's order, with the type that some hosts want

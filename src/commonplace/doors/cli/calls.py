@@ -5,9 +5,8 @@ Never knows a journal: a command names the toolset it means.
 
 from __future__ import annotations
 
-import inspect
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,15 +18,16 @@ from commonplace.core.redact import noting_secrets
 from commonplace.core.values import Filter
 from commonplace.doors.cli.acts import note_edits, noting, this_terminal
 from commonplace.doors.cli.frame import confirm, home_folder, say, settings
-from commonplace.doors.cli.options import expires_at, keep_yes, keeps_former, says_yes
+from commonplace.doors.cli.options import expires_at, keeps_former, says_yes
 from commonplace.doors.cli.short_refs import find_entry, is_older_than_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from commonplace.core.time_book import TimesWithin
     from commonplace.core.values import Answer, EditableText
-    from commonplace.verbs.toolset import Arg, Tool
+    from commonplace.verbs.toolset import Tool
 
 ENCODER_WAIT_S = 10.0
 """A command waits this long for the encoder, since it ends before a background could help."""
@@ -121,33 +121,15 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
         Invalid: The time cannot be read, or is past; then nothing is written.
         As `find_entry` and the tool.
     """
-    journal = within.journals[0] if within is not None else ""
-
-    def write(more: Mapping[str, Any]) -> Answer:
-        phrase, given = expires_at(), {**arguments, **more}
-        with (
-            noting(app, journal) as note,
-            editing(terminal=this_terminal(), keeps=keeps_former()) as editor,
-        ):
-            if phrase is None:
-                answer = tool.call(given)
-            else:
-                answer = app.write_expiring(phrase, lambda at: tool.call(given, ends=at))
-            is_known = answer.facts.get("repeated") or not answer.facts.get("is_new", True)
-            is_edit = editor.edited or editor.unkept
-            note(None if is_known or is_edit else _versions(app, answer))
-        note_edits(app, editor.unkept)
-        return answer
-
     named = arguments.get("supersedes")
     if not named or within is None:
-        return write({})
+        return _noted(app, tool, arguments, within)
 
     def replace(ref: str) -> Answer:
         former = _entry_of(app, ref)
         if former is not None:
             check_age(app, named, former, yes=says_yes())
-        answer = write({"supersedes": ref})
+        answer = _noted(app, tool, {**arguments, "supersedes": ref}, within)
         if former is None:
             return answer
         from commonplace.verbs.amend_answers import first_line
@@ -156,6 +138,24 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
         return answer.noting([f"It takes the place of: {line}"])
 
     return find_entry(app, named, replace, within=within)
+
+
+def _noted(app: App, tool: Tool, given: Mapping[str, Any], within: Filter | None) -> Answer:
+    """Call a tool that may write, with `--expires`, and note what it wrote, for `undo`."""
+    phrase = expires_at()
+    with (
+        noting(app, within.journals[0] if within is not None else "") as note,
+        editing(terminal=this_terminal(), keeps=keeps_former()) as editor,
+    ):
+        if phrase is None:
+            answer = tool.call(given)
+        else:
+            answer = app.write_expiring(phrase, lambda at: tool.call(given, ends=at))
+        is_known = answer.facts.get("repeated") or not answer.facts.get("is_new", True)
+        is_edit = editor.edited or editor.unkept
+        note(None if is_known or is_edit else _versions(app, answer))
+    note_edits(app, editor.unkept)
+    return answer
 
 
 def _versions(app: App, answer: Answer) -> dict[str, str] | None:
@@ -170,12 +170,6 @@ def _versions(app: App, answer: Answer) -> dict[str, str] | None:
 
 def check_age(app: App, named: str, entry: EditableText, *, yes: bool) -> None:
     """Ask before a number changes an entry that is older than the terminal's last list.
-
-    Args:
-        app: Whose settings say where the list is kept.
-        named: What was typed.
-        entry: That it leads to.
-        yes: Whether --yes was given.
 
     Raises:
         Invalid: There is no terminal to ask on.
@@ -213,40 +207,22 @@ def file_everything(app: App) -> None:
     app.filing.wake()
 
 
-def supersedes_option(command: Any) -> Any:
-    """`--supersedes`, and the `--yes` to an entry that is older than the last list."""
-    yes = click.option(
-        "--yes",
-        is_flag=True,
-        expose_value=False,
-        callback=keep_yes,
-        help="With --supersedes: do not ask, however old the entry of that number is.",
-    )
-    supersedes = click.option(
-        "--supersedes",
-        metavar="REF",
-        help="What it replaces: a ref, its beginning, a number in the last list, or -1 for the"
-        " newest.",
-    )
-    return supersedes(yes(command))
+def check_journals(app: App, names: Sequence[str]) -> None:
+    """Raises Invalid for a name that no journal has, with the nearest one."""
+    from commonplace.verbs.answers import unknown_name
+
+    known = [each.name for each in app.journals]
+    for name in names:
+        if name not in known:
+            raise unknown_name(f"Unknown journal: {name!r}.", name, known)
 
 
-def args_of(verb: Any) -> dict[str, Arg]:
-    """What a tool says about each of its arguments."""
-    hints = get_type_hints(verb, include_extras=True)
-    found = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
-    return {name: said[0] for name, said in found.items() if said}
+def start_of(app: App, phrase: str | None, name: str = "since") -> datetime | None:
+    """The start of a time that an option names; None without one. Raises: Invalid."""
+    if phrase is None:
+        return None
+    from commonplace.core.when.phrases import parse_since
+    from commonplace.verbs.times import naming
 
-
-def tool_option(verb: Any, argument: str, *names: str, **attrs: Any) -> Callable[[Any], Any]:
-    """An option for a tool's argument; help, bounds and default are those of its signature."""
-    arg = args_of(verb)[argument]
-    default = inspect.signature(verb).parameters[argument].default or None
-    bounds = "" if arg.least is None else f" ({arg.least} to {arg.most})"
-    return click.option(
-        *names,
-        default=default,
-        show_default=default is not None,
-        help=f"{arg.text}{bounds}",
-        **attrs,
-    )
+    with naming(name):
+        return parse_since(phrase, now=app.clock(), zone=app.settings.timezone)

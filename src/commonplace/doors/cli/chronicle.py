@@ -17,14 +17,7 @@ from commonplace.core.files import replace_file
 from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.acts import noting_import
-from commonplace.doors.cli.calls import (
-    call_tool,
-    check_age,
-    file_everything,
-    opened,
-    supersedes_option,
-    tool_option,
-)
+from commonplace.doors.cli.calls import call_tool, check_age, file_everything, opened
 from commonplace.doors.cli.frame import (
     confirm,
     file_text,
@@ -36,7 +29,6 @@ from commonplace.doors.cli.frame import (
 from commonplace.doors.cli.options import (
     common_options,
     expires_option,
-    explain_option,
     list_form,
     list_options,
     no_undo_option,
@@ -45,6 +37,7 @@ from commonplace.doors.cli.options import (
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import FIRST_STEP, ShortRefCommand, find_entry
 from commonplace.doors.cli.undoing import taken_back
+from commonplace.doors.cli.verb_commands import VerbCommand, verb_option, verb_options
 from commonplace.verbs.chronicle.tools import ChronicleTools
 
 if TYPE_CHECKING:
@@ -79,46 +72,8 @@ def message_of(words: tuple[str, ...]) -> str:
     return text_input(" ".join(words) if words else None)
 
 
-def interval_options(command: Any) -> Any:
-    """`--since` and `--until`."""
-    since = tool_option(ChronicleTools.search_entries, "since", "--since", metavar="TIME")
-    until = tool_option(ChronicleTools.search_entries, "until", "--until", metavar="TIME")
-    return since(until(command))
-
-
-def filter_options(command: Any) -> Any:
-    """`--since`, `--until` and `--tag`, as often as one likes."""
-    tags = tool_option(
-        ChronicleTools.search_entries, "tags", "-t", "--tag", "tags", multiple=True, metavar="TAG"
-    )
-    return interval_options(tags(command))
-
-
-def writing_options(command: Any) -> Any:
-    """What every way to log something takes."""
-    for option in (
-        supersedes_option,
-        expires_option,
-        tool_option(
-            ChronicleTools.add_entry, "idempotency_key", "--idempotency-key", metavar="KEY"
-        ),
-        tool_option(ChronicleTools.add_entry, "at", "--at", metavar="TIME"),
-        click.option(
-            "-t", "--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be given again."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
 def newest_events(limit: int, tags: Sequence[str] = (), **given: Any) -> Answer:
-    """The log, newest first; where nothing was logged yet, how to begin.
-
-    Args:
-        limit: How many entries at the most.
-        tags: Filters, as `search_entries` takes them.
-        given: Its `since`, `until` and `cursor`.
-    """
+    """The log, newest first; where nothing was logged yet, how to begin."""
     if tags or given.get("since") or given.get("until"):
         # A search without words is a list with a filter.
         return call("search_entries", {**given, "tags": list(tags), "limit": limit})
@@ -135,7 +90,8 @@ def chronicle() -> None:
 
 @chronicle.command()
 @click.argument("message", nargs=-1)
-@writing_options
+@verb_options(ChronicleTools.add_entry, without=("message", "asked"))
+@expires_option
 @common_options
 def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Log what was done.
@@ -147,45 +103,38 @@ def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given:
 
 
 @chronicle.command(name="list")
-@tool_option(ChronicleTools.list_entries, "limit", "-n", "--limit", type=int)
-@filter_options
-@tool_option(ChronicleTools.list_entries, "cursor", "--cursor", metavar="CURSOR")
+@verb_option(ChronicleTools.list_entries, "limit")
+@verb_options(ChronicleTools.search_entries, without=("text", "as_of", "limit", "explain"))
 @list_options
 def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """List what was done, newest first."""
     show_list(newest_events(limit, tags, **given), as_json)
 
 
-@chronicle.command(short_help="Find entries by words and meaning, best first.")
-@click.argument("text", nargs=-1)
-@tool_option(ChronicleTools.search_entries, "limit", "-n", "--limit", type=int)
-@filter_options
-@tool_option(ChronicleTools.search_entries, "as_of", "--as-of", metavar="TIME")
-@tool_option(ChronicleTools.list_entries, "cursor", "--cursor", metavar="CURSOR")
-@explain_option
-@list_options
-def search(text: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
-    """Find entries by words and meaning, best first; without TEXT the newest first."""
-    words = " ".join(text)
-    arguments = {**given, "text": words, "tags": list(tags)}
-    after = file_everything if words.strip() else None
-    answer = call("search_entries", arguments, after=after)
-    show_list(answer, as_json, about=words, explain=given["explain"])
-
-
-@click.command(short_help="Find when you last, first or ever did something.")
-@click.argument("what", nargs=-1, required=True)
-@explain_option
-@list_options
-def when(what: tuple[str, ...], explain: bool, as_json: bool) -> None:
+chronicle.add_command(
+    VerbCommand(
+        "chronicle",
+        ChronicleTools.search_entries,
+        "search",
+        "Find entries by words and meaning, best first; without TEXT the newest first.",
+        short_help="Find entries by words and meaning, best first.",
+        argument=click.Argument(["text"], nargs=-1),
+        files=file_everything,
+    ).command()
+)
+when = VerbCommand(
+    "chronicle",
+    ChronicleTools.find_when_i,
+    "when",
     """Find when you did something, in the log of what was done.
 
     WHAT is what you did, or a question: `last deploy`, `when did I first use rust`, `how often did
     I deploy this month`.
-    """
-    arguments = {"what": " ".join(what), "explain": explain}
-    answer = call("find_when_i", arguments, after=file_everything)
-    show_list(answer, as_json, about=answer.facts["about"], explain=explain)
+    """,
+    short_help="Find when you last, first or ever did something.",
+    argument=click.Argument(["what"], nargs=-1, required=True),
+    files=file_everything,
+).command()
 
 
 @chronicle.command(cls=ShortRefCommand)
@@ -283,7 +232,9 @@ def tags(limit: int | None, as_json: bool) -> None:
     help="Format (default: yaml, or json with --json).",
 )
 @click.option("-o", "--output", metavar="FILE", help="File to write (default: stdout).")
-@filter_options
+@verb_option(ChronicleTools.search_entries, "since")
+@verb_option(ChronicleTools.search_entries, "until")
+@verb_option(ChronicleTools.search_entries, "tags")
 @common_options
 def export(
     form: str | None,

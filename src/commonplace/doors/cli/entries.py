@@ -13,7 +13,7 @@ from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.doors.cli.acts import note_written
-from commonplace.doors.cli.calls import check_age, opened, tool_option
+from commonplace.doors.cli.calls import check_age, check_journals, opened
 from commonplace.doors.cli.frame import confirm, show, show_list, show_page, text_input
 from commonplace.doors.cli.options import (
     NumberBetween,
@@ -31,6 +31,7 @@ from commonplace.doors.cli.short_refs import (
     newest_entries,
     whole_ref,
 )
+from commonplace.doors.cli.verb_commands import verb_option
 from commonplace.verbs.recall.tools import RecallTools
 
 if TYPE_CHECKING:
@@ -49,11 +50,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Maximum number of entries.",
 )
-@tool_option(RecallTools.list_by_time, "start", "--start", type=int)
-@click.option(
-    "-j", "--journal", "journals", multiple=True, metavar="NAME", help="Only this journal."
-)
-@click.option("--as-of", metavar="TIME", help="As it was known then: '3 May', '2026-04'.")
+@verb_option(RecallTools.list_by_time, "start")
+@verb_option(RecallTools.recall, "journals")
+@verb_option(RecallTools.recall, "as_of")
 @list_options
 def list_entries(when: tuple[str, ...], phrase: str | None, as_json: bool, **given: Any) -> None:
     """List the newest entries of all journals.
@@ -133,13 +132,10 @@ def _newest(
 ) -> Answer:
     """What was written last, whole; as a model is given it, the tool cuts and words it."""
     from commonplace.core.values import Filter
-    from commonplace.verbs.answers import as_of_facts, interval_facts, text_for_model, unknown_name
+    from commonplace.verbs.answers import as_of_facts, interval_facts, text_for_model
     from commonplace.verbs.times import read_as_of
 
-    known = [each.name for each in app.journals]
-    for name in journals:
-        if name not in known:
-            raise unknown_name(f"Unknown journal: {name!r}.", name, known)
+    check_journals(app, journals)
     first = start or 0
     end = first + limit
     # One more than is shown says whether there are more.

@@ -15,10 +15,12 @@ from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.core.when.phrases import parse_since, parse_when
-from commonplace.doors.cli.chronicle import call, message_of, newest_events, writing_options
+from commonplace.doors.cli.chronicle import call, message_of, newest_events
 from commonplace.doors.cli.frame import settings, show, show_list
-from commonplace.doors.cli.options import expires_at, list_form, list_options
+from commonplace.doors.cli.options import expires_at, expires_option, list_form, list_options
+from commonplace.doors.cli.verb_commands import verb_options
 from commonplace.verbs.answers import one_line, when_of
+from commonplace.verbs.chronicle.tools import ChronicleTools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +70,8 @@ def split_time(text: str, *, now: datetime, zone: tzinfo) -> TimedMessage:
     type=int,
     help=f"Show the log, this many entries at most: 1 to {_SHOWN_AT_MOST} (default: {_SHOWN}).",
 )
-@writing_options
+@verb_options(ChronicleTools.add_entry, without=("message", "asked"))
+@expires_option
 @list_options
 def log(
     message: Sequence[str],

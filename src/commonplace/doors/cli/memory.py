@@ -5,7 +5,6 @@ Never decides anything about memory: each command parses, calls one verb and sho
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -15,13 +14,7 @@ import click
 from commonplace.core.errors import Invalid
 from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter
-from commonplace.doors.cli.calls import (
-    load_encoder,
-    opened,
-    supersedes_option,
-    tool_option,
-    written,
-)
+from commonplace.doors.cli.calls import load_encoder, opened, written
 from commonplace.doors.cli.frame import (
     Added,
     Extended,
@@ -34,12 +27,12 @@ from commonplace.doors.cli.frame import (
 from commonplace.doors.cli.options import (
     expires_at,
     expires_option,
-    explain_option,
     form_options,
     json_option,
     yes_option,
 )
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, is_number, whole_ref
+from commonplace.doors.cli.verb_commands import verb_options
 from commonplace.journals.memory.records import KINDS
 from commonplace.verbs.memory.tools import MemoryTools
 
@@ -109,21 +102,7 @@ def memory() -> None:
 @memory.command(short_help="Keep a message, journal, to-do, gratitude or preference.")
 @kind_argument
 @click.argument("words", nargs=-1)
-@tool_option(MemoryTools.memory_save, "text", "--text", metavar="TEXT")
-@tool_option(MemoryTools.memory_save, "role", "--role", metavar="ROLE")
-@tool_option(MemoryTools.memory_save, "title", "--title", metavar="TEXT")
-@tool_option(MemoryTools.memory_save, "body", "--body", metavar="TEXT")
-@click.option(
-    "--draft/--final", "is_draft", default=None, help="A draft is kept, but not searched."
-)
-@click.option("--done/--not-done", "done", default=None, help="Whether a to-do is done.")
-@tool_option(MemoryTools.memory_save, "language", "--language", metavar="NAME")
-@tool_option(MemoryTools.memory_save, "religion", "--religion", metavar="NAME")
-@tool_option(MemoryTools.memory_save, "flags", "--flags", metavar="JSON")
-@tool_option(MemoryTools.memory_save, "ref", "--ref", metavar="REF")
-@tool_option(MemoryTools.memory_save, "at", "--at", metavar="TIME")
-@tool_option(MemoryTools.memory_save, "idempotency_key", "--idempotency-key", metavar="KEY")
-@supersedes_option
+@verb_options(MemoryTools.memory_save, without=("kind",))
 @expires_option
 @user_options
 def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **given: Any) -> None:
@@ -136,13 +115,6 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
         given.update(_named_words(kind, " ".join(words), given))
     if kind == "message" and given["role"] is None and given["ref"] is None:
         given["role"] = "user"
-    if given["flags"] is not None:
-        try:
-            given["flags"] = json.loads(given["flags"])
-        except (ValueError, RecursionError) as exc:
-            raise Invalid(
-                "Invalid --flags: it is not JSON.", hint='Use one like {"tone": "calm"}.'
-            ) from exc
     if expires_at() is not None and _is_others(user):
         raise Invalid(
             "What is kept for another user cannot expire here.",
@@ -180,28 +152,7 @@ def _named_words(kind: str, text: str, given: Mapping[str, Any]) -> dict[str, st
 
 @memory.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option(
-    "-k",
-    "--kind",
-    "kinds",
-    multiple=True,
-    type=click.Choice(KINDS),
-    help="Only this kind; may be given again.",
-)
-@tool_option(MemoryTools.memory_search, "top_k", "-n", "--top-k", type=int)
-@tool_option(MemoryTools.memory_search, "when", "--when", metavar="TIME")
-@tool_option(MemoryTools.memory_search, "as_of", "--as-of", metavar="TIME")
-@tool_option(
-    MemoryTools.memory_search,
-    "intent",
-    "--intent",
-    type=click.Choice(["auto", "none", "planning", "journaling"]),
-)
-@explain_option
-@click.option("--diverse", is_flag=True, help="At most 5 of one kind.")
-@click.option(
-    "--debug", is_flag=True, help="With --json a diagnostic card too, where COMMONPLACE_DEBUG is 1."
-)
+@verb_options(MemoryTools.memory_search, without=("query", "filters"))
 @form_options
 @user_options
 def search(
@@ -216,8 +167,7 @@ def search(
 
 @memory.command(name="list")
 @click.argument("kind", type=click.Choice(KINDS), required=False)
-@tool_option(MemoryTools.memory_list, "limit", "-n", "--limit", type=int)
-@tool_option(MemoryTools.memory_list, "cursor", "--cursor", metavar="CURSOR")
+@verb_options(MemoryTools.memory_list, without=("kind",))
 @form_options
 @user_options
 def list_records(kind: str | None, user: str | None, as_json: bool, **given: Any) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,42 +14,26 @@ import click
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.acts import noting_import
-from commonplace.doors.cli.calls import (
-    call_tool,
-    file_everything,
-    opened,
-    supersedes_option,
-    tool_option,
-    written,
-)
+from commonplace.doors.cli.calls import file_everything, opened, written
 from commonplace.doors.cli.editor import text_from_editor
 from commonplace.doors.cli.frame import (
     file_text,
     home_folder,
     settings,
     show,
-    show_list,
     show_written,
     text_input,
     working_folder,
 )
-from commonplace.doors.cli.options import (
-    common_options,
-    expires_option,
-    explain_option,
-    flag_of,
-    list_options,
-)
+from commonplace.doors.cli.options import common_options, expires_option, flag_of
 from commonplace.doors.cli.progress import show_counting
-from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+from commonplace.doors.cli.verb_commands import VerbCommand, verb_options
 from commonplace.journals.notebook.format import ENTRY
 from commonplace.verbs.notebook.service import NotebookService
 from commonplace.verbs.replaced_since import replaced_since_lines
 
 if TYPE_CHECKING:
     from commonplace.app import App
-
-call = partial(call_tool, "notebook")
 
 _ENTRIES = Filter(journals=("notebook",), kinds=(ENTRY,))
 
@@ -109,12 +92,7 @@ def _left(folder: str) -> str:
 @notebook.command(short_help="Add an entry; without one, edit the overview too.")
 @click.argument("section")
 @click.argument("entry", nargs=-1)
-@tool_option(NotebookService.journal_write, "overview", "--overview", metavar="TEXT")
-@tool_option(NotebookService.journal_write, "summary", "--summary", metavar="TEXT")
-@tool_option(NotebookService.journal_write, "work_context", "-c", "--work-context", metavar="TEXT")
-@tool_option(NotebookService.journal_write, "base_version", "--base-version", metavar="VERSION")
-@tool_option(NotebookService.journal_write, "idempotency_key", "--idempotency-key", metavar="KEY")
-@supersedes_option
+@verb_options(NotebookService.journal_write, without=("path", "entry"))
 @expires_option
 @common_options
 def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> None:
@@ -177,66 +155,55 @@ def _parted(text: str, overview: str, version: str) -> dict[str, str]:
     return arguments | {"overview": above.strip("\n"), "base_version": version}
 
 
-@notebook.command(cls=ShortRefCommand)
-@click.argument("id")
-@common_options
-def read(id: str, as_json: bool) -> None:  # noqa: A002  the name that help shows
-    """Show a section's overview, or one entry whole.
+notebook.add_command(
+    VerbCommand(
+        "notebook",
+        NotebookService.journal_read,
+        "read",
+        """Show a section's overview, or one entry whole.
 
-    ID is a section, one of its entries as `log` and `search` show it (SECTION#ID), the beginning of
-    a ref, a number in the last list, or -1 for the newest.
-    """
-    with opened() as app:
-        tool = app.toolset("notebook").tool("journal_read")
-        answer = find_entry(
-            app, id, lambda each: tool.call({"id": each}), within=Filter(journals=("notebook",))
-        )
-    show(answer, as_json, journal="notebook")
-
-
-@notebook.command()
-@click.argument("section")
-@tool_option(NotebookService.journal_list_entries, "start", "--start", type=int)
-@tool_option(NotebookService.journal_list_entries, "length", "-n", "--length", type=int)
-@list_options
-def log(section: str, as_json: bool, **given: Any) -> None:
-    """List the entries of SECTION, newest first."""
-    answer = call("journal_list_entries", {**given, "path": section})
-    show_list(answer, as_json, journal="notebook")
-
-
-@notebook.command()
-@click.argument("section", default="")
-@tool_option(NotebookService.journal_toc, "depth", "-d", "--depth", type=int)
-@common_options
-def toc(section: str, as_json: bool, **given: Any) -> None:
-    """List the sections below SECTION, or all at the top."""
-    show(call("journal_toc", {**given, "id": section}), as_json)
-
-
-@notebook.command(short_help="Find entries and overviews, best first.")
-@click.argument("content", nargs=-1)
-@tool_option(NotebookService.journal_search, "work_context", "-c", "--work-context", metavar="TEXT")
-@tool_option(NotebookService.journal_search, "when", "--when", metavar="TIME")
-@tool_option(NotebookService.journal_search, "as_of", "--as-of", metavar="TIME")
-@tool_option(NotebookService.journal_search, "min_score", "--min-score", type=float)
-@tool_option(
-    NotebookService.journal_search, "salience_threshold", "--salience-threshold", type=float
-)
-@tool_option(NotebookService.journal_search, "limit", "-n", "--limit", type=int)
-@explain_option
-@list_options
-def search(content: tuple[str, ...], as_json: bool, **given: Any) -> None:
-    """Find entries and overviews by what they say, by the work they came from, or by both."""
-    arguments = {**given, "content": " ".join(content)}
-    answer = call("journal_search", arguments, after=file_everything)
-    show_list(
-        answer,
-        as_json,
-        about=arguments["content"],
+        ID is a section, one of its entries as `log` and `search` show it (SECTION#ID), the
+        beginning of a ref, a number in the last list, or -1 for the newest.
+        """,
+        argument=click.Argument(["id"]),
+        within=Filter(journals=("notebook",)),
         journal="notebook",
-        explain=given["explain"],
-    )
+        is_list=False,
+    ).command()
+)
+notebook.add_command(
+    VerbCommand(
+        "notebook",
+        NotebookService.journal_list_entries,
+        "log",
+        "List the entries of SECTION, newest first.",
+        argument=click.Argument(["path"], metavar="SECTION"),
+        journal="notebook",
+    ).command()
+)
+notebook.add_command(
+    VerbCommand(
+        "notebook",
+        NotebookService.journal_toc,
+        "toc",
+        "List the sections below SECTION, or all at the top.",
+        argument=click.Argument(["id"], default="", metavar="[SECTION]"),
+        is_list=False,
+    ).command()
+)
+notebook.add_command(
+    VerbCommand(
+        "notebook",
+        NotebookService.journal_search,
+        "search",
+        "Find entries and overviews by what they say, by the work they came from, or by both.",
+        short_help="Find entries and overviews, best first.",
+        argument=click.Argument(["content"], nargs=-1),
+        files=file_everything,
+        files_blank=True,
+        journal="notebook",
+    ).command()
+)
 
 
 @notebook.command(short_help="Give a section, or a folder of them, another name.")

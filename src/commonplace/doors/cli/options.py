@@ -47,8 +47,6 @@ no_undo_option = click.option(
     help="Keep nothing of what was there, nor of what earlier edits replaced.",
 )
 
-explain_option = click.option("--explain", is_flag=True, help="Show how each score was made.")
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Output as JSON.")
 
 
@@ -59,8 +57,10 @@ def setting_option(key: str, **attrs: Any) -> Callable[[Any], Any]:
         key: As in `config.table.SETTINGS`; `read_only` becomes `--read-only`.
         **attrs: Those of `click.option`, above all `help`.
     """
-    name = f"--{key.replace('_', '-').replace('.', '-')}"
-    return click.option(name, callback=flag_of(key), expose_value=False, default=None, **attrs)
+    name = key.replace("_", "-").replace(".", "-")
+    # A verb may have an argument of the same name: each has its own.
+    names = (f"--{name}", f"setting_{name.replace('-', '_')}")
+    return click.option(*names, callback=flag_of(key), expose_value=False, default=None, **attrs)
 
 
 def flag_of(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:

@@ -6,20 +6,19 @@ Never decides anything about ranking or journals: each command calls one tool an
 from __future__ import annotations
 
 import copy
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.doors.cli.calls import call_tool, load_encoder, opened
-from commonplace.doors.cli.frame import show, show_list, show_page
-from commonplace.doors.cli.options import common_options, explain_option, list_options
+from commonplace.doors.cli.calls import load_encoder, opened
+from commonplace.doors.cli.frame import show, show_page
+from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+from commonplace.doors.cli.verb_commands import VerbCommand
+from commonplace.verbs.recall.tools import RecallTools
 
 if TYPE_CHECKING:
     from commonplace.app import App
-
-call = partial(call_tool, "recall")
 
 SWEPT = 20_000
 """Up to so many entries a question looks at each first, for edits in place (0.3 s for them all); of
@@ -33,41 +32,19 @@ def file_quickly(app: App) -> None:
         app.filing.sweep()
 
 
-@click.command()
-@click.argument("question", nargs=-1, required=True)
-@click.option("--when", metavar="TIME", help="Only this time: 'last spring', '2026-11'.")
-@click.option("--as-of", metavar="TIME", help="As it was known then: '3 May', '2026-04'.")
-@click.option("--journal", "journals", multiple=True, metavar="NAME", help="Only this journal.")
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only entries of this kind.")
-@click.option(
-    "-n", "--limit", type=int, default=10, help="Maximum number of entries (default: 10)."
-)
-@click.option(
-    "--budget",
-    "budget_tokens",
-    type=int,
-    metavar="TOKENS",
-    help="Maximum length of the answer (default: 1500); a token is 4 bytes of UTF-8.",
-)
-@explain_option
-@list_options
-def recall(question: tuple[str, ...], explain: bool, as_json: bool, **given: Any) -> None:
+recall = VerbCommand(
+    "recall",
+    RecallTools.recall,
+    "recall",
     """Ask all journals one question, in words and time.
 
-    A time in the QUESTION is read out of it: `why did we leave Postgres last spring`. The answer
+    A time in the QUERY is read out of it: `why did we leave Postgres last spring`. The answer
     shows the interval it was read as. --journal and --kind may be given several times.
-    """
-    arguments = {
-        **given,
-        "query": " ".join(question),
-        "journals": list(given["journals"]),
-        "kinds": list(given["kinds"]),
-        "explain": explain,
-    }
-    answer = call("recall", arguments, after=file_quickly)
-    show_list(answer, as_json, about=" ".join(question), explain=explain)
-
-
+    """,
+    argument=click.Argument(["query"], nargs=-1, required=True),
+    defaults={"limit": 10},  # a screen; a model reads more
+    files=file_quickly,
+).command()
 search = copy.copy(recall)
 search.name = "search"
 search.short_help = "The same as recall."

@@ -5,7 +5,6 @@ Never decides anything about the timeline: each command parses, calls one verb, 
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,19 +16,12 @@ from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter
 from commonplace.doors import entry_point
 from commonplace.doors.cli.acts import noting_import
-from commonplace.doors.cli.calls import (
-    call_tool,
-    file_everything,
-    opened,
-    supersedes_option,
-    tool_option,
-)
+from commonplace.doors.cli.calls import call_tool, file_everything, opened
 from commonplace.doors.cli.frame import (
     confirm,
     file_text,
     settings,
     show,
-    show_list,
     show_page,
     show_written,
     text_input,
@@ -38,9 +30,7 @@ from commonplace.doors.cli.options import (
     NumberBetween,
     common_options,
     expires_option,
-    explain_option,
     json_option,
-    list_options,
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting
@@ -50,7 +40,8 @@ from commonplace.doors.cli.short_refs import (
     remember,
     whole_ref,
 )
-from commonplace.journals.timeline.entry import PROFILE, RAW, json_kind
+from commonplace.doors.cli.verb_commands import VerbCommand, verb_option, verb_options
+from commonplace.journals.timeline.entry import PROFILE, RAW
 from commonplace.verbs.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
@@ -70,15 +61,6 @@ def file_timeline(app: App) -> None:
     file_everything(app)
 
 
-def time_options(command: Any) -> Any:
-    """`--when`, `--since` and `--until`."""
-    for name in ("until", "since", "when"):
-        command = tool_option(TimelineTools.timeline_search, name, f"--{name}", metavar="TIME")(
-            command
-        )
-    return command
-
-
 @click.group()
 def timeline() -> None:
     """Record what happens, and read how hours, days and years went."""
@@ -86,15 +68,6 @@ def timeline() -> None:
 
 @timeline.command(short_help="Record what happened.")
 @click.argument("content", nargs=-1)
-@click.option(
-    "--type",
-    "entry_type",
-    type=click.Choice(["raw", "profile_snapshot"]),
-    default="raw",
-    show_default=True,
-    help="Type of the entry.",
-)
-@tool_option(TimelineTools.timeline_add, "at", "--at", metavar="TIME")
 @click.option(
     "-p",
     "--in",
@@ -106,16 +79,14 @@ def timeline() -> None:
 @click.option(
     "-t", "--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be given again."
 )
-@click.option("--metadata", metavar="JSON", default="", help="Anything else, as a JSON object.")
-@tool_option(TimelineTools.timeline_add, "idempotency_key", "--idempotency-key", metavar="KEY")
-@supersedes_option
+@verb_options(TimelineTools.timeline_add, without=("content",))
 @expires_option
 @common_options
 def add(
     content: tuple[str, ...],
     projects: tuple[str, ...],
     tags: tuple[str, ...],
-    metadata: str,
+    metadata: dict[str, Any] | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -128,68 +99,50 @@ def add(
     arguments = {
         **given,
         "content": text_input(" ".join(content) if content else None),
-        "metadata": {**_object(metadata), **{key: x for key, x in named.items() if x}},
+        "metadata": {**(metadata or {}), **{key: x for key, x in named.items() if x}},
     }
     show_written(call("timeline_add", arguments, defers_filing=True, within=_WRITTEN), as_json)
 
 
-def _object(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError) as exc:
-        raise Invalid("Invalid --metadata: it is not JSON.", hint='Use {"key": …}.') from exc
-    if not isinstance(found, dict):
-        raise Invalid(
-            f"Invalid --metadata: expected a JSON object, got {json_kind(found)}.",
-            hint='Use {"key": …}.',
-        )
-    return found
+timeline.add_command(
+    VerbCommand(
+        "timeline",
+        TimelineTools.timeline_search,
+        "search",
+        """Find entries and summaries by words and meaning; without QUERY the newest first.
 
-
-@timeline.command(short_help="Find entries and summaries by words and meaning.")
-@click.argument("query", nargs=-1)
-@time_options
-@click.option(
-    "--type", "entry_types", multiple=True, metavar="TYPE", help="Only this type; may be repeated."
+        A time in the QUERY is read out of it: `what was I working on last week`.
+        """,
+        short_help="Find entries and summaries by words and meaning.",
+        argument=click.Argument(["query"], nargs=-1),
+        files=file_timeline,
+    ).command()
 )
-@tool_option(TimelineTools.timeline_search, "as_of", "--as-of", metavar="TIME")
-@tool_option(TimelineTools.timeline_search, "limit", "-n", "--limit", type=int)
-@explain_option
-@list_options
-def search(
-    query: tuple[str, ...], entry_types: tuple[str, ...], as_json: bool, **given: Any
-) -> None:
-    """Find entries and summaries by words and meaning; without QUERY the newest first.
+timeline.add_command(
+    VerbCommand(
+        "timeline",
+        TimelineTools.timeline_range,
+        "range",
+        """List what happened in a time, newest first: all, or one kind of summary.
 
-    A time in the QUERY is read out of it: `what was I working on last week`.
-    """
-    words = " ".join(query)
-    arguments = {**given, "query": words, "entry_types": list(entry_types)}
-    after = file_timeline if words.strip() else None
-    answer = call("timeline_search", arguments, after=after)
-    show_list(answer, as_json, about=words, explain=given["explain"])
-
-
-@timeline.command(name="range", short_help="List what happened in a time, newest first.")
-@click.argument("when", nargs=-1)
-@tool_option(TimelineTools.timeline_range, "start", "--start", metavar="TIME")
-@tool_option(TimelineTools.timeline_range, "end", "--end", metavar="TIME")
-@click.option(
-    "--level",
-    type=click.Choice(["all", "raw", "hourly", "daily", "weekly", "monthly", "yearly"]),
-    default="all",
-    show_default=True,
-    help="Entries as written, or one kind of summary.",
+        WHEN is a phrase such as `last week` or `2026-W41`.
+        """,
+        short_help="List what happened in a time, newest first.",
+        argument=click.Argument(["when"], nargs=-1),
+    ).command()
 )
-@tool_option(TimelineTools.timeline_range, "limit", "-n", "--limit", type=int)
-@tool_option(TimelineTools.timeline_range, "cursor", "--cursor", metavar="CURSOR")
-@list_options
-def list_range(when: tuple[str, ...], as_json: bool, **given: Any) -> None:
-    """List what happened in a time, newest first: all, or one kind of summary.
-
-    WHEN is a phrase such as `last week` or `2026-W41`.
-    """
-    show_list(call("timeline_range", {**given, "when": " ".join(when)}), as_json)
+timeline.add_command(
+    VerbCommand(
+        "timeline",
+        TimelineTools.timeline_context,
+        "context",
+        "Gather what a prompt should hold: the profile, summaries, the nearest entries.",
+        short_help="Gather what a prompt should hold.",
+        argument=click.Argument(["query"], nargs=-1),
+        files=file_timeline,
+        is_list=False,
+    ).command()
+)
 
 
 @timeline.command(
@@ -245,19 +198,10 @@ def profile(text: tuple[str, ...], as_json: bool) -> None:
     show(call("timeline_profile", {"text": given}, defers_filing=True), as_json)
 
 
-@timeline.command(short_help="Gather what a prompt should hold.")
-@click.argument("query", nargs=-1)
-@tool_option(TimelineTools.timeline_context, "budget_tokens", "--budget", "budget_tokens", type=int)
-@common_options
-def context(query: tuple[str, ...], as_json: bool, **given: Any) -> None:
-    """Gather what a prompt should hold: the profile, summaries, the nearest entries."""
-    words = " ".join(query)
-    after = file_timeline if words.strip() else None
-    show(call("timeline_context", {**given, "query": words}, after=after), as_json)
-
-
 @timeline.command(short_help="Count entries, hours, projects and tags over time.")
-@time_options
+@verb_option(TimelineTools.timeline_search, "when")
+@verb_option(TimelineTools.timeline_search, "since")
+@verb_option(TimelineTools.timeline_search, "until")
 @click.option(
     "--period",
     type=click.Choice(["hourly", "daily", "weekly", "monthly", "yearly"]),

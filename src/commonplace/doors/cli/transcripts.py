@@ -5,14 +5,13 @@ Never decides anything about transcripts: each command parses, calls one verb, s
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
 from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter
-from commonplace.doors.cli.calls import call_tool, opened, tool_option
+from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import confirm, show, show_list
 from commonplace.doors.cli.options import (
     NumberBetween,
@@ -22,9 +21,9 @@ from commonplace.doors.cli.options import (
 )
 from commonplace.doors.cli.recall import file_quickly
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+from commonplace.doors.cli.verb_commands import VerbCommand, verb_option
+from commonplace.verbs.recall.tools import RecallTools
 from commonplace.verbs.transcripts.service import TranscriptService
-
-call = partial(call_tool, "transcripts")
 
 _JOURNAL = Filter(journals=("transcripts",))
 
@@ -34,47 +33,41 @@ def transcripts() -> None:
     """List, read and delete what was said in sessions."""
 
 
-@transcripts.command(name="list", short_help="List sessions, the one that went on last first.")
-@click.argument("when", nargs=-1)
-@tool_option(TranscriptService.list_sessions, "project", "--in", "folder", metavar="FOLDER")
-@tool_option(TranscriptService.list_sessions, "client", "--client", metavar="NAME")
-@tool_option(TranscriptService.list_sessions, "limit", "-n", "--limit", type=int)
-@tool_option(TranscriptService.list_sessions, "start", "--start", type=int)
-@list_options
-def list_sessions(when: tuple[str, ...], folder: str | None, as_json: bool, **given: Any) -> None:
-    """List sessions with their project and how each began, the one that went on last first.
+transcripts.add_command(
+    VerbCommand(
+        "transcripts",
+        TranscriptService.list_sessions,
+        "list",
+        """List sessions with their project and how each began, the one that went on last first.
 
-    WHEN is a time such as `yesterday` or `May 2026`; without it any time.
-    """
-    arguments = {**given, "when": " ".join(when), "project": folder}
-    show_list(call("list_sessions", arguments), as_json)
+        WHEN is a time such as `yesterday` or `May 2026`; without it any time.
+        """,
+        short_help="List sessions, the one that went on last first.",
+        argument=click.Argument(["when"], nargs=-1),
+    ).command()
+)
+transcripts.add_command(
+    VerbCommand(
+        "transcripts",
+        TranscriptService.read_session,
+        "show",
+        """Show what was said in a session, in its order.
 
-
-@transcripts.command(name="show", cls=ShortRefCommand, short_help="Show what was said.")
-@click.argument("ref")
-@tool_option(TranscriptService.read_session, "first", "--first", type=int)
-@tool_option(TranscriptService.read_session, "limit", "-n", "--limit", type=int)
-@tool_option(TranscriptService.read_session, "budget_tokens", "--budget", "budget_tokens", type=int)
-@list_options
-def show_session(ref: str, as_json: bool, **given: Any) -> None:
-    """Show what was said in a session, in its order.
-
-    REF is a session's ref or id, or the beginning of one, a number in the last list, or the ref of
-    a message, which is shown with what was said around it.
-    """
-    with opened() as app:
-        tool = app.toolset("transcripts").tool("read_session")
-        answer = find_entry(
-            app, ref, lambda each: tool.call({**given, "ref": each}), within=_JOURNAL
-        )
-        show_list(answer, as_json, whole=True)
+        REF is a session's ref or id, or the beginning of one, a number in the last list, or the ref
+        of a message, which is shown with what was said around it.
+        """,
+        short_help="Show what was said.",
+        argument=click.Argument(["ref"]),
+        within=_JOURNAL,
+    ).command()
+)
 
 
 @transcripts.command(short_help="Find what was said by words and meaning.")
 @click.argument("query", nargs=-1, required=True)
-@click.option("--when", metavar="TIME", help="Only this time: 'last spring', '2026-11'.")
-@click.option("--as-of", metavar="TIME", help="As it was known then: '3 May', '2026-04'.")
-@click.option("-n", "--limit", type=int, help="Maximum number of messages (default: 10).")
+@verb_option(RecallTools.recall, "when")
+@verb_option(RecallTools.recall, "as_of")
+@verb_option(RecallTools.recall, "limit", people=10)
 @list_options
 def search(query: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Find what was said, in all sessions, by words and meaning.

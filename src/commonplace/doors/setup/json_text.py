@@ -12,6 +12,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from commonplace.core.errors import Invalid
+from commonplace.core.text import json_kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 _SPACE = re.compile(r"[ \t\r\n]*")
 _INDENT = re.compile(r'\n([ \t]+)"')
 _DECODER = json.JSONDecoder()
-_JSON_KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 _COMMENT = re.compile(rf"({_STRING})|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _NO_BREAK = re.compile(r"[^\r\n]")
@@ -63,10 +63,6 @@ class _JsonContainer(NamedTuple):
 def parse_json_object(text: str, *, name: str) -> dict[str, Any]:
     """Parse a text that holds one JSON object.
 
-    Args:
-        text: The text; a blank one counts as an empty object.
-        name: What errors call the file.
-
     Raises:
         Invalid: It is not JSON, or not an object.
     """
@@ -82,8 +78,7 @@ def parse_json_object(text: str, *, name: str) -> dict[str, Any]:
     else:
         if isinstance(parsed, dict):
             return parsed
-        kind = _JSON_KINDS.get(type(parsed), "a number")
-        why = f"expected a JSON object, got {kind}"
+        why = f"expected a JSON object, got {json_kind(parsed)}"
     raise Invalid(f"{name} cannot be edited: {why}.", hint="Edit it yourself.")
 
 
@@ -130,12 +125,6 @@ def set_json_value(text: str, path: JsonPath, value: Any, *, name: str) -> str:
 def append_json_item(text: str, path: JsonPath, item: Any, *, name: str) -> str:
     """Append an item to the list at a path of keys, which is made where there is none.
 
-    Args:
-        text: The text; blank for a new file.
-        path: The keys that lead to the list.
-        item: What to append.
-        name: What errors call the file.
-
     Raises:
         Invalid: The text is not JSON, or the path leads to something else than a list.
     """
@@ -155,11 +144,6 @@ def append_json_item(text: str, path: JsonPath, item: Any, *, name: str) -> str:
 
 def cut_json_value(text: str, path: JsonPath, *, name: str) -> str:
     """Take out what is at a path, and what holds nothing else than that.
-
-    Args:
-        text: The text.
-        path: Where the value is.
-        name: What errors call the file.
 
     Raises:
         Invalid: The text is not JSON, or its form is unusual.

@@ -18,7 +18,7 @@ from commonplace.core.clock import local_date, period_key, render_date, render_t
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.fence import shows_nothing
-from commonplace.core.text import nearest, opening, well_formed
+from commonplace.core.text import json_kind, nearest, opening, well_formed
 from commonplace.core.values import Doc, Interval, superseding_tags
 
 if TYPE_CHECKING:
@@ -318,14 +318,6 @@ def render_metadata(metadata: Mapping[str, Any]) -> str:
             f"Invalid metadata: {len(text):,} characters.", hint="Put long texts into the content."
         )
     return text
-
-
-def json_kind(value: object) -> str:
-    """What JSON calls a value, with its article: `a list`, `a string`, `null`."""
-    if value is None:
-        return "null"
-    kinds = {bool: "a boolean", str: "a string", list: "a list", int: "a number", float: "a number"}
-    return kinds.get(type(value), type(value).__name__)
 
 
 def content_hash(content: str, metadata: str, entry_type: str, at: str) -> bytes:

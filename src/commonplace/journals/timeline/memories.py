@@ -15,13 +15,12 @@ from msgspec import Struct, field
 from commonplace.core.clock import render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.import_notes import NOT_NOTED
-from commonplace.core.text import opening, well_formed
+from commonplace.core.text import json_kind, opening, well_formed
 from commonplace.journals.timeline.entry import (
     PROFILE,
     RAW,
     TimelineDraft,
     check_time,
-    json_kind,
     parse_content,
     render_metadata,
     version_of,
