@@ -51,7 +51,7 @@ COMMANDS = {
         "Restore everything that `commonplace backup` put into FILE.",
     ),
     "recover": Lazy(
-        "commonplace.doors.cli.recover:recover", "Bring back notes of this project that are gone."
+        "commonplace.doors.cli.project:recover", "Bring back notes of this project that are gone."
     ),
     "rollup": Lazy(
         "commonplace.doors.cli.rollup:rollup",
@@ -91,7 +91,7 @@ COMMANDS = {
     "model": Lazy("commonplace.doors.cli.model:model", "Show, fetch or choose the encoder."),
     "config": Lazy("commonplace.doors.cli.config:config", "Show or change settings."),
     "completion": Lazy(
-        "commonplace.doors.cli.completion:completion", "Print a shell's completion script."
+        "commonplace.doors.cli.about:completion", "Print a shell's completion script."
     ),
     "help": Lazy("commonplace.doors.cli.about:help_on", "Show this help, or that of a command."),
     "version": Lazy("commonplace.doors.cli.about:version", "Show the version."),

@@ -1,6 +1,6 @@
-"""`commonplace help` and `version`, for those who type them as words.
+"""`commonplace help`, `version` and `completion`: what the command line says of itself.
 
-Never says anything of its own: it shows what `--help` and `--version` show.
+Never runs a shell and never touches its files: it prints.
 """
 
 from __future__ import annotations
@@ -35,3 +35,21 @@ def version(as_json: bool) -> None:
 
     number = installed_version()
     show(Answer(text=f"commonplace {number}", facts={"number": number}), as_json)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@json_option
+def completion(shell: str, as_json: bool) -> None:
+    """Print a shell's completion script.
+
+    For bash, put this into ~/.bashrc: eval "$(commonplace completion bash)"
+    """
+    from click.shell_completion import ShellComplete, get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    script = kind(click.Command("commonplace"), {}, "commonplace", "_COMMONPLACE_COMPLETE")
+    # The class's own source() of bash would start a bash to ask for its version.
+    text = ShellComplete.source(script)
+    show(Answer(text=text, facts={"shell": shell, "script": text}), as_json)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -83,20 +83,13 @@ def noting(app: App, journal: str) -> Iterator[Callable[[Mapping[str, str] | Non
     """Note what is written inside, once it is given; None where it added nothing.
 
     Never fails a write: what cannot be noted is not taken back.
-
-    Args:
-        app: Of this call.
-        journal: That is written in.
     """
-    begun = WriteBegun(at=app.clock().timestamp(), who=this_terminal(), journal=journal)
+    here = _here(app, journal)
+    begun = WriteBegun(**here)
     _note(app.settings, None, begun)
 
     def note(versions: Mapping[str, str] | None) -> None:
-        done = None
-        if versions is not None:
-            done = EntriesWritten(
-                at=begun.at, who=begun.who, journal=journal, versions=dict(versions)
-            )
+        done = None if versions is None else EntriesWritten(**here, versions=dict(versions))
         _note(app.settings, begun, done)
 
     try:
@@ -108,16 +101,9 @@ def noting(app: App, journal: str) -> Iterator[Callable[[Mapping[str, str] | Non
 
 @contextmanager
 def noting_import(app: App, journal: str) -> Iterator[ImportRecord]:
-    """Note an import, whose record says what it adds; one that adds nothing is not noted.
-
-    Args:
-        app: Of this call.
-        journal: That is imported into; empty for several.
-    """
+    """Note an import, whose record says what it adds; one that adds nothing is not noted."""
     record = app.import_records().new()
-    made = ImportMade(
-        at=app.clock().timestamp(), who=this_terminal(), journal=journal, record=record.id
-    )
+    made = ImportMade(**_here(app, journal), record=record.id)
     with ExitStack() as stack:
         with suppress(CommonplaceError):  # where nothing can be noted it is imported all the same
             stack.enter_context(record.held())
@@ -133,22 +119,20 @@ def noting_import(app: App, journal: str) -> Iterator[ImportRecord]:
 
 def note_written(app: App, ref: str, version: str) -> None:
     """Note an entry that an edit wrote in the place of another."""
-    made = EntriesWritten(
-        at=app.clock().timestamp(),
-        who=this_terminal(),
-        journal=ref.partition(":")[0],
-        versions={ref: version},
-    )
-    _note(app.settings, None, made)
+    here = _here(app, ref.partition(":")[0])
+    _note(app.settings, None, EntriesWritten(**here, versions={ref: version}))
 
 
 def note_edits(app: App, refs: Sequence[str]) -> None:
     """Note edits that no former text tells of, lest `undo` takes back what was before them."""
-    at = app.clock().timestamp()
     for ref in refs:
-        journal = ref.partition(":")[0]
-        made = EditNotKept(at=at, who=this_terminal(), journal=journal, ref=ref)
+        made = EditNotKept(**_here(app, ref.partition(":")[0]), ref=ref)
         _note(app.settings, None, made)
+
+
+def _here(app: App, journal: str) -> dict[str, Any]:
+    """What all acts have, of one in this terminal now."""
+    return {"at": app.clock().timestamp(), "who": this_terminal(), "journal": journal}
 
 
 def read(settings: Settings) -> list[Act]:

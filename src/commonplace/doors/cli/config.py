@@ -65,7 +65,7 @@ def set_setting(key: str, value: str, as_json: bool) -> None:
     write_setting(key, value, file, cwd=working_folder(), home=home_folder())
     answer = Answer(
         text=f"Set {key} in {file}.",
-        facts={"key": key, "value": _HIDDEN if _is_secret(key) else value, "file": str(file)},
+        facts={"key": key, "value": _HIDDEN if _row(key).is_secret else value, "file": str(file)},
     )
     show(answer.noting(_overruled(key, file)), as_json)
 
@@ -134,10 +134,6 @@ def _overruled(key: str, file: Path) -> list[str]:
             value = _shown(_value(_row(key), _row(key).read(read)))
             return [f"It stays {value}: {origin} goes before this file."]
     return []
-
-
-def _is_secret(key: str) -> bool:
-    return any(row.is_secret for row in SETTINGS if row.key == key)
 
 
 def _shown(value: object) -> str:

@@ -5,7 +5,7 @@ Decides nothing: `verbs.forgetting.expiry` keeps the times and forgets what is d
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -52,60 +52,64 @@ def expire(
             raise Invalid(
                 "--now takes no entry.", hint="Give it alone: `commonplace expire --now`."
             )
-        _forget_now(yes=yes, as_json=as_json)
-        return
-    if ref is not None and bool(when) == never:
+    elif ref is not None and bool(when) == never:
         raise Invalid(
             "No time is given." if not when else "Both a time and --never are given.",
             hint="Give one: `commonplace expire REF in 30 days`, or `--never`.",
         )
     with opened(finishes=not never) as app:
-        service, zone = app.expiring, app.settings.timezone
-        if ref is None:
-            listed = [
-                {"ref": each, "expires": render_instant(at, zone), "text": _words_of(app, each)}
-                for each, at in service.list_expiring()
-            ]
-            lines = [
-                f"{each['expires']}  {each['ref']}  {each['text']}".rstrip() for each in listed
-            ]
-            text = "\n".join(lines or ["Nothing expires."])
-            show(Answer(text=text, facts={"items": listed}), as_json)
-            return
-        # --never also works on an entry that can no longer be read.
-        is_whole = never and ref in dict(service.list_expiring())
-        amend = app.amend.service()
-        read = amend.read_kept_text if never else amend.read_text
-        with revealed() if never else nullcontext():
-            whole = ref if is_whole else find_entry(app, ref, read).ref
-        if never:
-            was = service.cancel(whole)
-            text = f"{whole} stays." if was else f"{whole} was not going to expire."
-            show(Answer(text=text, facts={"ref": whole, "expires": None}), as_json)
-            return
-        at = service.read_time(" ".join(when))
-        service.expire(whole, at)
-        shown = render_instant(at, zone)
-        text = f"{whole} expires {shown}."
-        show(Answer(text=text, facts={"ref": whole, "expires": shown}), as_json)
+        if now:
+            answer = _forget_now(app, yes=yes)
+        elif ref is None:
+            answer = _list_expiring(app)
+        elif never:
+            answer = _keep(app, ref)
+        else:
+            answer = _set_end(app, ref, " ".join(when))
+        show(answer, as_json)
 
 
-def _forget_now(*, yes: bool, as_json: bool) -> None:
+def _list_expiring(app: App) -> Answer:
+    zone = app.settings.timezone
+    listed = [
+        {"ref": ref, "expires": render_instant(at, zone), "text": _words_of(app, ref)}
+        for ref, at in app.expiring.list_expiring()
+    ]
+    lines = [f"{each['expires']}  {each['ref']}  {each['text']}".rstrip() for each in listed]
+    return Answer(text="\n".join(lines or ["Nothing expires."]), facts={"items": listed})
+
+
+def _keep(app: App, ref: str) -> Answer:
+    """Let an entry stay after all, also one that can no longer be read."""
+    whole = ref
+    if ref not in dict(app.expiring.list_expiring()):
+        with revealed():
+            whole = find_entry(app, ref, app.amend.service().read_kept_text).ref
+    was = app.expiring.cancel(whole)
+    text = f"{whole} stays." if was else f"{whole} was not going to expire."
+    return Answer(text=text, facts={"ref": whole, "expires": None})
+
+
+def _set_end(app: App, ref: str, phrase: str) -> Answer:
+    whole = find_entry(app, ref, app.amend.service().read_text).ref
+    at = app.expiring.read_time(phrase)
+    app.expiring.expire(whole, at)
+    shown = render_instant(at, app.settings.timezone)
+    return Answer(text=f"{whole} expires {shown}.", facts={"ref": whole, "expires": shown})
+
+
+def _forget_now(app: App, *, yes: bool) -> Answer:
     """Forget what has expired by the clock, whatever else bears it out."""
-    with opened() as app:
-        now = app.clock()
-        due = [ref for ref, at in app.expiring.list_expiring() if at <= now]
-        shown = render_instant(now, app.settings.timezone)
-        confirm(
-            f"Is it {shown}, so that {len(due)} expired go for good?",
-            yes=yes,
-        )
-        app.present.vouch()
-        app.sweep_expired()
-        left = {ref for ref, _ in app.expiring.list_expiring()}
-        gone = [ref for ref in due if ref not in left]
-        text = "\n".join([f"Forgot {ref}." for ref in gone] or ["Nothing has expired."])
-        show(Answer(text=text, facts={"refs": gone, "now": shown}), as_json)
+    now = app.clock()
+    due = [ref for ref, at in app.expiring.list_expiring() if at <= now]
+    shown = render_instant(now, app.settings.timezone)
+    confirm(f"Is it {shown}, so that {len(due)} expired go for good?", yes=yes)
+    app.present.vouch()
+    app.sweep_expired()
+    left = {ref for ref, _ in app.expiring.list_expiring()}
+    gone = [ref for ref in due if ref not in left]
+    text = "\n".join([f"Forgot {ref}." for ref in gone] or ["Nothing has expired."])
+    return Answer(text=text, facts={"refs": gone, "now": shown})
 
 
 def _words_of(app: App, ref: str) -> str:

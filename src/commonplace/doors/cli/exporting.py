@@ -14,7 +14,7 @@ import click
 
 from commonplace.core.values import Answer
 from commonplace.doors.cli.acts import noting_import
-from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.calls import opened, start_of
 from commonplace.doors.cli.frame import home_folder, show
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting
@@ -41,16 +41,14 @@ def export(
     empty journals. Nothing is ever overwritten.
     """
     from commonplace.app.backup import left_out_of_exports
-    from commonplace.core.when.phrases import parse_since
     from commonplace.verbs.backup.copies import EXPORT
 
     with _opened_of(owner) as app:
         left_out = left_out_of_exports(app)
-        start = since and parse_since(since, now=app.clock(), zone=app.settings.timezone)
         wanted = [name.strip() for name in (journals or "").split(",") if name.strip()]
         with show_counting("Exporting entries") as progress:
             made = app.exporting().export(
-                target, journals=wanted, since=start or None, progress=progress
+                target, journals=wanted, since=start_of(app, since), progress=progress
             )
         app.copies().note(EXPORT, str(target.absolute()))
     lines = [f"Exported to {target}: {_counted(made.journals)}."]

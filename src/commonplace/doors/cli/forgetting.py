@@ -12,7 +12,7 @@ import click
 from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.inherited import INHERITED
 from commonplace.core.values import Answer
-from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.calls import check_journals, opened, start_of
 from commonplace.doors.cli.frame import FAILURE, confirm, say, show
 from commonplace.doors.cli.options import NumberBetween, flag_of, json_option, yes_option
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, remember
@@ -114,13 +114,7 @@ def forget(
         service = app.forgetting()
         chosen = _select(app, service, filters) if any(filters.values()) else ()
         if not refs and not chosen:
-            notes = () if dry_run else service.resume()
-            if not notes:
-                raise Invalid(
-                    "No entry is named.",
-                    hint="Give a ref, or --query, --before or --project: commonplace forget REF.",
-                )
-            show(Answer(text="\n".join(notes), facts={"notes": list(notes)}), as_json)
+            show(_resumed(() if dry_run else service.resume()), as_json)
             return
         named = [find_entry(app, ref, app.amend.service().read_kept_text).ref for ref in refs]
         wanted = named or [doc.ref for doc in chosen]
@@ -134,21 +128,23 @@ def forget(
             text = "\n".join([*listed, *_plan_lines(plan, "Would forget", but=chosen)])
             show(Answer(text=text, facts={"dry_run": True, **_plan_facts(plan)}), as_json)
             return
-        if not plan.entries:
-            raise Denied(
-                plan.stays[0],
-                hint="--rewrite-history rewrites it; or supersede it with a text that says what"
-                " holds."
-                if any(ref.startswith("notebook:") for ref in wanted)
-                else "",
-            )
-        _ask(plan, listed, yes=yes)
+        _ask(plan, listed, wanted, yes=yes)
         proof = service.carry_out(plan)
         lines = [*_plan_lines(plan, "Forgot"), *_proof_lines(proof)]
         facts = {"dry_run": False, **_plan_facts(plan), **_proof_facts(proof)}
         show(Answer(text="\n".join(lines), facts=facts), as_json)
     if not proof.is_clean:
         ctx.exit(FAILURE)
+
+
+def _resumed(notes: Sequence[str]) -> Answer:
+    """What was finished that a killed command began. Raises: Invalid where there was nothing."""
+    if not notes:
+        raise Invalid(
+            "No entry is named.",
+            hint="Give a ref, or --query, --before or --project: commonplace forget REF.",
+        )
+    return Answer(text="\n".join(notes), facts={"notes": list(notes)})
 
 
 def _check_filters(refs: tuple[str, ...], filters: dict[str, Any]) -> None:
@@ -170,23 +166,13 @@ def _check_filters(refs: tuple[str, ...], filters: dict[str, Any]) -> None:
 
 def _select(app: App, service: ForgettingService, filters: dict[str, Any]) -> list[Doc]:
     """The entries that fit the filters, oldest first. Raises: NotFound where none does."""
-    from commonplace.core.when.phrases import parse_since
-    from commonplace.verbs.answers import unknown_name
     from commonplace.verbs.forgetting.selection import EntrySelection
-    from commonplace.verbs.times import naming
 
-    known = [each.name for each in app.journals]
-    for name in filters["journals"]:
-        if name not in known:
-            raise unknown_name(f"Unknown journal: {name!r}.", name, known)
-    before = None
-    if filters["before"] is not None:
-        with naming("before"):
-            before = parse_since(filters["before"], now=app.clock(), zone=app.settings.timezone)
+    check_journals(app, filters["journals"])
     taken = service.select(
         EntrySelection(
             query=filters["query"] or "",
-            before=before,
+            before=start_of(app, filters["before"], "before"),
             project=filters["project"] or "",
             journals=filters["journals"],
         )
@@ -218,7 +204,12 @@ def _listed(app: App, chosen: Sequence[Doc]) -> list[str]:
     return [*lines, f"And {more} more."] if more else lines
 
 
-def _ask(plan: ForgettingPlan, listed: list[str], *, yes: bool) -> None:
+def _ask(plan: ForgettingPlan, listed: list[str], wanted: Sequence[str], *, yes: bool) -> None:
+    """Ask before a plan is carried out. Raises: Denied where nothing of it goes."""
+    if not plan.entries:
+        is_in_history = any(ref.startswith("notebook:") for ref in wanted)
+        hint = "--rewrite-history rewrites it; or supersede it with a text that says what holds."
+        raise Denied(plan.stays[0], hint=hint if is_in_history else "")
     count, first = len(plan.entries), plan.entries[0]
     what = first.ref if count == 1 else f"{count} entries, {first.ref} the first of them,"
     shown = [*listed, *_heir_lines(plan, "Would take")]

@@ -375,13 +375,7 @@ def show_model(answer: Answer) -> None:
 
 
 def show_written(answer: Answer, as_json: bool, *, journal: str = "") -> None:
-    """Print what a write answers, on a terminal with short refs.
-
-    Args:
-        answer: Of the tool that wrote.
-        as_json: Whether --json was given.
-        journal: As for `show`.
-    """
+    """Print what a write answers, on a terminal with short refs."""
     if sys.stdout.isatty() and not as_json:
         from commonplace.core.values import Answer
         from commonplace.doors.cli.short_refs import shortened
@@ -430,19 +424,27 @@ def show_list(
     if explain or not facts["items"]:  # the tool says best what it did not find
         show(answer, as_json)
         return
+    first = answer.text.partition("\n")[0]
+    time_line = first if first.startswith("Time: ") else ""
+    _show_items(_shown_values(facts), about=about, time_line=time_line, whole=whole)
+
+
+def _show_items(shown: Mapping[str, Any], *, about: str, time_line: str, whole: bool) -> None:
+    """Print a list for people; its facts are screened, since they are cut and coloured here."""
+    from commonplace.doors.cli.options import list_form
     from commonplace.doors.cli.people import ListLook, print_list, render_list
     from commonplace.doors.cli.terminal_width import terminal_size
 
-    first = answer.text.partition("\n")[0]
+    form = list_form()
     on_terminal = sys.stdout.isatty() and form != "plain"
     look = ListLook(
         zone=settings().timezone,
         about=about,
-        time_line=first if first.startswith("Time: ") else "",
+        time_line=time_line,
         width=terminal_size().columns if on_terminal else None,
         lines={"oneline": 1, "full": None}.get(form, None if whole and on_terminal else 2),
     )
-    text = render_list(_shown_values(facts), look)  # before it is cut and coloured
+    text = render_list(shown, look)
     if on_terminal:
         print_list(text)
         return
@@ -450,12 +452,7 @@ def show_list(
 
 
 def show_page(answer: Answer, as_json: bool) -> None:
-    """Print an entry whole: as it was written on a terminal, else as a model is given it.
-
-    Args:
-        answer: Of the tool that opens a ref.
-        as_json: Whether --json was given.
-    """
+    """Print an entry whole: as it was written on a terminal, else as a model is given it."""
     from commonplace.doors.cli.options import list_form
 
     if list_form() == "model" and not as_json:
@@ -503,10 +500,6 @@ def _write(stream: TextIO, line: str) -> None:
 
 def text_input(argument: str | None, *, before: str = "") -> str:
     """The text a command is about: its argument; stdin for `-` or in a pipe; else from $EDITOR.
-
-    Args:
-        argument: As it was given.
-        before: The old text, with which the editor begins.
 
     Raises:
         Invalid: Stdin is not UTF-8, or nothing was saved in the editor.

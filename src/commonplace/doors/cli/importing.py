@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.doors.cli.acts import noting_import
-from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.calls import opened, start_of
 from commonplace.doors.cli.exporting import import_export
 from commonplace.doors.cli.frame import home_folder, say, show
 from commonplace.doors.cli.options import common_options
@@ -70,7 +70,10 @@ def import_sessions(name: str | Path | None, path: str | None, as_json: bool, **
     `commonplace export` made; it is imported whole, and only into empty journals.
     """
     if isinstance(name, Path):
-        _refuse_others(path, given)
+        if path is not None or any(given[x] for x in ("every", "into", "dates", "since")):
+            raise click.UsageError(
+                "An export is imported whole: give only --owner and --dry-run with it."
+            )
         import_export(name, given["owner"], as_json, dry_run=given["dry_run"])
         return
     if given["owner"]:
@@ -90,23 +93,11 @@ def import_sessions(name: str | Path | None, path: str | None, as_json: bool, **
             answer = programs_answer(importers, failed, CLIENTS, originals)
             show(answer, as_json, items="programs")
             return
-        start = None
-        if given["since"] is not None:
-            from commonplace.core.when.phrases import parse_since
-
-            start = parse_since(given["since"], now=app.clock(), zone=app.settings.timezone)
+        start = start_of(app, given["since"])
         if name is None or of_sessions:
             _import_sessions(app, name, start, as_json, {**given, "path": path})
         else:
             _import_entries(app, name, start, as_json, {**given, "path": path})
-
-
-def _refuse_others(path: str | None, given: Mapping[str, Any]) -> None:
-    """Refuse the options that do not go with an export. Raises: click.UsageError."""
-    if path is not None or any(given[name] for name in ("every", "into", "dates", "since")):
-        raise click.UsageError(
-            "An export is imported whole: give only --owner and --dry-run with it."
-        )
 
 
 def _import_entries(

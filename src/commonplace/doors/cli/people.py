@@ -58,12 +58,7 @@ class ListLook(Struct, frozen=True, kw_only=True):
 
 
 def render_list(shaped: Mapping[str, Any], look: ListLook) -> str:
-    """A list's answer as text: its interval, its entries, what is left out, its notes.
-
-    Args:
-        shaped: As `json_output.shaped` makes it, with `items`.
-        look: How it is shown.
-    """
+    """A list's answer as text: its interval, its entries, what is left out, its notes."""
     lines = [*_head(shaped, look)]
     items: Sequence[Mapping[str, Any]] = shaped["items"]
     numbers = len(str(len(items)))
@@ -78,12 +73,7 @@ def render_list(shaped: Mapping[str, Any], look: ListLook) -> str:
 
 
 def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
-    """An entry whole, as it was written, and a line for what lies around it.
-
-    Args:
-        shaped: As `json_output.shaped` makes it of an opened entry.
-        look: How it is shown.
-    """
+    """An entry whole, as it was written, and a line for what lies around it."""
     at = when_of(datetime.fromisoformat(shaped["at"]), look.zone)
     where = f"in {shaped['where']}" if shaped.get("where") else ""
     tags = " ".join(f"#{visible(tag)}" for tag in shaped.get("tags", ()))
@@ -212,9 +202,9 @@ def _replaced(item: Mapping[str, Any], look: ListLook) -> str:
     return f"[replaced {when}] " if when else "[replaced] "
 
 
-def _near_line(name: str, glimpse: Mapping[str, Any], look: ListLook) -> str:
-    at = when_of(datetime.fromisoformat(glimpse["at"]), look.zone)
-    line = f"{name} {at}  {visible(' '.join(glimpse['text'].split()))}"
+def _near_line(name: str, near: Mapping[str, Any], look: ListLook) -> str:
+    at = when_of(datetime.fromisoformat(near["at"]), look.zone)
+    line = f"{name} {at}  {visible(' '.join(near['text'].split()))}"
     return _dim(line if look.width is None else cut(line, look.width))
 
 

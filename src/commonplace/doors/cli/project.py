@@ -1,4 +1,7 @@
-"""`commonplace project`: which project this is, and which clones belong to it."""
+"""`commonplace project` and `recover`: which project this is, and its notes that are gone.
+
+Never decides what is gone: the private journal does.
+"""
 
 from __future__ import annotations
 
@@ -34,3 +37,21 @@ def project(join: str | None, leave: bool, as_json: bool) -> None:
             show(verbs.join(Path(join).absolute()), as_json)
             return
         show(verbs.leave() if leave else verbs.show(), as_json)
+
+
+@click.command()
+@click.option("--forget", is_flag=True, help="Remove the copies instead: the notes stay gone.")
+@common_options
+def recover(forget: bool, as_json: bool) -> None:
+    """Bring back notes of this project that are gone.
+
+    `git clean -fdx` deletes a project's private journal, so the home has a copy of each note. What
+    is gone is written where it was, and nothing is written over.
+    """
+    from commonplace.verbs.private.recovery import forget_answer, recover_answer
+
+    with opened(names_gone=False) as app:
+        service = app.private.service()
+        answer = forget_answer(service) if forget else recover_answer(service.journal.recovery)
+        app.brief.refresh()
+        show(answer, as_json)

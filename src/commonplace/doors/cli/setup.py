@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +12,6 @@ from commonplace.doors import entry_point
 from commonplace.doors.cli.frame import home_folder, show
 from commonplace.doors.cli.options import json_option
 from commonplace.doors.cli.progress import show_steps
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LEVELS = ("none", "read", "all")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -74,26 +70,23 @@ def setup(
     if client is None or list_all:
         names = ", ".join(entry_point("clients"))
         raise click.UsageError(f"Name one client ({names}), or use --list without one.")
+    found = entry_point("client_setup")(client, name=name, home=home)
     if remove:
-        show(entry_point("remove_from_client")(client, name=name, home=home), as_json)
+        show(found.remove(), as_json)
         return
-    if allow is None and not only_print and not as_json:
-        allow = _ask(client, name, home)
-    asked = {"toolsets": toolsets, "name": name, "allow": allow, "home": home}
+    if allow is None and not only_print and not as_json and found.asks():
+        allow = _ask(entry_point("clients")[client].title)
     if only_print:
-        show(entry_point("show_client_blocks")(client, **asked), as_json)
+        show(found.show(toolsets=toolsets, allow=allow), as_json)
         return
-    done = entry_point("set_up_client")(client, **asked, on_step=show_steps(as_json=as_json))
-    show(done, as_json)
+    on_step = show_steps(as_json=as_json)
+    show(found.set_up(toolsets=toolsets, allow=allow, on_step=on_step), as_json)
 
 
-def _ask(client: str, name: str, home: Path) -> str | None:
-    """What the user lets a client call without asking; None where that was asked before."""
+def _ask(title: str) -> str | None:
+    """What the user lets a client call without asking; None without a terminal to ask on."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
-    if not entry_point("asks_at_setup")(client, name=name, home=home):
-        return None
-    title = entry_point("clients")[client].title
     click.echo(
         f"{title} may call tools of Commonplace without asking: none; read, those that only read; "
         "all, those that write or delete too.",

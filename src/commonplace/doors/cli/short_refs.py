@@ -150,14 +150,7 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
     if is_number(named):
         return _numbered(int(named), listed, within.journals)
     if _FROM_THE_END.fullmatch(named):
-        if not int(named):
-            raise NotFound(f"There is no entry {named}.", hint="The newest is -1.")
-        newest = _newest_refs(app, -int(named), within)
-        if not newest:
-            raise NotFound(NO_ENTRIES, hint=FIRST_STEP)
-        if len(newest) < -int(named):
-            raise NotFound(f"There is no entry {named}.", hint=f"The oldest is -{len(newest)}.")
-        return newest[-1]
+        return _from_the_end(app, named, within)
     bare = bare_ref(named)
     if len(bare) < _SHORTEST:
         return named
@@ -172,6 +165,17 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
             hint="Give more of it.",
         )
     return found[0] if found else named
+
+
+def _from_the_end(app: App, named: str, within: Filter) -> str:
+    if not int(named):
+        raise NotFound(f"There is no entry {named}.", hint="The newest is -1.")
+    newest = _newest_refs(app, -int(named), within)
+    if not newest:
+        raise NotFound(NO_ENTRIES, hint=FIRST_STEP)
+    if len(newest) < -int(named):
+        raise NotFound(f"There is no entry {named}.", hint=f"The oldest is -{len(newest)}.")
+    return newest[-1]
 
 
 def _numbered(number: int, listed: Sequence[str] | None, journals: Sequence[str]) -> str:
@@ -211,12 +215,6 @@ def newest_entries(app: App, when: str, within: Filter, limit: int) -> EntriesOf
 
     A summary bears the end of its period, so it would stand before all that it repeats; what a
     client noted by itself was never written here.
-
-    Args:
-        app: Whose journals are listed.
-        when: A phrase; blank for any time.
-        within: The entries that may be listed.
-        limit: How many at the most.
     """
     service = app.recall.service()
     kept = within if within.journals else service.written(within)

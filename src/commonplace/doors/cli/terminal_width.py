@@ -43,11 +43,6 @@ def wrapped(line: str, stream: TextIO, *, indent: int = 0) -> str:
     """A line wrapped at words where a terminal is too narrow for it; unchanged off a terminal.
 
     A line with a path wider than the terminal stays whole: wrapping would not help it.
-
-    Args:
-        line: The text.
-        stream: Where it is printed.
-        indent: Columns before each line but the first.
     """
     if not stream.isatty():
         return line

@@ -60,12 +60,6 @@ def undo(ref: str | None, yes: bool, as_json: bool) -> None:
 def taken_back(app: App, ref: str | None, *, yes: bool, journal: str = "") -> Answer:
     """Take back the last edit of an entry, or what was written last here; says what that was.
 
-    Args:
-        app: Of this call.
-        ref: As it was typed; None for what was written last in this terminal.
-        yes: Whether --yes was given: nothing is asked.
-        journal: Of which alone something is taken back; empty for any.
-
     Raises:
         NotFound: There is nothing.
         Conflict: It was edited again since, or it is not known what a killed command wrote.
