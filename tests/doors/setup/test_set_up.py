@@ -254,24 +254,6 @@ def test_a_server_of_the_users_own_under_our_name_stays(name, home, machine):
     assert snapshot(home) == before
 
 
-@pytest.mark.parametrize("name", ["cursor", "codex"])
-def test_a_server_that_ours_once_took_the_name_of_comes_back(name, home, machine):
-    """An earlier setup wrote ours over it, with a backup beside: removing ours restores it."""
-    client = CLIENTS[name]
-    setup(name)
-    file = client.file(machine)
-    former = {"command": "node", "args": ["mine.js"]}
-    text = (
-        '[mcp_servers.commonplace]\ncommand = "node"\nargs = ["mine.js"]\n'
-        if client.is_toml
-        else json.dumps({client.table: {"commonplace": former}})
-    )
-    file.with_name(f"{file.name}.backup-20261101T000000000000Z").write_text(text)
-    setup(name, "--remove")
-    loads = tomllib.loads if client.is_toml else json.loads
-    assert loads(file.read_text())[client.table] == {"commonplace": former}
-
-
 def pipe(path):
     """No process will ever write to it."""
     os.mkfifo(path)

@@ -26,7 +26,7 @@ from commonplace.doors.setup.json_text import (
 from commonplace.doors.setup.packaged import MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 READ = "read"
@@ -36,7 +36,6 @@ LEVELS = (NONE, READ, ALL)
 """What may be called without asking: nothing, the tools that only read, all tools of ours."""
 
 _EITHER = (READ, ALL)
-_CODEX_KEY = "default_tools_approval_mode"
 _NOTE_SUFFIX = f".{SERVER}-allowed"
 
 
@@ -115,15 +114,53 @@ class Allowing(Struct, frozen=True, kw_only=True):
     """How one client is told which tools it need not ask for.
 
     Args:
-        rules: The rules for a server of a name, given the tools that only read and those that
-            write; none for a client that has a file of ours instead.
-        plugin_rules: Those for the server of our plugin, where the client has one.
+        path: The keys that lead to its rules; empty for a client that has a file of ours instead.
+        one: The rule for a tool, in which `{server}` and `{tool}` stand for their names.
+        every: The rule for all tools of a server; empty where each is named by itself.
+        value: What stands under a rule; None where the rules are the items of a list.
+        modes: The level under each value of the one rule of a server; `one` is its key then.
+        plugin_path: The keys that lead to the rules for the server of our plugin.
+        plugin_server: What the client calls that server; empty where it has none.
         policy: The text of a file that is ours alone, for a server of a name and a level.
     """
 
-    rules: Callable[[str, Sequence[str], Sequence[str]], list[Rule]] = lambda *_: []
-    plugin_rules: Callable[[Sequence[str], Sequence[str]], list[Rule]] = lambda *_: []
+    path: tuple[str, ...] = ()
+    one: str = ""
+    every: str = ""
+    value: object = None
+    modes: Mapping[str, str] = {}
+    plugin_path: tuple[str, ...] = ()
+    plugin_server: str = ""
     policy: Callable[[str, str], str] | None = None
+
+    def rules(self, path: tuple[str, ...], server: str) -> list[Rule]:
+        """Every rule for a server, below these keys."""
+        if self.modes:
+            path = (*path, server, self.one)
+            return [
+                Rule(path=path, value=mode, levels=(level,), is_toml=True)
+                for mode, level in self.modes.items()
+            ]
+        if not self.one:
+            return []
+        named = {
+            self.one.format(server=server, tool=tool): _EITHER if reads else (ALL,)
+            for tool, reads in sorted(
+                entry_point("offered_tools")().items(), key=lambda x: not x[1]
+            )
+        }
+        if self.every:
+            named = {rule: (READ,) for rule, levels in named.items() if levels == _EITHER}
+            named[self.every.format(server=server)] = (ALL,)
+        if self.value is None:
+            return [
+                Rule(path=path, value=rule, levels=levels, is_item=True)
+                for rule, levels in named.items()
+            ]
+        return [
+            Rule(path=(*path, rule), value=self.value, levels=levels)
+            for rule, levels in named.items()
+        ]
 
 
 class Leave(Struct, frozen=True, kw_only=True):
@@ -142,48 +179,6 @@ class Leave(Struct, frozen=True, kw_only=True):
     noted: frozenset[str] = frozenset()
 
 
-def _items(path: tuple[str, ...], one: str, every: str) -> Callable[..., list[Rule]]:
-    """Rules that are items of a list: one a tool, or one for the server."""
-
-    def rules(server: str, readers: Sequence[str], _writers: Sequence[str]) -> list[Rule]:
-        each = [one.format(server=server, tool=tool) for tool in readers]
-        return [
-            *(Rule(path=path, value=value, levels=(READ,), is_item=True) for value in each),
-            Rule(path=path, value=every.format(server=server), levels=(ALL,), is_item=True),
-        ]
-
-    return rules
-
-
-_claude_rules = _items(("permissions", "allow"), "mcp__{server}__{tool}", "mcp__{server}")
-
-
-def _opencode_rules(server: str, readers: Sequence[str], _writers: Sequence[str]) -> list[Rule]:
-    paths = [(("permission", f"{server}_{tool}"), (READ,)) for tool in readers]
-    paths.append((("permission", f"{server}_*"), (ALL,)))
-    return [Rule(path=path, value="allow", levels=levels) for path, levels in paths]
-
-
-def _zed_rules(server: str, readers: Sequence[str], writers: Sequence[str]) -> list[Rule]:
-    tools = [*((tool, _EITHER) for tool in readers), *((tool, (ALL,)) for tool in writers)]
-    return [
-        Rule(
-            path=("agent", "tool_permissions", "tools", f"mcp:{server}:{tool}"),
-            value={"default": "allow"},
-            levels=levels,
-        )
-        for tool, levels in tools
-    ]
-
-
-def _codex_rules(path: tuple[str, ...]) -> list[Rule]:
-    modes = {"writes": (READ,), "approve": (ALL,)}
-    return [
-        Rule(path=(*path, _CODEX_KEY), value=mode, levels=levels, is_toml=True)
-        for mode, levels in modes.items()
-    ]
-
-
 def _gemini_policy(server: str, level: str) -> str:
     narrowed = "toolAnnotations = { readOnlyHint = true }\n" if level == READ else ""
     return (
@@ -195,36 +190,47 @@ def _gemini_policy(server: str, level: str) -> str:
 
 ALLOWING: Mapping[str, Allowing] = {
     "claude-code": Allowing(
-        rules=_claude_rules,
-        plugin_rules=lambda *tools: _claude_rules(f"plugin_{SERVER}_{SERVER}", *tools),
+        path=("permissions", "allow"),
+        one="mcp__{server}__{tool}",
+        every="mcp__{server}",
+        plugin_path=("permissions", "allow"),
+        plugin_server=f"plugin_{SERVER}_{SERVER}",
     ),
-    "cursor": Allowing(rules=_items(("mcpAllowlist",), "{server}:{tool}", "{server}:*")),
+    "cursor": Allowing(path=("mcpAllowlist",), one="{server}:{tool}", every="{server}:*"),
     "codex": Allowing(
-        rules=lambda server, *_: _codex_rules(("mcp_servers", server)),
-        plugin_rules=lambda *_: _codex_rules(("plugins", OUR_PLUGIN, "mcp_servers", SERVER)),
+        path=("mcp_servers",),
+        one="default_tools_approval_mode",
+        modes={"writes": READ, "approve": ALL},
+        plugin_path=("plugins", OUR_PLUGIN, "mcp_servers"),
+        plugin_server=SERVER,
     ),
     "gemini": Allowing(policy=_gemini_policy),
-    "opencode": Allowing(rules=_opencode_rules),
-    "zed": Allowing(rules=_zed_rules),
+    "opencode": Allowing(
+        path=("permission",), one="{server}_{tool}", every="{server}_*", value="allow"
+    ),
+    "zed": Allowing(
+        path=("agent", "tool_permissions", "tools"),
+        one="mcp:{server}:{tool}",
+        value={"default": "allow"},
+    ),
 }
 """The clients that keep what they need not ask for in a file."""
 
 
 def list_rules(client: str, leave: Leave) -> list[Rule]:
     """Every rule that may stand in a client's file, those that are not wanted there first."""
-    tools = entry_point("offered_tools")()
-    readers = [tool for tool, reads in tools.items() if reads]
-    writers = [tool for tool, reads in tools.items() if not reads]
     allowing = ALLOWING[client]
-    rules = [(rule, False) for rule in allowing.rules(leave.server, readers, writers)]
-    rules += [(rule, True) for rule in allowing.plugin_rules(readers, writers)]
+    rules = [(rule, False) for rule in allowing.rules(allowing.path, leave.server)]
+    if allowing.plugin_server:
+        of_plugin = allowing.rules(allowing.plugin_path, allowing.plugin_server)
+        rules += [(rule, True) for rule in of_plugin]
     found = [
         replace(
             rule,
-            is_wanted=leave.level in rule.levels and of_plugin == leave.has_plugin,
+            is_wanted=leave.level in rule.levels and is_plugins == leave.has_plugin,
             is_ours=rule.label in leave.noted,
         )
-        for rule, of_plugin in rules
+        for rule, is_plugins in rules
     ]
     return sorted(found, key=lambda rule: rule.is_wanted)
 
@@ -232,10 +238,7 @@ def list_rules(client: str, leave: Leave) -> list[Rule]:
 def skill_rule(client: str, leave: Leave | None, level: str | None) -> Callable[[str], str]:
     """Gives what a skill of a client says of a tool that needs no leave; empty for any other.
 
-    Args:
-        client: A key of the table of clients.
-        leave: What the client need not ask for; None for nothing.
-        level: A level in place of that of `leave`; None for that one.
+    level: In place of that of `leave`; None for that one.
     """
     if leave is None or client != "claude-code":  # of the others none is known to read it
         return lambda _tool: ""

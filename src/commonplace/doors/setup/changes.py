@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,13 +25,11 @@ from commonplace.core.files import (
 )
 from commonplace.doors.setup.allowing import Rule, note_file, parse_note, render_note
 from commonplace.doors.setup.clients import SERVER
-from commonplace.doors.setup.files import ClientFile, ListedServer, OwnFile
+from commonplace.doors.setup.files import ClientFile, OwnFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-
-    from commonplace.doors.setup.files import SetupPart
 
 _BOM = b"\xef\xbb\xbf"
 _STAMP = re.compile(r"\.backup-\d{8}T\d{12}Z")
@@ -117,7 +115,7 @@ def plan_removal(files: Sequence[ClientFile]) -> list[Change]:
             changes += _note_changes(each, text, text)
             continue
         try:
-            change = _restored(each, before, present) or _cut(each, before, present)
+            change = _restored(each, before) or _cut(each, before)
             left = (change.after or b"").decode("utf-8-sig")
             changes += [change, *_note_changes(each, text, left)]
         except (Invalid, RecursionError) as exc:
@@ -130,10 +128,6 @@ def plan_removal(files: Sequence[ClientFile]) -> list[Change]:
 
 def write_change(change: Change, *, now: datetime) -> Path | None:
     """Make a planned change; a link stays a link, and a mode stays as it was.
-
-    Args:
-        change: From `plan_setup` or `plan_removal`.
-        now: Aware UTC; names the backup.
 
     Returns:
         The backup of the file as it was, where one is needed.
@@ -182,10 +176,8 @@ def _note_changes(each: ClientFile, before: str, after: str) -> list[Change]:
     return [Change(file=note, before=held, after=text, needs_backup=False)]
 
 
-def _restored(each: ClientFile, now: bytes, present: Sequence[SetupPart]) -> Change | None:
+def _restored(each: ClientFile, now: bytes) -> Change | None:
     """The change back to what the file was before ours came into it; None where that is unknown."""
-    if _former_servers(each, present):
-        return None
     backups = {path: _content(path) or b"" for path in _list_backups(each.path)}
     is_own = any(isinstance(part, OwnFile) for part in each.parts)
     for former in [*backups.values(), None]:
@@ -222,28 +214,10 @@ def _is_with_ours(each: ClientFile, former: bytes | None, now: bytes) -> bool:
         return False
 
 
-def _cut(each: ClientFile, before: bytes, present: Sequence[SetupPart]) -> Change:
+def _cut(each: ClientFile, before: bytes) -> Change:
     left = each.without_ours(before.decode("utf-8-sig"))
-    for part, former in _former_servers(each, present):
-        left = part.restore(left or "", former, name=str(each.path))
     after = None if left is None else _encoded(left, before)
     return Change(file=each.path, before=before, after=after, needs_backup=True)
-
-
-def _former_servers(
-    each: ClientFile, present: Sequence[SetupPart]
-) -> list[tuple[ListedServer, Any]]:
-    """The servers of the user's own whose names ours took: setup once did that, and refuses now."""
-    found: list[tuple[ListedServer, Any]] = []
-    for part in present:
-        if isinstance(part, ListedServer):
-            for backup in reversed(_list_backups(each.path)):
-                text = read_text(backup)
-                former = part.named(text)
-                if isinstance(former, dict):
-                    found += [] if part.find(text) else [(part, former)]
-                    break
-    return found
 
 
 def _list_backups(file: Path) -> list[Path]:

@@ -28,13 +28,7 @@ _PROGRAMS = frozenset({SERVER, "cpl"})
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """A machine, as far as it decides where clients keep their files.
-
-    Args:
-        platform: As `sys.platform`.
-        home: The user's home folder.
-        environ: The environment variables.
-    """
+    """A machine, as far as it decides where clients keep their files."""
 
     platform: str
     home: Path
@@ -93,12 +87,7 @@ class Client(Struct, frozen=True, kw_only=True):
     how_to_allow: str = ""
 
     def entry(self, command: Sequence[str], environ: Mapping[str, str]) -> dict[str, Any]:
-        """The entry of our server among the client's.
-
-        Args:
-            command: What starts the server.
-            environ: The variables that the server is to see.
-        """
+        """The entry of our server among the client's."""
         if self.is_one_list:
             return {**self.extra, "command": list(command)}
         entry = {**self.extra, "command": command[0], "args": list(command[1:])}
@@ -112,16 +101,6 @@ class Client(Struct, frozen=True, kw_only=True):
         before_mcp = zip(programs, words[1:], strict=False)
         starts = any(programs[:1]) or any(is_ours and word == "mcp" for is_ours, word in before_mcp)
         return starts or entry == {}
-
-    def own_name(self, servers: object) -> str:
-        """The name of our server among a client's: that which starts us, if need be under another.
-
-        Args:
-            servers: The client's list.
-        """
-        listed = servers if isinstance(servers, dict) else {}
-        ours = [name for name, entry in listed.items() if self.is_ours(entry)]
-        return ours[0] if ours and SERVER not in ours else SERVER
 
     def command(self, entry: object) -> list[str]:
         """The command of an entry, word by word; empty where it has none."""
@@ -149,10 +128,6 @@ def own_command(argv0: str, executable: str) -> list[str]:
 
     Clients start it in the folder of a repository: without `-P`, Python would import a
     `commonplace.py` from there.
-
-    Args:
-        argv0: The name that this process was started by.
-        executable: The path of its Python.
     """
     called = shutil.which(argv0) if Path(argv0).stem.lower() == SERVER else None
     found = called or find_program(SERVER, beside=os.path.dirname(executable))

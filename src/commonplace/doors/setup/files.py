@@ -35,7 +35,7 @@ from commonplace.doors.setup.json_text import (
 from commonplace.doors.setup.packaged import MARK, list_skills, render_module, with_allowed_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from commonplace.doors.setup.json_text import JsonPath
@@ -78,64 +78,52 @@ class ListedServer(Struct, frozen=True, kw_only=True):
 
     def find(self, text: str) -> Self | None:
         """See `SetupPart`."""
-        name, present = self.name_in(text), self.named(text)
-        is_ours = self.client.is_ours(present)
+        name = self.name_in(text)
+        present = self._servers(text).get(name)
+        is_ours = present is not None and self.client.is_ours(present)
         return replace(self, entry=present, label=name) if is_ours else None
 
-    def named(self, text: str) -> Any:
-        """What a text has under our name, no matter whose it is; None where it has nothing."""
-        servers = self._servers(text)
-        return servers.get(self.name_in(text)) if isinstance(servers, dict) else None
-
-    def restore(self, text: str, former: Any, *, name: str) -> str:
-        """The text with a former entry under our name. Raises: Invalid."""
+    def _servers(self, text: str) -> dict[str, Any]:
+        """The client's servers, by their names; none where the file has no such list."""
         raise NotImplementedError
 
-    def _servers(self, text: str) -> Any:
-        """The client's servers, by their names; anything else where the file has no such list."""
-        raise NotImplementedError
+    def _check_name(self, text: str, *, file: str) -> None:
+        """Raises Conflict for a server of the user's own under our name."""
+        name = self.name_in(text)
+        if self._servers(text).get(name) is not None:
+            raise Conflict(
+                f"{file} has a server {name} that is not Commonplace, and stays as it is.",
+                hint=f"Run setup again with another name for ours, as --name {SERVER}-memory.",
+            )
 
     def name_in(self, text: str) -> str:
         """The name that a text has for our server, or that it is to get there."""
-        return self.label or self.client.own_name(self._servers(text))
+        ours = [name for name, each in self._servers(text).items() if self.client.is_ours(each)]
+        return self.label or (ours[0] if ours and SERVER not in ours else SERVER)
 
 
 class JsonServer(ListedServer, frozen=True, kw_only=True):
     """Our server among a client's, in JSON."""
 
-    def _servers(self, text: str) -> Any:
-        return read_json_object(text).get(self.client.table)
+    def _servers(self, text: str) -> dict[str, Any]:
+        return _object(read_json_object(text).get(self.client.table))
 
     def put(self, text: str, *, name: str) -> str:
         """See `SetupPart`. Raises Conflict for a server of the user's own under our name."""
         present, path = self.find(text), (self.client.table, self.name_in(text))
         if present is None:
-            if self.named(text) is not None:
-                raise _other_server(name, path[1])
+            self._check_name(text, file=name)
             return set_json_value(text, path, self.entry, name=name)
         parse_json_object(text, name=name)
-        for key, value in _merged(present.entry, self.entry).items():
-            if key not in present.entry or present.entry[key] != value:
-                text = set_json_value(text, (*path, key), value, name=name)
-        return text
+        return _with_merged(text, path, present.entry, self.entry, name=name)
 
     def cut(self, text: str, *, name: str) -> str:
         """See `SetupPart`."""
         return cut_json_value(text, (self.client.table, self.name_in(text)), name=name)
 
-    def restore(self, text: str, former: Any, *, name: str) -> str:
-        """The text with a former entry under our name. Raises: Invalid."""
-        return set_json_value(text, (self.client.table, self.name_in(text)), former, name=name)
-
 
 class JsonHook(Struct, frozen=True, kw_only=True):
-    """One hook in a client's file.
-
-    Args:
-        client: A key of `HOOKS`.
-        label: The event of `commonplace hook`.
-        hook: What the client's list holds.
-    """
+    """One hook in a client's file; its label is the event of `commonplace hook`."""
 
     client: str
     label: str
@@ -174,10 +162,7 @@ class JsonHook(Struct, frozen=True, kw_only=True):
         """See `SetupPart`."""
         where, present = self._where(text), self.find(text)
         if where is not None and present is not None:
-            for key, value in _merged(present.hook, self.hook).items():
-                if key not in present.hook or present.hook[key] != value:
-                    text = set_json_value(text, (*where, key), value, name=name)
-            return text
+            return _with_merged(text, where, present.hook, self.hook, name=name)
         held = parse_json_object(text, name=name)
         for key, value in self._table.top.items():
             if key not in held:
@@ -199,18 +184,18 @@ class JsonHook(Struct, frozen=True, kw_only=True):
 class TomlServer(ListedServer, frozen=True, kw_only=True):
     """Our server among a client's, in TOML."""
 
-    def _servers(self, text: str) -> Any:
+    def _servers(self, text: str) -> dict[str, Any]:
         try:
-            return tomllib.loads(text).get(self.client.table)
+            return _object(tomllib.loads(text).get(self.client.table))
         except (tomllib.TOMLDecodeError, RecursionError):
-            return None
+            return {}
 
     def put(self, text: str, *, name: str) -> str:
         """See `SetupPart`. Raises Conflict for a server of the user's own under our name."""
         parse_toml(text, name=name)
         found, path = self.find(text), (self.client.table, self.name_in(text))
-        if found is None and self.named(text) is not None:
-            raise _other_server(name, path[1])
+        if found is None:
+            self._check_name(text, file=name)
         present = found.entry if found else {}
         listed = self.client.variables
         kept = present.get(listed, []) if listed in self.entry else []
@@ -225,13 +210,6 @@ class TomlServer(ListedServer, frozen=True, kw_only=True):
     def cut(self, text: str, *, name: str) -> str:
         """See `SetupPart`."""
         return cut_toml_table(text, (self.client.table, self.name_in(text)), name=name)
-
-    def restore(self, text: str, former: Any, *, name: str) -> str:
-        """The text with a former entry under our name. Raises: Invalid."""
-        path = (self.client.table, self.name_in(text))
-        for key, value in former.items():
-            text = set_toml_value(text, (*path, key), value, name=name)
-        return text
 
 
 class OwnFile(Struct, frozen=True, kw_only=True):
@@ -267,12 +245,7 @@ class OwnFile(Struct, frozen=True, kw_only=True):
 
 
 class ClientFile(Struct, frozen=True, kw_only=True):
-    """A file of a client, and what of ours goes into it.
-
-    Args:
-        path: The file.
-        parts: What goes into it.
-    """
+    """A file of a client, and what of ours goes into it."""
 
     path: Path
     parts: tuple[SetupPart, ...]
@@ -348,41 +321,49 @@ def list_files(
             )
             for event in HOOKS[client].events
         )
-    if chosen.module is not None:
-        path = chosen.module(machine)
-        files[path] = [OwnFile(kind="module", label=path.name, text=render_module(program))]
-    if chosen.skills is not None:
-        for skill, text in list_skills():
-            path = chosen.skills(machine) / skill / "SKILL.md"
-            versions = [
-                with_allowed_tools(skill, text, skill_rule(client, leave, level))
-                for level in (None, *LEVELS)
-            ]
-            files[path] = [
-                OwnFile(kind="skill", label=skill, text=versions[0], others=tuple(versions[1:]))
-            ]
     if chosen.rules_file is not None and leave is not None:
-        path = chosen.rules_file(machine)
-        files.setdefault(path, []).extend(list_rules(client, leave))
-        policies = render_policies(client, leave.server)
-        if policies:
-            own = policies.get(leave.level, "")
-            others = tuple(policies.values())
-            files[path] = [OwnFile(kind="rule", label=path.name, text=own, others=others)]
+        files.setdefault(chosen.rules_file(machine), []).extend(list_rules(client, leave))
+    files |= {path: [file] for path, file in _own_files(client, program, machine, leave)}
     return [ClientFile(path=path, parts=tuple(parts)) for path, parts in files.items()]
 
 
-def _other_server(file: str, name: str) -> Conflict:
-    return Conflict(
-        f"{file} has a server {name} that is not Commonplace, and stays as it is.",
-        hint=f"Run setup again with another name for ours, as --name {SERVER}-memory.",
-    )
+def _own_files(
+    client: str, program: Sequence[str], machine: Machine, leave: Leave | None
+) -> Iterator[tuple[Path, OwnFile]]:
+    """The files of a client that are ours alone: a module, skills, rules."""
+    chosen = CLIENTS[client]
+    if chosen.module is not None:
+        path = chosen.module(machine)
+        yield path, OwnFile(kind="module", label=path.name, text=render_module(program))
+    for skill, text in list_skills() if chosen.skills is not None else ():
+        assert chosen.skills is not None
+        now, *others = (
+            with_allowed_tools(skill, text, skill_rule(client, leave, level))
+            for level in (None, *LEVELS)
+        )
+        skill_file = OwnFile(kind="skill", label=skill, text=now, others=tuple(others))
+        yield chosen.skills(machine) / skill / "SKILL.md", skill_file
+    if chosen.rules_file is not None and leave is not None:
+        path = chosen.rules_file(machine)
+        if policies := render_policies(client, leave.server):
+            text, all_texts = policies.get(leave.level, ""), tuple(policies.values())
+            yield path, OwnFile(kind="rule", label=path.name, text=text, others=all_texts)
 
 
-def _merged(present: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    """Ours with what the user added or chose; what starts us is ours alone."""
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _with_merged(
+    text: str, path: JsonPath, present: dict[str, Any], wanted: dict[str, Any], *, name: str
+) -> str:
+    """A text with ours beside what the user added or chose; what starts us is ours alone."""
     started = {"type", "command", "args", "bash", "powershell"}
-    return {**wanted, **present} | {key: wanted[key] for key in wanted if key in started}
+    merged = {**wanted, **present} | {key: wanted[key] for key in wanted if key in started}
+    for key, value in merged.items():
+        if key not in present or present[key] != value:
+            text = set_json_value(text, (*path, key), value, name=name)
+    return text
 
 
 def _toml_block(part: TomlServer, beside_it: Sequence[SetupPart], beside: str) -> str:

@@ -98,27 +98,14 @@ HOOKS: dict[str, HookTable] = {
 
 
 def hook_words(program: Sequence[str], event: str, client: str) -> list[str]:
-    """The command of one hook, word by word.
-
-    Args:
-        program: What starts Commonplace.
-        event: A key of the events of the client's table.
-        client: A key of `HOOKS`.
-    """
+    """The command of one hook, word by word."""
     return [*program, "hook", event, "--client", client]
 
 
 def render_hook(
     program: Sequence[str], event: str, client: str, *, platform: str
 ) -> dict[str, Any]:
-    """One hook as the client's file holds it.
-
-    Args:
-        program: What starts Commonplace.
-        event: A key of the events of the client's table.
-        client: A key of `HOOKS`.
-        platform: As `sys.platform`.
-    """
+    """One hook as the client's file holds it."""
     table = HOOKS[client]
     key, limit = table.timeout
     line = shell_line(hook_words(program, event, client), platform=platform)

@@ -32,13 +32,7 @@ def list_skills() -> list[tuple[str, str]]:
 
 
 def with_allowed_tools(name: str, text: str, allows: Callable[[str], str]) -> str:
-    """A skill that names the tools of its own which need no leave.
-
-    Args:
-        name: Of the skill.
-        text: Its SKILL.md.
-        allows: Gives the rule for a tool; empty for one that is to be asked for.
-    """
+    """A skill that names the tools of its own which need no leave."""
     rules = [rule for tool in _SKILL_TOOLS[name] if (rule := allows(tool))]
     line = f"allowed-tools: {' '.join(rules)}\n" if rules else ""
     return text.replace(_LICENSE, _LICENSE + line, 1)

@@ -22,14 +22,7 @@ _ABOUT_HOOKS = "A brief at the start of a session, and a copy of what was said."
 
 
 class ProjectFacts(Struct, frozen=True, kw_only=True):
-    """What the plugins say of the project, as `pyproject.toml` has it.
-
-    Args:
-        version: Its version.
-        description: A sentence.
-        license: The name of its licence.
-        keywords: What it is found by.
-    """
+    """What the plugins say of the project, as `pyproject.toml` has it."""
 
     version: str
     description: str
