@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.patience import PATIENCE_S
 
 from commonplace.core.clock import utc_now
-from commonplace.doors.protocol import STRUCTURED_HEADER
+from commonplace_server.scope import STRUCTURED_HEADER
 from commonplace_server.tokens import TokenFile
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import anyio
 import pytest
 from tests.patience import PATIENCE_S
 
-from commonplace.doors.protocol import SESSION, STREAM
 from commonplace_server.http.gate import Caller
 from commonplace_server.http.limits import Limits, RateLimiter
 from commonplace_server.http.sessions import Callers
+from commonplace_server.scope import SESSION, STREAM
 
 ANN = Caller(token_id="1", owner="ann", toolsets=("private",), may_write=True)
 BOB = Caller(token_id="2", owner="bob", toolsets=("private",), may_write=True)

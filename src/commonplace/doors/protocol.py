@@ -1,4 +1,4 @@
-"""What the doors that speak MCP share: revisions, codes, capabilities, names in a request's scope.
+"""What the doors that speak MCP share: revisions, codes, capabilities, what refuses a request.
 
 Imports nothing: stdio reads it before it answers.
 """
@@ -42,28 +42,9 @@ still answer without it."""
 STRUCTURED_META = "commonplace/structured"
 """In the `_meta` of a call: true asks for JSON beside the text."""
 
-STRUCTURED_HEADER = "commonplace-structured"
-"""A header of an HTTP request that asks for it: `Commonplace-Structured: 1`."""
-
-SESSION = "commonplace.session"
-"""In the scope of an HTTP request: whose session it belongs to."""
-
-STREAM = "commonplace.stream"
-"""In the scope of an HTTP request that stays open."""
-
-WORK = "commonplace.work"
-"""In the scope of an HTTP request: a function whose context counts a call while it runs, which may
-be longer than the request lasts. Entering it raises RateLimitExceeded."""
-
 
 class RefusedRequest(Exception):
-    """A request that gets an error of the protocol in place of a result.
-
-    Args:
-        code: The protocol's.
-        message: What is wrong, and the next step.
-        data: More for a program; None for nothing.
-    """
+    """A request that gets an error of the protocol in place of a result."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -73,12 +54,7 @@ class RefusedRequest(Exception):
 
 
 class RateLimitExceeded(Exception):
-    """An owner has reached a limit.
-
-    Args:
-        message: Which limit.
-        retry_after_s: When it is worth another try.
-    """
+    """An owner has reached a limit."""
 
     def __init__(self, message: str, *, retry_after_s: int) -> None:
         super().__init__(message)

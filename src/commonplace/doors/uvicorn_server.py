@@ -11,7 +11,7 @@ import errno
 import os
 import signal
 import socket
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _BACKLOG = 512
 _HEAD_BYTES = 32 * 1024
-_FILES = 16_384
 _BOTH_ENDS = {b"content-length", b"transfer-encoding"}
 _DISPUTED = b"A request has Content-Length or Transfer-Encoding, not both.\n"
 
@@ -44,12 +43,7 @@ class Server(uvicorn.Server):
 
 
 class GuardedProtocol(H11Protocol):
-    """Uvicorn's protocol, for the connections that have a place.
-
-    Args:
-        connections: Who has one.
-        given: What uvicorn gives its protocol.
-    """
+    """Uvicorn's protocol, for the connections that have a place."""
 
     def __init__(self, *, connections: Connections, **given: Any) -> None:
         super().__init__(**given)
@@ -79,13 +73,7 @@ class GuardedProtocol(H11Protocol):
 def make_server(
     application: Callable[..., Any], *, limits: ConnectionLimits, finish_s: float
 ) -> Server:
-    """Build the server of an ASGI application; its `serve` takes the socket from `listen`.
-
-    Args:
-        application: What answers.
-        limits: How many connections it has, and how long each may keep it waiting.
-        finish_s: How long requests may go on when the server stops.
-    """
+    """Build the server of an ASGI application; its `serve` takes the socket from `listen`."""
     connections = Connections(limits)
     protocol = partial(GuardedProtocol, connections=connections)
     config = uvicorn.Config(
@@ -147,11 +135,6 @@ def _closing_disputed(application: Callable[..., Any]) -> Callable[..., Any]:
 def listen(host: str, port: int, *, option: str) -> socket.socket:
     """Open a socket that listens there.
 
-    Args:
-        host: A name or an IP address of this machine.
-        port: 0 for any that is free.
-        option: What the command calls the address, for the next step of an error.
-
     Raises:
         Unavailable: Another process listens there.
         Denied: The system does not allow it.
@@ -194,16 +177,3 @@ def end_at_stop_signals() -> None:
     """Have SIGTERM and SIGINT end the process at once, whatever it waits for."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
-
-
-def allow_many_files() -> None:
-    """Let the process open as many files as the system grants: each owner has some open."""
-    try:
-        import resource
-    except ImportError:
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
-    with suppress(ValueError, OSError):
-        if soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -15,8 +15,9 @@ import anyio
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.doors.protocol import STREAM, RateLimitExceeded
+from commonplace.doors.protocol import RateLimitExceeded
 from commonplace_server.http.page import page_headers, render_page, wants_page
+from commonplace_server.scope import STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
@@ -18,7 +19,6 @@ from commonplace.doors.lifecycle import Lifecycle
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace.doors.owner_apps import OwnerApps
 from commonplace.doors.uvicorn_server import (
-    allow_many_files,
     end_at_stop_signals,
     listen,
     make_server,
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from commonplace_server.tokens import TokenFile
 
 _log = logging.getLogger(f"commonplace.{__name__}")
+
+_FILES = 16_384
+"""How many files a process may have open: each owner has some."""
 
 WATCH_S = 1.0
 """How long the sessions of a token may stay open after it was revoked."""
@@ -146,7 +149,7 @@ class HttpDoor:
             Unavailable: Another process listens there, or the tokens cannot be read.
         """
         check_access(address, self._tokens)
-        allow_many_files()
+        _allow_many_files()
         opened = listen(address.host, address.port, option="--http")
         port = opened.getsockname()[1]
         shown = f"[{address.host}]" if ":" in address.host else address.host
@@ -340,3 +343,16 @@ async def _tidy(apps: ServedApps) -> None:
             await anyio.to_thread.run_sync(apps.tidy, limiter=alone)
         except Exception:  # noqa: BLE001  what could not be closed holds up no answer
             _log.exception("An unused journal was not closed")
+
+
+def _allow_many_files() -> None:
+    """Let the process open as many files as the system grants: each owner has some open."""
+    try:
+        import resource
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    with suppress(ValueError, OSError):
+        if soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 from msgspec import Struct
 
-from commonplace.doors.protocol import MODERN, SESSION, STREAM, WORK
+from commonplace.doors.protocol import MODERN
 from commonplace.verbs.session import Session
+from commonplace_server.scope import SESSION, STREAM, WORK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

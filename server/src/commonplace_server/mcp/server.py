@@ -41,13 +41,11 @@ from commonplace.doors.protocol import (
     INVALID_REQUEST,
     MODERN,
     SAMPLING_S,
-    SESSION,
-    STRUCTURED_HEADER,
-    WORK,
     RateLimitExceeded,
     RefusedRequest,
 )
 from commonplace.verbs.session import within
+from commonplace_server.scope import SESSION, STRUCTURED_HEADER, WORK
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

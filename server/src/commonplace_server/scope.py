@@ -1,0 +1,16 @@
+"""The names under which a request over HTTP carries what the gate knows of it, in its scope."""
+
+from __future__ import annotations
+
+STRUCTURED_HEADER = "commonplace-structured"
+"""A header of an HTTP request that asks for it: `Commonplace-Structured: 1`."""
+
+SESSION = "commonplace.session"
+"""In the scope of an HTTP request: whose session it belongs to."""
+
+STREAM = "commonplace.stream"
+"""In the scope of an HTTP request that stays open."""
+
+WORK = "commonplace.work"
+"""In the scope of an HTTP request: a function whose context counts a call while it runs, which may
+be longer than the request lasts. Entering it raises RateLimitExceeded."""
