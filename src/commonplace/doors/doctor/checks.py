@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist, translated
 from commonplace.core.ports import Erasing, Repairable
 from commonplace.core.present import AFTER_DOUBT
+from commonplace.core.text import counted, counted_entries
 from commonplace.core.values import NOTHING_KNOWN, HealthRepairs, HealthReport, Problem
 from commonplace.doors.doctor.places import name_cloud, name_network
 from commonplace.index.sqlite.file import FILE_NAME, SCHEMA
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.app import App
-    from commonplace.app.context import JournalWiring
     from commonplace.core.values import Finding
 
 _OTHERS = 0o077
@@ -54,7 +53,7 @@ class Doctor:
             ("weights", self._check_weights),
             ("settings", self._check_settings),
             ("folders", self._check_folders),
-            *((each.name, partial(_check_journal, each)) for each in self._app.journals),
+            *((each.name, each.problems) for each in self._app.journals),
             ("leftovers", self._check_leftovers),
             ("drafts", self._check_drafts),
             ("expiring", self._check_expiring),
@@ -62,7 +61,7 @@ class Doctor:
             ("language", self._check_language),
         ]
         for part, check in checks:
-            for finding in check():
+            for finding in _findings_of(check):
                 if isinstance(finding, Problem):
                     report.problems.append((part, finding))
                 else:
@@ -70,11 +69,7 @@ class Doctor:
         return report
 
     def repair(self, progress: Callable[[int, int], None] | None = None) -> HealthRepairs:
-        """Repair what can be repaired, then file and encode what is missing; each part by itself.
-
-        Args:
-            progress: Called with the number of vectors made, and of those still to make.
-        """
+        """Repair what can be, each part by itself, then file and encode what is missing."""
         repairs = HealthRepairs()
         index = self._app.index
         steps: list[tuple[str, Callable[[], Iterable[str]]]] = [
@@ -139,25 +134,18 @@ class Doctor:
         yield from problems
         if problems:
             return
-        try:
-            yield from self._count_index(is_there=is_there)
-            if is_there and isinstance(index, Erasing) and index.has_remains():
-                yield "It may hold bytes of deleted or altered text until the next start."
-        except CommonplaceError as exc:
-            yield Problem(what=exc.located, hint=exc.located_hint)
+        yield from self._count_index(is_there=is_there)
+        if is_there and isinstance(index, Erasing) and index.has_remains():
+            yield "It may hold bytes of deleted or altered text until the next start."
 
     def _check_language(self) -> Iterator[Finding]:
-        try:
-            client = self._app.languages.client()
-            if client is None:
-                yield "No language model is set (llm.url): summaries and merges do without one."
-                return
-            answers = "answers" if client.check() else "is there, lists no models"
-            budget = self._app.languages.token_budget
-            spent, most = budget.spent(), budget.per_day
-        except CommonplaceError as exc:
-            yield Problem(what=exc.located, hint=exc.located_hint)
+        client = self._app.languages.client()
+        if client is None:
+            yield "No language model is set (llm.url): summaries and merges do without one."
             return
+        answers = "answers" if client.check() else "is there, lists no models"
+        budget = self._app.languages.token_budget
+        spent, most = budget.spent(), budget.per_day
         seen = "may see" if client.sees_private else "never sees"
         yield f"{client.name} {answers}, and {seen} private text."
         yield f"Today it has taken {spent:,} of {most:,} tokens."
@@ -167,14 +155,11 @@ class Doctor:
             yield Problem(what=each.what, hint="--repair removes it.", repairable=True)
 
     def _check_drafts(self) -> Iterator[Finding]:
-        try:
-            for path in list_left(self._app.settings.home):
-                yield Problem(
-                    what=f"{path} is a draft of yours that was not written.",
-                    hint="Write what is in it, or delete it.",
-                )
-        except CommonplaceError as exc:
-            yield Problem(what=exc.located, hint=exc.located_hint)
+        for path in list_left(self._app.settings.home):
+            yield Problem(
+                what=f"{path} is a draft of yours that was not written.",
+                hint="Write what is in it, or delete it.",
+            )
 
     def _clear_leftovers(self) -> Iterator[str]:
         for each in list(self._app.text_places().leftovers()):
@@ -182,27 +167,23 @@ class Doctor:
             yield f"Removed: {each.what}"
 
     def _check_expiring(self) -> Iterator[Finding]:
-        try:
-            known = dict(self._app.expiring.list_expiring())
-            now = self._app.clock()
-            due = sorted(ref for ref, at in known.items() if at <= now)
-            doubt = "" if not due or self._app.present.is_borne_out() else self._app.present.doubt()
-            for ref in due:
-                if self._app.expiring.is_away(ref):
-                    yield f"{ref} has expired; it is forgotten when its folder is back."
-                elif doubt:
-                    yield f"{ref} has expired and is hidden, not forgotten: {doubt} {AFTER_DOUBT}"
-                else:
-                    yield Problem(
-                        what=f"{ref} has expired and is hidden, and was not forgotten.",
-                        hint=f"The next search or write forgets it, or says why it cannot;"
-                        f" `commonplace expire {ref} --never` lets it stay.",
-                    )
-            if known:
-                count = _count_of(len(known), "entry")
-                yield f"{count} with a time to expire: `commonplace expire`."
-        except CommonplaceError as exc:
-            yield Problem(what=exc.located, hint=exc.located_hint)
+        known = dict(self._app.expiring.list_expiring())
+        now = self._app.clock()
+        due = sorted(ref for ref, at in known.items() if at <= now)
+        doubt = "" if not due or self._app.present.is_borne_out() else self._app.present.doubt()
+        for ref in due:
+            if self._app.expiring.is_away(ref):
+                yield f"{ref} has expired; it is forgotten when its folder is back."
+            elif doubt:
+                yield f"{ref} has expired and is hidden, not forgotten: {doubt} {AFTER_DOUBT}"
+            else:
+                yield Problem(
+                    what=f"{ref} has expired and is hidden, and was not forgotten.",
+                    hint=f"The next search or write forgets it, or says why it cannot;"
+                    f" `commonplace expire {ref} --never` lets it stay.",
+                )
+        if known:
+            yield f"{counted_entries(len(known))} with a time to expire: `commonplace expire`."
 
     def _count_index(self, *, is_there: bool) -> Iterator[str]:
         if is_there:
@@ -210,7 +191,7 @@ class Doctor:
             identity = found.identity if isinstance(found, Weights) else ""
             counts = self._app.index.counts(identity)
             size = f"{counts.bytes / 1_000_000:.1f} MB"
-            yield f"Schema {SCHEMA}, {_count_of(counts.docs, 'entry')}, {size}."
+            yield f"Schema {SCHEMA}, {counted_entries(counts.docs)}, {size}."
             if counts.pending:
                 makers = (
                     "a running server makes them, or `commonplace reindex`"
@@ -267,12 +248,12 @@ class Doctor:
         app.encoder.start()
         made = app.filing.catch_up(progress)
         if behind:
-            yield f"Filed {_count_of(behind, 'change')} of the journal."
+            yield f"Filed {counted(behind, 'change', 'changes')} of the journal."
         if made:
-            yield f"Made the vectors of {_count_of(made, 'entry')}."
+            yield f"Made the vectors of {counted_entries(made)}."
         written = missing - self._count_missing_files()
         if written > 0:
-            yield f"Wrote {_count_of(written, '.embedding file')}."
+            yield f"Wrote {counted(written, '.embedding file', '.embedding files')}."
 
     def _count_missing_files(self) -> int:
         from commonplace.journals.private.source import sources_of
@@ -280,9 +261,10 @@ class Doctor:
         return sum(1 for source in sources_of(self._app.private.journal) for _ in source.wanting())
 
 
-def _check_journal(journal: JournalWiring) -> Iterator[Finding]:
+def _findings_of(check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """What a check finds; what stops it is the last problem of its part."""
     try:
-        yield from journal.problems()
+        yield from check()
     except CommonplaceError as exc:
         yield Problem(what=exc.located, hint=exc.located_hint)
 
@@ -303,16 +285,5 @@ def _check_writable(home: Path) -> Iterator[Problem]:
         )
 
 
-def _count_of(count: int, thing: str) -> str:
-    many = (
-        thing
-        if count == 1
-        else f"{thing.removesuffix('y')}ies"
-        if thing[-1] == "y"
-        else f"{thing}s"
-    )
-    return f"{count} {many}"
-
-
 def _wait_phrase(count: int) -> str:
-    return f"{_count_of(count, 'entry')} {'waits' if count == 1 else 'wait'}"
+    return f"{counted_entries(count)} {'waits' if count == 1 else 'wait'}"

@@ -42,12 +42,7 @@ def name_cloud(folder: Path) -> str:
 
 
 def name_network(folder: Path, *, mounts: Path = MOUNTS) -> str:
-    """Describe a network disk: `on a network disk (nfs4)`; else empty.
-
-    Args:
-        folder: The folder to look for.
-        mounts: The system's table of mounts; where there is none, no disk is recognised.
-    """
+    """Describe a network disk: `on a network disk (nfs4)`; else empty."""
     real = os.path.realpath(folder)
     if PureWindowsPath(real).drive.startswith("\\\\"):
         return "on a network disk"

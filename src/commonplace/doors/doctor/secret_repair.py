@@ -26,10 +26,6 @@ def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None)
 
     The former texts are erased from journals, summaries and index. What was done before a failure
     stays, and another call does the rest.
-
-    Args:
-        app: Of the owner.
-        progress: Called with (entries done, all entries).
     """
     repairs = HealthRepairs()
     found = [held for held in holding_secrets(app) if held.is_repairable]

@@ -118,9 +118,7 @@ def find_secrets(app: App) -> HealthReport:
 def holding_secrets(app: App, failed: list[tuple[str, Problem]] | None = None) -> Iterator[Holding]:
     """Each entry and summary that holds a secret, in its text or in any other field.
 
-    Args:
-        app: Of the owner.
-        failed: Collects the journals that cannot be read; None to skip them.
+    failed: Collects the journals that cannot be read; None to skip them.
     """
     with suppress(CommonplaceError):  # of other projects an export reads only the copies
         app.private.journal.recovery.copy_all()
