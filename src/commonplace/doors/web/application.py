@@ -145,7 +145,14 @@ class WebApplication:
         self._last_answer = time.monotonic()
         self.first_answer = threading.Event()
         """Set once the first page was answered."""
-        routes: list[Any] = [
+        routes = self._routes()
+        self._inside = Starlette(
+            routes=[Mount(prefix, routes=routes)] if prefix else routes,
+            exception_handlers={HTTPException: self._http_error, Exception: self._crash},
+        )
+
+    def _routes(self) -> list[Any]:
+        return [
             Mount(_STATIC, StaticFiles(directory=STATIC)),
             Route(_ENTER, self._or_head(self._enter), methods=["GET", "POST"]),
             Route(_LEAVE, self._leave, methods=["POST"]),
@@ -157,10 +164,6 @@ class WebApplication:
                 for row in PAGES
             ),
         ]
-        self._inside = Starlette(
-            routes=[Mount(prefix, routes=routes)] if prefix else routes,
-            exception_handlers={HTTPException: self._http_error, Exception: self._crash},
-        )
 
     async def __call__(
         self,
@@ -171,7 +174,7 @@ class WebApplication:
         """Answer one request; every answer has the guard's headers."""
         if scope["type"] != "http":
             return
-        headers = _headers(scope)
+        headers = {x.decode("latin-1"): y.decode("latin-1") for x, y in scope["headers"]}
 
         async def guarded(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -486,10 +489,6 @@ def _parts(file: BinaryIO, made: Download) -> Iterator[bytes]:
     made.close()
 
 
-def _headers(scope: Mapping[str, Any]) -> dict[str, str]:
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-
-
 async def _read_form(request: Request, most: int) -> dict[str, list[str]]:
     """What a form sent. Raises: Invalid for one that is too large, or no form."""
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
@@ -499,9 +498,10 @@ async def _read_form(request: Request, most: int) -> dict[str, list[str]]:
     async for part in request.stream():
         length += len(part)
         if length > most:
+            size = f"{most // 2**20} MB" if most >= 2**20 else f"{most} bytes"
             raise Invalid(
                 "The text is too long for a page.",
-                hint=f"Use less than {_size(most)}, or the command line.",
+                hint=f"Use less than {size}, or the command line.",
             )
         parts.append(part)
     # In a thread: 16 MB of letters that are sent as %XX take seconds.
@@ -516,7 +516,3 @@ def _parse_form(text: str) -> dict[str, list[str]]:
         raise Invalid("This is not a form of a page.", hint="Use the buttons of the page.") from exc
     # A browser sends every line break as CR LF.
     return {name: [v.replace("\r\n", "\n") for v in values] for name, values in given.items()}
-
-
-def _size(count: int) -> str:
-    return f"{count // 2**20} MB" if count >= 2**20 else f"{count} bytes"

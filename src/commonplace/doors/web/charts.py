@@ -18,12 +18,7 @@ _HEIGHT = 8
 
 
 def shares(parts: Sequence[tuple[str, float]], *, whole: float = 1.0) -> Markup:
-    """A bar of parts laid end to end, such as what each leg gave to a score.
-
-    Args:
-        parts: A name, which is the class of the part as well, and its share.
-        whole: What the full width stands for.
-    """
+    """A bar of parts laid end to end, such as what each leg gave to a score."""
     said = ", ".join(f"{name} {share:.2f}" for name, share in parts)
     drawn = []
     at = 0.0
@@ -63,12 +58,9 @@ def heat_of(count: int, most: int) -> int:
 
 
 def heatmap(days: Sequence[DayCell]) -> Markup:
-    """Days as squares, a column for each week from Monday on.
+    """Days as squares, a column for each week; the first is a Monday.
 
     Its days are links for those who point; whoever types or listens has the calendar.
-
-    Args:
-        days: One behind the other, the first a Monday.
     """
     drawn: list[Markup] = []
     for place, each in enumerate(days):
@@ -118,13 +110,7 @@ _BAR_GAP = 0.15
 
 
 def bars(values: Sequence[Bar], *, first: str, last: str) -> Markup:
-    """A bar chart whose axis begins at 0; the page has a table with the same values.
-
-    Args:
-        values: From left to right, none below 0.
-        first: The label below the first.
-        last: The label below the last.
-    """
+    """A bar chart whose axis begins at 0; the page has a table with the same values."""
     most = max((each.value for each in values), default=0) or 1
     step = _PLOT_WIDTH / max(len(values), 1)
     drawn = [_grid(0, most)]
@@ -145,13 +131,7 @@ def bars(values: Sequence[Bar], *, first: str, last: str) -> Markup:
 
 
 def line(points: Sequence[Dot], *, first: str, last: str) -> Markup:
-    """A line chart with each point at its time; the page has a table with the same values.
-
-    Args:
-        points: Oldest first, at least one.
-        first: The label below the first.
-        last: The label below the last.
-    """
+    """A line chart of one or more points, oldest first; the page has their values in a table."""
     low, high = min(each.value for each in points), max(each.value for each in points)
     span, length = high - low, points[-1].at - points[0].at
     places = [

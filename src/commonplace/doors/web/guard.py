@@ -76,13 +76,7 @@ class Uncounted:
 
 
 class PageLimits(Struct, frozen=True, kw_only=True):
-    """The limits on one owner's use of the pages.
-
-    Attributes:
-        rates: Counts requests and open streams.
-        body_bytes: The largest form.
-        body_s: How long a browser may take to send a form, in seconds.
-    """
+    """The limits on one owner's use of the pages."""
 
     rates: Rates
     body_bytes: int = LONGEST_BODY
@@ -111,12 +105,7 @@ class Entrance(Protocol):
 
 
 class LinkEntrance:
-    """Lets in the browser that opens the link which the command printed; each link once.
-
-    Args:
-        owner: Whose journals are shown.
-        may_write: Whether anything may be changed.
-    """
+    """Lets in the browser that opens the link which the command printed; each link once."""
 
     template = "enter_by_link.html"
     takes_form = False
@@ -185,12 +174,7 @@ def check_host(host: str, knows: Callable[[str], bool]) -> None:
 
 
 def check_origin(headers: Mapping[str, str], host: str) -> None:
-    """Refuse what a page of another site asks to be changed. Raises: Denied.
-
-    Args:
-        headers: Of the request, their names in lower case.
-        host: Its checked Host header.
-    """
+    """Refuse what a page of another site asks to be changed. Raises: Denied."""
     origin = headers.get("origin")
     if origin is not None:
         own = origin.partition("://")[2] == host

@@ -64,12 +64,6 @@ def start(
 ) -> None:
     """Serve the pages until SIGTERM or Ctrl-C, then end the process.
 
-    Args:
-        settings: Of the machine's own user.
-        port: To listen on; 0 for any that is free.
-        user_home: The home folder; None for a user who has none.
-        ready: Called with the link that lets one browser in.
-
     Raises:
         Unavailable: Another process listens there.
     """

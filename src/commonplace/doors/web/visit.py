@@ -118,12 +118,7 @@ class Visit(Struct, frozen=True, kw_only=True):
         return visible(shown_now(text))
 
     def form_text(self, form: str, text: str) -> str:
-        """A text as a form shows it to be changed.
-
-        Args:
-            form: What is changed, as `typed_text` is given it.
-            text: As it is kept, or as it was typed.
-        """
+        """A text as a form shows it to be changed."""
         hidden = self.app.shared.screen.hide([text])
         typed = self.visitor.typed
         typed[form] = {**typed.pop(form, {}), **hidden.secrets}
@@ -136,7 +131,7 @@ class Visit(Struct, frozen=True, kw_only=True):
         text = self.form.get(TEXT, [""])[-1]
         return Hidden((), self.visitor.typed.get(form, {})).shown(text)
 
-    def glimpse(self, text: str, length: int) -> str:
+    def shown_opening(self, text: str, length: int) -> str:
         """The beginning of a stored text as it may be shown: `length` characters of it, or more.
 
         The rest is not screened, so that a list with an entry of 10 MB costs no more. The cut may
@@ -189,14 +184,7 @@ class Visit(Struct, frozen=True, kw_only=True):
 
 
 class WebPage(Struct, frozen=True, kw_only=True):
-    """A page of HTML.
-
-    Args:
-        template: Its file in `templates/`.
-        title: What the tab is called.
-        values: What the template reads.
-        status: Of HTTP.
-    """
+    """A page of HTML."""
 
     template: str
     title: str
@@ -205,12 +193,7 @@ class WebPage(Struct, frozen=True, kw_only=True):
 
 
 class Redirect(Struct, frozen=True, kw_only=True):
-    """The page to go to after something was changed.
-
-    Args:
-        to: Its address, from `visit.url`.
-        notes: What that page is to say first.
-    """
+    """The page to go to after something was changed."""
 
     to: str
     notes: Sequence[str] = ()

@@ -81,13 +81,18 @@ def period(visit: Visit) -> WebPage:
             hint="Use 2026, 2026-11, 2026-W47, 2026-11-23 or 2026-11-23T10.",
         )
     level, interval = found
-    assert interval.start is not None
-    assert interval.end is not None
+    assert interval.start is not None and interval.end is not None  # noqa: PT018  a period has both
     key = period_key(interval.start, level, zone)
     journals = visit.journals()
     service = visit.app.recall.service()
     within = service.written(Filter(journals=journals))
-    cells = _cells(visit, level, interval, within)
+    step = STEPS.get(level)
+    start, listed = 0, None
+    if level in {"day", "hour"}:
+        start = visit.number("start", most=100_000)
+        listed = service.list_in(interval, within=within, limit=LISTED, start=start)
+    parts = [interval] if step is None else list(periods_in(interval, step, zone))
+    cells = count_cells(visit, parts, step or level, within)
     values: dict[str, Any] = {
         "current": "calendar",
         "key": key,
@@ -101,16 +106,12 @@ def period(visit: Visit) -> WebPage:
         "total": sum(cell.count for cell in cells),
         "cells": cells,
         "weeks": _weeks(visit, interval, cells) if level == "month" else None,
-        "listed": None,
-        "start": 0,
+        "listed": listed,
+        "start": start,
         "size": LISTED,
         "summary": _summary(visit, level, key),
         "catches_up": visit.app.timeline.service().rolls_up,
     }
-    if level in {"day", "hour"}:
-        start = visit.number("start", most=100_000)
-        values["start"] = start
-        values["listed"] = service.list_in(interval, within=within, limit=LISTED, start=start)
     return WebPage(template="calendar.html", title=values["name"], values=values)
 
 
@@ -149,13 +150,6 @@ def count_cells(
         for each, count in zip(parts, counts, strict=True)
         if each.start is not None
     ]
-
-
-def _cells(visit: Visit, level: Level, interval: Interval, within: Filter) -> list[Cell]:
-    step = STEPS.get(level)
-    if step is None:
-        return count_cells(visit, [interval], level, within)
-    return count_cells(visit, list(periods_in(interval, step, visit.zone)), step, within)
 
 
 def _weeks(

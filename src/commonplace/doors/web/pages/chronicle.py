@@ -123,7 +123,7 @@ def _found(visit: Visit, service: ChronicleService, found: WhenFound) -> Mapping
 def _line(visit: Visit, event: Event, *, how_long: str = "") -> LoggedLine:
     return LoggedLine(
         event=event,
-        text=visit.glimpse(event.message, _SHOWN),
+        text=visit.shown_opening(event.message, _SHOWN),
         tags=[each for each in event.own_tags if each],
         place=visit.place("chronicle", event.directory) if event.directory else "",
         ago=how_long,
@@ -150,16 +150,10 @@ def _drawn(visit: Visit, found: FigureOverTime) -> Mapping[str, object]:
         )
         for each in found.points
     ]
+    days = [each.at.astimezone(zone).date().isoformat() for each in (*dots[:1], *dots[-1:])]
     return {
         "counted": bars(columns, first=parts[0][0], last=parts[-1][0]) if parts else "",
         "parts": [(key, count) for key, count in parts if count][-_ROWS:],
-        "plotted": _plotted(dots, visit) if dots else "",
+        "plotted": line(dots, first=days[0], last=days[-1]) if dots else "",
         "points": found.points[-_ROWS:],
     }
-
-
-def _plotted(dots: Sequence[Dot], visit: Visit) -> str:
-    first, last = (
-        each.at.astimezone(visit.zone).date().isoformat() for each in (dots[0], dots[-1])
-    )
-    return line(dots, first=first, last=last)

@@ -15,7 +15,7 @@ from commonplace.journals.timeline.entry import find_rollup_key
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace.core.values import Amendment, AmendVerb
+    from commonplace.core.values import AmendVerb
     from commonplace.doors.web.visit import Visit
 
 SHOWN = 400_000
@@ -26,7 +26,7 @@ def entry(visit: Visit) -> WebPage:
     """One entry, whole."""
     page = visit.app.recall.service().open_ref(ref_of(visit))
     is_whole = bool(visit.value("whole"))
-    text = visit.shown(page.text) if is_whole else visit.glimpse(page.text, SHOWN)
+    text = visit.shown(page.text) if is_whole else visit.shown_opening(page.text, SHOWN)
     is_cut = not is_whole and max(len(text), len(page.text)) > SHOWN
     text = text[:SHOWN] if is_cut else text
     head, body = split_head(page.ref, text)
@@ -77,11 +77,13 @@ def save(visit: Visit) -> Redirect | WebPage:
     text = visit.typed_text(ref)
     is_new = visit.value("as") == "supersede"
     try:
-        done = (
-            _supersede(visit, ref, text)
-            if is_new
-            else service.edit(ref, text, expected=visit.value("version"))
-        )
+        version = visit.value("version")
+        if not is_new:
+            done = service.edit(ref, text, expected=version)
+        else:
+            # The same text again is the entry that took its place, whose ref its former bears now.
+            version = "" if _successor(visit, ref) else version
+            done = service.supersede(ref, text, expected=version)
     except CommonplaceError as exc:
         # The form is shown again with what was typed, whatever went wrong, so that nothing is lost.
         return _form(visit, _now(visit, ref), text, is_new=is_new, problem=exc)
@@ -91,13 +93,6 @@ def save(visit: Visit) -> Redirect | WebPage:
         else "Saved."
     )
     return Redirect(to=visit.url("entry", ref=done.ref), notes=(said, *done.notes))
-
-
-def _supersede(visit: Visit, ref: str, text: str) -> Amendment:
-    """Supersede what was shown. Raises: Conflict where that was edited or superseded since."""
-    # The same text again is the entry that took its place, whose ref its former bears by now.
-    expected = "" if _successor(visit, ref) else visit.value("version")
-    return visit.app.amend.service().supersede(ref, text, expected=expected)
 
 
 def _successor(visit: Visit, ref: str) -> str:

@@ -75,9 +75,10 @@ def memory(visit: Visit) -> WebPage:
     }
     if values["is_there"]:
         with _store(visit, user) as store:
-            values["tallies"] = {each.kind: each for each in store.count_kinds()}
-            shown = kind or _first(values["tallies"])
-            values["kind"] = shown
+            tallies = {each.kind: each for each in store.count_kinds()}
+            there = [x for x in ("todo", *KINDS) if x in tallies and tallies[x].records]
+            shown = kind or (there[0] if there else None)
+            values |= {"kind": shown, "tallies": tallies}
             if shown:
                 page = store.list_records(shown, limit=LISTED, cursor=visit.value("after"))
                 values["records"] = _lines(visit, store, page.records)
@@ -122,12 +123,6 @@ def _kind(text: str) -> Kind | None:
     raise Invalid(f"Unknown kind: {opening(text, 60)!r}.", hint=f"Use {', '.join(KINDS)}.")
 
 
-def _first(tallies: dict[Kind, Any]) -> Kind | None:
-    """The kind that is shown by default: to-dos, else the first with a record."""
-    there = [kind for kind in ("todo", *KINDS) if kind in tallies and tallies[kind].records]
-    return there[0] if there else None
-
-
 def _lines(visit: Visit, store: MemoryStore, records: Sequence[Record]) -> list[RecordLine]:
     lines = []
     for each in records:
@@ -135,7 +130,7 @@ def _lines(visit: Visit, store: MemoryStore, records: Sequence[Record]) -> list[
         lines.append(
             RecordLine(
                 record=each,
-                text=visit.glimpse(each.text, _SHOWN),
+                text=visit.shown_opening(each.text, _SHOWN),
                 version=version_of(each),
                 is_done=each.done if isinstance(each, Todo) else None,
                 is_draft=isinstance(each, JournalEntry) and each.is_draft,

@@ -224,7 +224,7 @@ def _folded(
         except CommonplaceError:
             found.append((ref, None, ref))
         else:
-            text = split_head(page.ref, visit.glimpse(page.text, EXCERPT))[1]
+            text = split_head(page.ref, visit.shown_opening(page.text, EXCERPT))[1]
             found.append((ref, page.at, text))
     return found
 
@@ -247,7 +247,7 @@ def _hit(visit: Visit, hit: Hit, about: str) -> dict[str, object]:
         "place": visit.place(doc.journal, doc.scope),
         "text": _excerpt(visit, doc.text, about),
         "about": about,
-        "legs": _legs(hit),
+        "legs": [(name, share) for name, share in hit.legs.items() if round(share, 3)],
         "also": hit.also,
     }
 
@@ -258,8 +258,3 @@ def _excerpt(visit: Visit, text: str, about: str) -> str:
         start = excerpt_start(text, about, EXCERPT)
         text = text[max(start - _AROUND, 0) : start + EXCERPT + _AROUND]
     return excerpt(visit.shown(text), about, EXCERPT)
-
-
-def _legs(hit: Hit) -> Sequence[tuple[str, float]]:
-    """The share of the score that each leg gave, less those that gave nothing."""
-    return [(name, share) for name, share in hit.legs.items() if round(share, 3)]

@@ -68,7 +68,7 @@ def session(visit: Visit) -> WebPage:
     read = visit.app.transcripts.service().read_part(visit.value("ref"), first=first, limit=SHOWN)
     messages = []
     for each in read.messages:
-        text = visit.glimpse(each.text, LONGEST)
+        text = visit.shown_opening(each.text, LONGEST)
         messages.append(
             {
                 "ref": ref_of(read.session.client, read.session.name, each.n),
@@ -111,8 +111,8 @@ def given(visit: Visit) -> WebPage:
         {
             "at": parse_time(each.at) if each.at else None,
             "source": visit.shown(each.source),
-            "asked": visit.glimpse(each.asked, LONGEST)[:LONGEST],
-            "text": visit.glimpse(each.text, LONGEST)[:LONGEST],
+            "asked": visit.shown_opening(each.asked, LONGEST)[:LONGEST],
+            "text": visit.shown_opening(each.text, LONGEST)[:LONGEST],
             "is_cut": len(each.text) > LONGEST,
             "is_recalled": each.is_recalled,
         }
