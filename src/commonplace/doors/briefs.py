@@ -19,13 +19,6 @@ def brief_now(
 ) -> tuple[Brief, str, bool]:
     """The brief that a session of a folder's project would start with, refreshed before.
 
-    Args:
-        app: The journals it tells of.
-        folder: The session's working directory.
-        client: Whose session it is.
-        session: The client's id of it.
-        is_cut: Whether it is the brief after the session was compacted.
-
     Returns:
         The brief, the project's folder, and whether the settings ask for a brief at all.
     """

@@ -16,13 +16,7 @@ _PORT = re.compile(r"(?::[0-9]{0,5})?")
 
 
 class HostNames(Struct, frozen=True, kw_only=True):
-    """The names that a Host header may give this server.
-
-    Args:
-        hosts: The names, in lower case.
-        is_loopback: Whether only this machine can reach it.
-        any_address: Whether it listens on all addresses of the machine: each is its name.
-    """
+    """The names that a Host header may give this server: every address where it listens on all."""
 
     hosts: frozenset[str]
     is_loopback: bool

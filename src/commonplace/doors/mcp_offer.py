@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.values import Question
-    from commonplace.verbs.toolset import Effects, Prompt, Resource, Tool, Toolset
+    from commonplace.verbs.toolset import Effects, Tool, Toolset
 
 _log = logging.getLogger(__name__)
 
@@ -85,8 +85,25 @@ class McpOffer:
             },
             "instructions": self._offered.instructions,
             "tools": [_listed_tool(tool) for tool in self._offered.tools if tool.listed],
-            "resources": [_listed_page(page) for page in self._offered.resources],
-            "prompts": [_listed_prompt(prompt) for prompt in self._offered.prompts],
+            "resources": [
+                {
+                    "uri": page.uri,
+                    "name": page.uri.rpartition("/")[2],
+                    "title": page.title,
+                    "description": page.description,
+                    "mimeType": page.media_type,
+                }
+                for page in self._offered.resources
+            ],
+            "prompts": [
+                {
+                    "name": prompt.name,
+                    "title": prompt.title,
+                    "description": prompt.description,
+                    "arguments": [],
+                }
+                for prompt in self._offered.prompts
+            ],
         }
 
     def call(
@@ -168,11 +185,7 @@ class McpOffer:
 
 
 class MustAsk(Exception):
-    """A tool must be called again, with the answer of the client's model.
-
-    Args:
-        result: What the client gets first: the question.
-    """
+    """A tool must be called again, with the answer of the client's model."""
 
     def __init__(self, result: dict[str, Any]) -> None:
         super().__init__()
@@ -183,10 +196,6 @@ def answered_before(asked: dict[str, Any], params: Mapping[str, Any]) -> Any:
     """The answer of the client's model that came with a call; a question without one is asked.
 
     For clients since 2026-07-28, which get the question as the result and call the tool again.
-
-    Args:
-        asked: Parameters of `sampling/createMessage`.
-        params: Parameters of the call.
 
     Raises:
         MustAsk: No answer to this question came.
@@ -283,25 +292,6 @@ def _annotations(effects: Effects) -> dict[str, bool]:
         "destructiveHint": effects.destroys,
         "idempotentHint": effects.repeatable,
         "openWorldHint": False,
-    }
-
-
-def _listed_page(page: Resource) -> dict[str, str]:
-    return {
-        "uri": page.uri,
-        "name": page.uri.rpartition("/")[2],
-        "title": page.title,
-        "description": page.description,
-        "mimeType": page.media_type,
-    }
-
-
-def _listed_prompt(prompt: Prompt) -> dict[str, Any]:
-    return {
-        "name": prompt.name,
-        "title": prompt.title,
-        "description": prompt.description,
-        "arguments": [],
     }
 
 

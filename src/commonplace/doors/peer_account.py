@@ -30,10 +30,6 @@ def account_of(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
     Asks Linux for that one socket (sock_diag(7)): 20 to 50 µs, however many there are. Reading
     /proc/net/tcp instead takes milliseconds, and longer the more connections there are.
 
-    Args:
-        peer: Host and port of the other end.
-        here: Host and port of this end.
-
     Returns:
         The number of the account; None on other systems, and for a peer on another machine.
     """
@@ -44,7 +40,8 @@ def account_of(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
         request = _request(peer, here)
         asked.send(_HEADER.pack(_HEADER.size + len(request), _BY_FAMILY, _REQUEST, 1, 0) + request)
         answer = asked.recv(_MOST, socket.MSG_DONTWAIT)
-        if len(answer) >= _ACCOUNT_AT + _ACCOUNT.size and _kind_of(answer) == _BY_FAMILY:
+        is_whole = len(answer) >= _ACCOUNT_AT + _ACCOUNT.size
+        if is_whole and _HEADER.unpack_from(answer)[1] == _BY_FAMILY:
             account: int = _ACCOUNT.unpack_from(answer, _ACCOUNT_AT)[0]
             return account
     return None
@@ -61,8 +58,3 @@ def _request(peer: tuple[str, int], here: tuple[str, int]) -> bytes:
             _REST.pack(0, *_NO_COOKIE),
         ]
     )
-
-
-def _kind_of(answer: bytes) -> int:
-    kind: int = _HEADER.unpack_from(answer)[1]
-    return kind

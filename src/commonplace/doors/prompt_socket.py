@@ -32,11 +32,7 @@ _OTHERS = 0o077
 
 
 def prefix_of(project: str) -> str:
-    """How the names of a project's sockets begin; the id of the server's process follows.
-
-    Args:
-        project: The project's folder, all links followed; empty where there is none.
-    """
+    """How the names of a project's sockets begin; the id of the server's process follows."""
     from commonplace.core.digest import sha256_hex
 
     return f"{sha256_hex(os.fsencode(project))[:8]}-"
@@ -64,9 +60,7 @@ def is_same_user(connection: socket.socket) -> bool:
 def receive_line(connection: socket.socket, ends: float) -> bytes:
     """What comes up to the first line break; empty where the other end leaves before.
 
-    Args:
-        connection: Where it comes from.
-        ends: When it must be there, on the monotonic clock.
+    ends: When it must be there, on the monotonic clock.
 
     Raises:
         OSError: It did not come in time, or is longer than `MOST_BYTES`.

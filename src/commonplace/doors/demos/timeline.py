@@ -58,11 +58,7 @@ _MONTHS = {"winter": {1, 2, 3, 11, 12}, "summer": {5, 6, 7, 8, 9}, "all year": s
 
 
 def run(say: Say) -> None:
-    """Simulate the year, then go from the year to one entry.
-
-    Args:
-        say: Shows a heading, and the text below it.
-    """
+    """Simulate the year, then go from the year to one entry."""
     home = Path(tempfile.mkdtemp(prefix="commonplace-timeline-"))
     try:
         _tour(home, say)

@@ -28,10 +28,6 @@ def capture(call: HookCall, settings: QuickSettings) -> None:
 
     A session that is killed before it pauses once is in the queue as well.
 
-    Args:
-        call: Names the transcript.
-        settings: Say where the copies are, and what of it may be kept.
-
     Raises:
         OSError: The original, or the queue, cannot be read or written.
         CommonplaceError: The store cannot be written.

@@ -76,14 +76,7 @@ class HookCall:
 
 
 def parse_call(event: str, client: str, sent: bytes, cwd: str) -> HookCall:
-    """What a client sent on stdin; what is no JSON object says nothing.
-
-    Args:
-        event: One of `EVENTS`.
-        client: The client's name.
-        sent: All that came.
-        cwd: The working directory of this process.
-    """
+    """What a client sent on stdin; what is no JSON object says nothing."""
     import json
 
     try:
@@ -94,12 +87,7 @@ def parse_call(event: str, client: str, sent: bytes, cwd: str) -> HookCall:
 
 
 def render_answer(call: HookCall, context: str) -> str:
-    """What the client reads on stdout.
-
-    Args:
-        call: What it asked.
-        context: What its model is to be given; empty for nothing.
-    """
+    """What the client reads on stdout."""
     import json
 
     names = _NAMES.get(call.client)

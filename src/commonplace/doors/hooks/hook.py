@@ -38,11 +38,7 @@ _CHUNK = 1 << 16
 
 
 def serve(argv: Sequence[str]) -> None:
-    """Serve one event and end the process; return where the command line is to explain itself.
-
-    Args:
-        argv: The words after `hook`.
-    """
+    """Serve one event and end the process; return where the command line is to explain itself."""
     event, client = parse_argv(argv)
     if "--help" in argv or (event not in EVENTS and _is_terminal(0)):
         return
@@ -70,14 +66,7 @@ def parse_argv(argv: Sequence[str]) -> tuple[str, str]:
 
 
 def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> str:
-    """What the client is to read on stdout; never raises.
-
-    Args:
-        event: One of `EVENTS`.
-        client: The client's name.
-        sent: What came on stdin.
-        environ: The environment's variables.
-    """
+    """What the client is to read on stdout; never raises."""
     settings: QuickSettings | None = None
     call = None
     context = ""

@@ -19,13 +19,9 @@ _MOST_BYTES = 8192
 
 
 def note_move(folder: str, session: str, before: str, after: str) -> None:
-    """Note that a session goes on in another project; one that came back is as it was.
+    """Note that a session went from one project's root to another's; each may be empty for none.
 
-    Args:
-        folder: Where the notes lie.
-        session: The client's id of the session.
-        before: The root of the project it was in; empty for none.
-        after: The root of the one it is in now; empty for none.
+    One that came back is as it was.
 
     Raises:
         OSError: The note cannot be written.

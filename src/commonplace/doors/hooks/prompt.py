@@ -37,10 +37,6 @@ _MOST_REFS_BYTES = 1 << 15
 def recall_for(call: HookCall, settings: QuickSettings) -> str:
     """What a server finds for a prompt; empty where it is late, or there is none.
 
-    Args:
-        call: Has the prompt.
-        settings: Say where servers listen.
-
     Raises:
         OSError: The refs that were given cannot be kept.
     """
@@ -62,11 +58,6 @@ def recall_for(call: HookCall, settings: QuickSettings) -> str:
 
 def note_brief(call: HookCall, settings: QuickSettings, brief: str) -> None:
     """Note the entries that a brief showed to a session; a cut lets them be shown again.
-
-    Args:
-        call: A session's start.
-        settings: Say where it is kept.
-        brief: Its text.
 
     Raises:
         OSError: It cannot be kept.

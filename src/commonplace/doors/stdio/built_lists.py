@@ -27,13 +27,7 @@ _NARROWING = (b"toolsets", b"read_only")
 
 
 class QuickStart:
-    """What a session can begin with before all settings are read.
-
-    Args:
-        lists: As `McpOffer.lists` gives them.
-        flags: The command line's options, by the keys of settings.
-        preload: Whether the app is loaded before the first call.
-    """
+    """What a session can begin with before all settings are read."""
 
     def __init__(self, lists: dict[str, Any], flags: dict[str, object], *, preload: bool) -> None:
         self.lists = lists
@@ -44,13 +38,7 @@ class QuickStart:
 def find_quick_start(
     argv: Sequence[str], environ: Mapping[str, str], cwd: str
 ) -> QuickStart | None:
-    """What a start begins with; None where all settings must be read, or say what is wrong.
-
-    Args:
-        argv: The words after `mcp`.
-        environ: The environment's variables.
-        cwd: The working folder.
-    """
+    """What a start begins with; None where all settings must be read, or say what is wrong."""
     flags = _flags_of(argv)
     if flags is None:
         return None
@@ -95,11 +83,7 @@ def _chosen(built: dict[str, Any], names: Sequence[str], *, read_only: bool) -> 
 
 
 def build(offers: Mapping[str, tuple[Toolset, dict[str, Any]]]) -> dict[str, Any]:
-    """What the file holds: each tool, resource and prompt once, and which of them a toolset has.
-
-    Args:
-        offers: Each toolset by its name, with what `McpOffer.lists` gives for it alone.
-    """
+    """What the file holds: each tool, resource and prompt once, and which of them a toolset has."""
     from commonplace.journals.table import ALL_TOOLSETS, DEFAULT, PARTS
 
     built: dict[str, Any] = {"server": {}, **{kind: {} for kind in _KINDS}}

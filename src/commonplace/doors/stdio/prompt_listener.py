@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
@@ -50,11 +51,7 @@ _WARMING = "a prompt that nobody asked"
 
 
 class PromptListener:
-    """The socket of one server. `start` it once encoder and index are loaded; close it at the end.
-
-    Args:
-        app: What answers.
-    """
+    """The socket of one server, started once encoder and index are loaded."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -155,7 +152,9 @@ def _answer(connection: socket.socket, prompts: PromptService, zone: tzinfo) -> 
         return
     prompt, shown = asked
     items = prompts.find_strong(prompt, shown)
-    text = render_recalled(items, lambda at: _local(at, zone))
+    text = render_recalled(
+        items, lambda at: datetime.fromtimestamp(at, zone).strftime("%Y-%m-%d %H:%M")
+    )
     answer = {"text": text, "refs": [item.ref for item in items]}
     connection.settimeout(READ_S)
     connection.sendall(json.dumps(answer).encode() + b"\n")
@@ -181,12 +180,6 @@ def _has_left(connection: socket.socket) -> bool:
         return not connection.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
         return False
-
-
-def _local(at: float, zone: tzinfo) -> str:
-    from datetime import datetime
-
-    return datetime.fromtimestamp(at, zone).strftime("%Y-%m-%d %H:%M")
 
 
 def _remove_dead(folder: str) -> None:

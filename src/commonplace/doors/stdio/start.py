@@ -27,12 +27,7 @@ PRELOAD_AFTER_S = 0.1
 
 
 def serve_at_once(argv: Sequence[str], *, parent: int) -> None:
-    """Serve, if the lists of this start were built; return if the settings must be read first.
-
-    Args:
-        argv: The words after `mcp`.
-        parent: The id of the process that started this one.
-    """
+    """Serve, if the lists of this start were built; return if the settings must be read first."""
     try:
         cwd = os.getcwd()
     except OSError:  # the working folder is gone: who reads all settings says so
@@ -46,14 +41,7 @@ def serve_at_once(argv: Sequence[str], *, parent: int) -> None:
 def serve(
     settings: Settings, flags: Mapping[str, object], *, parent: int, user_home: Any
 ) -> NoReturn:
-    """Serve with settings that were already read.
-
-    Args:
-        settings: Those of this start.
-        flags: The command line's options, by the keys of settings.
-        parent: The id of the process that started this one.
-        user_home: The home folder; None for a user who has none.
-    """
+    """Serve with settings that were already read."""
     opened = OpenedApp(flags)
     offer = opened.open(settings, user_home)
     _serve(opened, offer.lists, parent=parent, preload=settings.preload)
@@ -63,22 +51,12 @@ def _serve(opened: OpenedApp, lists: dict[str, Any], *, parent: int, preload: bo
     announce()
     lifecycle = Lifecycle(opened.close)
     lifecycle.watch(parent)
-    loop = StdioLoop(
-        lists, opened.load, lifecycle=lifecycle, on_listed=opened.preload if preload else _nothing
-    )
-    loop.run()
-
-
-def _nothing() -> None:
-    """Nothing is loaded before it is asked for."""
+    on_listed = opened.preload if preload else lambda: None
+    StdioLoop(lists, opened.load, lifecycle=lifecycle, on_listed=on_listed).run()
 
 
 class OpenedApp:
-    """The app behind a session, which is loaded when it is first asked for.
-
-    Args:
-        flags: The command line's options, by the keys of settings.
-    """
+    """The app behind a session, which is loaded when it is first asked for."""
 
     def __init__(self, flags: Mapping[str, object]) -> None:
         self._flags = flags
@@ -98,7 +76,8 @@ class OpenedApp:
                 offer = self._offer or self._read()
         except CommonplaceError as exc:
             raise RefusedRequest(INTERNAL_ERROR, str(exc), exc.facts) from exc
-        self._warm_up_once()
+        if self._warming.acquire(blocking=False):
+            threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
         return offer
 
     def _read(self) -> McpOffer:
@@ -144,10 +123,6 @@ class OpenedApp:
 
         with suppress(RefusedRequest):  # each call says the same to its client
             self.load()
-
-    def _warm_up_once(self) -> None:
-        if self._warming.acquire(blocking=False):
-            threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
 
     def _warm_up(self) -> None:
         import logging
