@@ -27,7 +27,6 @@ from commonplace.journals.memory.records import (
 from commonplace.library import Library, check_aware, check_limit, interval_of
 from commonplace.search import policy
 from commonplace.verbs.memory.amend import MemoryAmender
-from commonplace.verbs.memory.context import assemble
 from commonplace.verbs.memory.finding import IntentAsked, MemoryFound, MemoryQuestion
 from commonplace.verbs.memory.service import MemoryService
 
@@ -240,7 +239,7 @@ class Memory(Library[MemoryService]):
 
         A blank question asks for the newest records. Raises: Invalid, Unavailable.
         """
-        return assemble(self.service, question, budget_tokens=budget_tokens).text
+        return self.service.context(question, budget_tokens=budget_tokens).text
 
     def stats(self) -> MemoryStats:
         """How much is kept, and how much of it can be found."""

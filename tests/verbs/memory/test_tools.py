@@ -13,7 +13,7 @@ from tests.memory_world import SqliteMemoryWorld
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
 from commonplace.index.sqlite.index import SqliteOwnerIndex
 from commonplace.search import policy
-from commonplace.verbs.memory.budget import within_budget
+from commonplace.verbs.memory.finding import within_budget
 from commonplace.verbs.memory.tools import MemoryTools
 
 

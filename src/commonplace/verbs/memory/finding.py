@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from commonplace.core.clock import render_interval
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.ports import CountsTokens
 from commonplace.core.text import opening, query_terms
@@ -24,23 +25,19 @@ from commonplace.journals.memory.entry import (
     searchable_text,
     snippet_of,
 )
-from commonplace.journals.memory.ports import SharesTransactions
 from commonplace.journals.memory.records import JOURNAL, Call
 from commonplace.search import policy
-from commonplace.verbs.memory.budget import count_tokens, within_budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock
-    from commonplace.core.ports import EncoderSlot
     from commonplace.core.values import By, Found, Hit, Intent
     from commonplace.core.when.inside import FoundWhen
-    from commonplace.journals.memory.ports import MemoryStore
     from commonplace.journals.memory.records import Kind, Record
-    from commonplace.search.finder import Finder
     from commonplace.search.policy import Policy
+    from commonplace.verbs.memory.service import MemoryService
 
     Zone: TypeAlias = tuple[tzinfo, tuple[str, ...]]  # with a note where it is not the one asked
 
@@ -54,6 +51,16 @@ SEARCH_FAILED = "VECTOR_SEARCH_FAILED"
 READ_FAILED = "DB_READ_FAILED"
 
 NONE_OPEN = "No to-do is open."
+
+CUT = "..."
+"""The sign of a snippet that was cut."""
+
+
+class ZonedClock(Struct, frozen=True):
+    """A clock, and the zone in which phrases are read; see `verbs.times`."""
+
+    clock: Clock
+    zone: tzinfo
 
 
 class MemoryNumbers(Struct, frozen=True, kw_only=True):
@@ -158,39 +165,10 @@ class MemoryFound(Struct, frozen=True, kw_only=True):
         return sum(count_tokens(hit.snippet, self.count, policy.MEMORY_TOKENS) for hit in self.hits)
 
 
-class MemorySearch:
-    """The search of one user's memory.
+class MemorySearch(Struct, frozen=True):
+    """The search of one user's memory; its service has the records, the index and the clock."""
 
-    Args:
-        store: The user's records.
-        finder: Finds what fits a question; opened at its first use.
-        encoder: Counts tokens, where it is there.
-        clock: Tells the time.
-        numbers: What settings say of a search.
-        owner_zone: The zone of who has none of their own.
-        read_zone: Reads the user's own zone, with a note where that is not the one that is named.
-    """
-
-    def __init__(
-        self,
-        *,
-        store: MemoryStore,
-        finder: Callable[[], Finder],
-        encoder: EncoderSlot,
-        clock: Clock,
-        numbers: MemoryNumbers,
-        owner_zone: tzinfo,
-        read_zone: Callable[[], Zone],
-    ) -> None:
-        self._store = store
-        # What it can do besides, asked once: to look takes 20 us.
-        self._together = store.together if isinstance(store, SharesTransactions) else None
-        self._finder = finder
-        self._encoder = encoder
-        self._clock = clock
-        self._numbers = numbers
-        self._owner_zone = owner_zone
-        self._zone = read_zone
+    service: MemoryService
 
     def search(self, asked: MemoryQuestion) -> MemoryFound:
         """The best records for a question; every call is logged, without its text.
@@ -198,23 +176,28 @@ class MemorySearch:
         Raises: Invalid, Unavailable.
         """
         # One transaction for several questions, unless they wait for a model in between.
-        if self._together is not None and self._finder().is_ready:
-            with self._together():
+        shared = self.service.shared
+        if shared is not None and self.service.finder().is_ready:
+            with shared.together():
                 return self._logged(asked)
         return self._logged(asked)
 
     def _logged(self, asked: MemoryQuestion) -> MemoryFound:
         started = time.monotonic()
-        top_k = self._numbers.top_k if asked.top_k is None else asked.top_k
+        top_k = self.service.numbers.top_k if asked.top_k is None else asked.top_k
         status = "internal"
         try:
             zone: Zone | None = None
-            if asked.when.strip():
+            if asked.when.strip() or asked.as_of.strip():
+                from commonplace.verbs.times import read_as_of, read_span
+
                 zone = self._read_zone()
-                asked = replace(asked, within=self._read_when(asked.when, zone[0]))
-            if asked.as_of.strip():
-                zone = zone or self._read_zone()
-                asked = replace(asked, before=self._read_as_of(asked.as_of, zone[0]))
+                here = ZonedClock(self.service.clock, zone[0])
+                asked = replace(
+                    asked,
+                    within=read_span(here, "", "", when=asked.when.strip()) or asked.within,
+                    before=read_as_of(here, asked.as_of) or asked.before,
+                )
             found = self._search(asked, top_k, zone)
             status = "ok"
         except CommonplaceError as exc:
@@ -222,7 +205,7 @@ class MemorySearch:
             raise
         finally:
             duration_ms = round((time.monotonic() - started) * 1000)
-            self._store.note_call(
+            self.service.store.note_call(
                 Call(
                     tool=TOOL,
                     status=status,
@@ -235,29 +218,9 @@ class MemorySearch:
 
     def _read_zone(self) -> Zone:
         try:
-            return self._zone()
+            return self.service.read_zone()
         except CommonplaceError as exc:
             raise exc.as_kind(Unavailable, error_code=READ_FAILED) from exc
-
-    def _read_when(self, when: str, zone: tzinfo) -> Interval:
-        from commonplace.core.clock import render_interval
-        from commonplace.core.when.phrases import parse_when
-        from commonplace.verbs.times import naming
-
-        with naming("when"):
-            found = parse_when(when, now=self._clock(), zone=zone)
-            render_interval(found, zone)  # what the answer could not show is refused here
-        return found
-
-    def _read_as_of(self, as_of: str, zone: tzinfo) -> datetime:
-        from commonplace.core.clock import render_interval
-        from commonplace.core.when.phrases import parse_until
-        from commonplace.verbs.times import naming
-
-        with naming("as_of"):
-            before = parse_until(as_of, now=self._clock(), zone=zone)
-            render_interval(Interval(end=before), zone)
-        return before
 
     def _search(self, asked: MemoryQuestion, top_k: int, zone_read: Zone | None) -> MemoryFound:
         from commonplace.search.query_features import read_intent, read_todos
@@ -280,8 +243,10 @@ class MemorySearch:
         hits = self._read(best)
         notes = found.notes if listed is None or listed.hits else (NONE_OPEN, *found.notes)
         zone, zone_notes = zone_read or self._read_zone()
-        if read is not None:
-            notes = (*notes, _time_note(read, zone))
+        if read is not None and read.interval is not None:
+            span, phrase = render_interval(read.interval, zone), opening(read.phrase, 60)
+            note = f"Time: {span}, read from {phrase!r}: records of that time count for more."
+            notes = (*notes, note)
         count = self._count
         kept = within_budget([hit.snippet for hit in hits], count, policy.MEMORY_TOKENS)
         shown = [
@@ -304,7 +269,7 @@ class MemorySearch:
 
     def _listed(self, asked: MemoryQuestion, top_k: int) -> Found:
         """The open to-dos, newest first; a note says where there are more."""
-        found = _asked(lambda: self._finder().newest(open_todos(_filter(asked)), top_k + 1))
+        found = _asked(lambda: self.service.finder().newest(open_todos(_filter(asked)), top_k + 1))
         if len(found.hits) <= top_k:
             return found
         more = f"More to-dos are open than these {top_k}: ask for more with top_k, or list them."
@@ -316,8 +281,8 @@ class MemorySearch:
         """The time that a question names, in the user's zone, which is read only for that."""
         from commonplace.core.when.inside import find_when
 
-        now = self._clock()
-        if asked.within or find_when(asked.text, now=now, zone=self._owner_zone).interval is None:
+        now, owner_zone = self.service.clock(), self.service.owner_zone
+        if asked.within or find_when(asked.text, now=now, zone=owner_zone).interval is None:
             return None, zone
         zone = zone or self._read_zone()
         read = find_when(asked.text, now=now, zone=zone[0])
@@ -333,15 +298,16 @@ class MemorySearch:
             text=f"{read.text} {read.feast}".strip() or asked.text if read else asked.text,
             where=_filter(asked),
             limit=pool,
-            floor=self._numbers.min_score,
-            policy=_judged(self._numbers.recency, intent, asked.diverse),
+            floor=self.service.numbers.min_score,
+            policy=_judged(self.service.numbers.recency, intent, asked.diverse),
             preferred_time=read.interval if read else None,
-            now=self._clock(),
+            now=self.service.clock(),
         )
-        found = _asked(lambda: self._finder().find(question))
+        found = _asked(lambda: self.service.finder().find(question))
         if found.vector is None and not query_terms(question.text):
+            why = self.service.encoder.reason()
             raise Unavailable(
-                f"Nothing in the query is a word, and there is no model: {self._encoder.reason()}",
+                f"Nothing in the query is a word, and there is no model: {why}",
                 hint="Ask in words, or fetch the model.",
                 error_code=MODEL_UNAVAILABLE,
             )
@@ -350,7 +316,11 @@ class MemorySearch:
     def _read(self, hits: Sequence[Hit]) -> list[MemoryHit]:
         """The records behind hits, as they are now; one that left, or may not be found, is none."""
         read: list[MemoryHit] = []
-        for hit, record in zip(hits, self._records(hits), strict=True):
+        try:
+            records = self.service.store.find_all([parse_ref(hit.doc.ref) for hit in hits])
+        except CommonplaceError as exc:
+            raise exc.as_kind(Unavailable, error_code=READ_FAILED) from exc
+        for hit, record in zip(hits, records, strict=True):
             if record is not None and searchable_text(record):
                 read.append(
                     MemoryHit(
@@ -366,28 +336,12 @@ class MemorySearch:
                 )
         return read
 
-    def _records(self, hits: Sequence[Hit]) -> list[Record | None]:
-        named = [parse_ref(hit.doc.ref) for hit in hits]
-        try:
-            return self._store.find_all(named)
-        except CommonplaceError as exc:
-            raise exc.as_kind(Unavailable, error_code=READ_FAILED) from exc
-
     def _count(self, text: str) -> int:
         """Tokens by the encoder's tokenizer, else by bytes."""
-        encoder: object = self._encoder.get()
+        encoder: object = self.service.encoder.get()
         if isinstance(encoder, CountsTokens):
             return encoder.count_tokens(text)
         return tokens_in(text)
-
-
-def _time_note(read: FoundWhen, zone: tzinfo) -> str:
-    from commonplace.core.clock import render_interval
-
-    assert read.interval is not None
-    span = render_interval(read.interval, zone)
-    phrase = opening(read.phrase, 60)
-    return f"Time: {span}, read from {phrase!r}: records of that time count for more."
 
 
 def _filter(asked: MemoryQuestion) -> Filter:
@@ -429,3 +383,38 @@ def _filters(asked: MemoryQuestion) -> dict[str, Any]:
     if asked.before is not None:
         filters["as_of"] = asked.before.isoformat()
     return filters
+
+
+def within_budget(snippets: Sequence[str], count: Callable[[str], int], budget: int) -> list[str]:
+    """The first snippets that fit together; a first one that does not is cut."""
+    kept: list[str] = []
+    spent = 0
+    # See `CountsTokens`; those without a bound are over the budget.
+    at_most = [len(x) + 1 if x.isascii() else budget + 1 for x in snippets]
+    for place, snippet in enumerate(snippets):
+        # To count takes a tenth of a millisecond: it ends where the rest fits whatever it is.
+        if spent + sum(at_most[place:]) <= budget:
+            return list(snippets)
+        spent += count_tokens(snippet, count, budget)
+        if spent > budget:
+            return kept or [_cut(snippet, count, budget)]
+        kept.append(snippet)
+    return kept
+
+
+def count_tokens(text: str, count: Callable[[str], int], budget: int) -> int:
+    """Tokens of a text; a tokenizer takes a long word for one, so characters count as well."""
+    by_length = -(-len(text) // policy.MEMORY_TOKEN_CHARACTERS)
+    return by_length if by_length > budget else max(by_length, count(text))
+
+
+def _cut(text: str, count: Callable[[str], int], budget: int) -> str:
+    """The longest beginning that fits with the sign of its being cut."""
+    low, high = 0, min(len(text), budget * policy.MEMORY_TOKEN_CHARACTERS)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count_tokens(text[:middle] + CUT, count, budget) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return opening(text, low, "").rstrip() + CUT

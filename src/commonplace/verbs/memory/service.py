@@ -5,15 +5,17 @@ Says nothing in words: it keeps records, files what was kept, and finds; others 
 
 from __future__ import annotations
 
+import heapq
 import threading
 from contextlib import nullcontext, suppress
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.clock import find_zone
+from commonplace.core.clock import find_zone, render_instant
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Lost, already_superseded
 from commonplace.core.former_texts import correct_latest
 from commonplace.core.ports import Tallying
@@ -34,6 +36,7 @@ from commonplace.journals.memory.entry import (
 from commonplace.journals.memory.ports import SharesTransactions
 from commonplace.journals.memory.records import (
     JOURNAL,
+    KINDS,
     PREFERENCES_ID,
     Preferences,
     Saved,
@@ -41,7 +44,8 @@ from commonplace.journals.memory.records import (
 )
 from commonplace.search.filing.port import Deferred
 from commonplace.verbs.amend import look_up_former
-from commonplace.verbs.memory.finding import MemorySearch
+from commonplace.verbs.context import ContextBlocks, check_budget
+from commonplace.verbs.memory.finding import MemoryQuestion, MemorySearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -61,10 +65,15 @@ if TYPE_CHECKING:
     )
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
-    from commonplace.verbs.memory.finding import MemoryFound, MemoryNumbers, MemoryQuestion, Zone
+    from commonplace.verbs.context import Context
+    from commonplace.verbs.memory.finding import MemoryFound, MemoryNumbers, Zone
 
 ZONE = "timezone"
 """The flag of the preferences that names the user's own zone."""
+
+_HITS = 12
+_PREFERENCES = 0.25
+"""The share of a budget that the preferences may take at the most."""
 
 _ZONE_SHOWN = 60
 _REMAINS = "Bytes of it remain on the disk while other processes read; a later call erases them."
@@ -128,18 +137,12 @@ class MemoryService:
         self.encoder = encoder
         self.clock = clock
         self.former = former
-        self._owner_zone = owner_zone
+        self.owner_zone = owner_zone
+        self.numbers = numbers
         self.shows_cards = shows_cards
+        # What a store can do besides, asked once: to look takes 20 us.
+        self.shared = store if isinstance(store, SharesTransactions) else None
         self._screen = screen or Screen()
-        self._search = MemorySearch(
-            store=store,
-            finder=finder,
-            encoder=encoder,
-            clock=clock,
-            numbers=numbers,
-            owner_zone=owner_zone,
-            read_zone=self.read_zone,
-        )
         self._first = threading.Lock()
         self._is_first = True
 
@@ -156,15 +159,15 @@ class MemoryService:
         found = self.store.find("preference", PREFERENCES_ID)
         named = found.flags.get(ZONE) if isinstance(found, Preferences) else None
         if named is None:
-            return self._owner_zone, ()
+            return self.owner_zone, ()
         zone = find_zone(named) if isinstance(named, str) else None
         if zone is not None:
             return zone, ()
         note = (
             f"The timezone of the preferences is unknown: {opening(str(named), _ZONE_SHOWN)!r}."
-            f" Times are those of {self._owner_zone}; save an IANA name such as Europe/Berlin."
+            f" Times are those of {self.owner_zone}; save an IANA name such as Europe/Berlin."
         )
-        return self._owner_zone, (note,)
+        return self.owner_zone, (note,)
 
     def save(self, draft: RecordDraft) -> MemorySaved:
         """Keep a record, or alter one, then file it.
@@ -223,9 +226,7 @@ class MemoryService:
         return saved
 
     def _one_transaction(self, kind: Kind, ref_id: str) -> AbstractContextManager[None]:
-        if isinstance(self.store, SharesTransactions):
-            return self.store.one_transaction(kind, ref_id)
-        return nullcontext()
+        return nullcontext() if self.shared is None else self.shared.one_transaction(kind, ref_id)
 
     def _supersede(self, draft: RecordDraft, former: str) -> MemorySaved:
         if draft.ref_id:
@@ -303,7 +304,38 @@ class MemoryService:
     def search(self, asked: MemoryQuestion) -> MemoryFound:
         """The best records for a question, within the budget. Raises: Invalid, Unavailable."""
         self._begin()
-        return self._search.search(asked)
+        return MemorySearch(self).search(asked)
+
+    def context(self, question: str, *, budget_tokens: int) -> Context:
+        """What a prompt should hold: the preferences, and the best records for a question; fenced.
+
+        A blank question asks for the newest records. budget_tokens: four bytes each.
+        Raises: Invalid for too small a budget or too long a question; Unavailable.
+        """
+        check_budget(budget_tokens)
+        blocks = ContextBlocks(budget_tokens)
+        preferences = self.store.find("preference", PREFERENCES_ID)
+        zone, notes = self.read_zone()
+
+        def put(record: Record, *, share: float = 1.0) -> None:
+            label = f"{record.ref} {render_instant(record.at, zone)}"
+            blocks.put(record.ref, record.text, label=label, share=share)
+
+        if preferences is not None:
+            put(preferences, share=_PREFERENCES)
+        if question.strip():
+            # The search says of the zone what was said above.
+            found = self.search(MemoryQuestion(text=question, top_k=_HITS))
+            for hit in found.hits:
+                put(hit.entry)
+            return blocks.context(interval=found.interval, notes=found.notes)
+        kinds = (kind for kind in KINDS if kind != "preference")
+        listed = chain.from_iterable(self.list_records(x, limit=_HITS).records for x in kinds)
+        # What is never found, such as a draft, is left out.
+        shown = (record for record in listed if searchable_text(record))
+        for record in heapq.nlargest(_HITS, shown, key=lambda each: each.at):
+            put(record)
+        return blocks.context(interval=None, notes=notes)
 
     def stats(self) -> MemoryStats:
         """How much is kept, and how much of it can be found. Raises: Unavailable."""
