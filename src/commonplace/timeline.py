@@ -212,7 +212,7 @@ class Timeline(Library[TimelineService]):
         from commonplace.verbs.timeline.commands import TimelineCommands
 
         service, wiring = self.service, self._shared.app.timeline
-        done = TimelineCommands(service, lambda: wiring.background_rewording(service)).roll_up()
+        done = TimelineCommands(service, lambda: wiring.background_model_texts(service)).roll_up()
         for note in done.facts["notes"]:
             _log.warning("%s", note)
         return int(done.facts["made"])

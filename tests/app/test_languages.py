@@ -38,11 +38,11 @@ def opened(tmp_path, monkeypatch):
 
 
 def test_nobody_is_asked_where_nothing_is_set(opened):
-    """No model, no rewording, no folder."""
+    """No model, no texts of one, no folder."""
     app = opened()
     assert app.languages.client() is None
     assert app.languages.find(better=True) is None
-    assert app.languages.rewording(app.timeline.rollups) is None
+    assert app.languages.model_texts(app.timeline.rollups) is None
     assert not (app.folder / "llm").exists()
 
 
@@ -61,9 +61,9 @@ def test_a_year_in_the_words_of_two_models(opened, monkeypatch, shape):
             llm_better_price="10/50",
         )
         app.timeline.journal.add("Counted the heron.", at=NOON)
-        rewording = app.languages.rewording(app.timeline.rollups)
-        assert rewording is not None
-        told = rewording.run()
+        model_texts = app.languages.model_texts(app.timeline.rollups)
+        assert model_texts is not None
+        told = model_texts.run()
         assert (told.done, told.stopped) == (5, "")
         assert [x.body["model"] for x in fake.asked] == ["small"] * 2 + ["large"] * 3
         assert {
@@ -91,7 +91,7 @@ def test_a_period_without_a_summary_of_use_is_told(opened):
         app = opened(llm_url=fake.url, llm_model="small")
         app.timeline.journal.add("Counted the heron.", at=NOON)
         told = TimelineCommands(
-            app.timeline.service(), lambda: app.languages.rewording(app.timeline.rollups)
+            app.timeline.service(), lambda: app.languages.model_texts(app.timeline.rollups)
         ).roll_up()
     assert (told.facts["model"]["done"], told.facts["model"]["failed"]) == (4, 1)
     assert "Note: The model gave no usable summary of 1 period." in told.text
@@ -119,9 +119,9 @@ def test_the_cap_is_one_for_both_models(opened):
         app = opened(llm_url=fake.url, llm_model="small", llm_tokens_per_run="2000")
         for day in range(3, 8):
             app.timeline.journal.add("Counted the heron.", at=NOON.replace(day=day))
-        rewording = app.languages.rewording(app.timeline.rollups)
-        assert rewording is not None
-        told = rewording.run()
+        model_texts = app.languages.model_texts(app.timeline.rollups)
+        assert model_texts is not None
+        told = model_texts.run()
         assert "The tokens of this run are spent" in told.stopped
         assert told.tokens < 2000
 
@@ -137,15 +137,15 @@ def test_private_entries_in_a_timeline_reach_no_model_elsewhere(opened, no_weigh
     tool = app.private.toolset().tool("process_thoughts")
     tool.call({"feelings": "A private heron.", "at": "2025-02-04 12:10"})
     app.timeline.service().run_due()
-    rewording = app.languages.rewording(app.timeline.rollups)
-    assert rewording is not None
-    assert (rewording.run().stopped, app.languages.token_budget.spent()) == ("", 0)
+    model_texts = app.languages.model_texts(app.timeline.rollups)
+    assert model_texts is not None
+    assert (model_texts.run().stopped, app.languages.token_budget.spent()) == ("", 0)
     hour = app.timeline.rollups.read("hour", NOON)
     assert hour is not None
     assert "private heron" in hour.content
     with FakeLLM(say) as fake:
         near = opened(llm_url=fake.url, **{**settings, "llm_timeout_s": "60"})
-        rewording = near.languages.rewording(near.timeline.rollups)
-        assert rewording is not None
-        assert rewording.run().done == 5
+        model_texts = near.languages.model_texts(near.timeline.rollups)
+        assert model_texts is not None
+        assert model_texts.run().done == 5
         assert "private heron" in fake.asked[0].text

@@ -436,7 +436,7 @@ class App(OwnerContext):
 
         return TimelineCommands(
             self.timeline.service(),
-            rewording=lambda: self.languages.rewording(self.timeline.rollups),
+            model_texts=lambda: self.languages.model_texts(self.timeline.rollups),
             others=lambda: self.recall.service().journals,
         )
 

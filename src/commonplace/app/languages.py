@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from commonplace.core.redact import Screen
     from commonplace.inference.language.budget import Run, TokenBudget
     from commonplace.inference.language.client import LanguageClient
-    from commonplace.journals.timeline.rewording import Rewording
+    from commonplace.journals.timeline.model_texts import ModelTexts
     from commonplace.journals.timeline.rollups import Rollups
 
 SMALL: tuple[Level, ...] = ("hour", "day")
@@ -101,7 +101,7 @@ class Languages:
             screen=self._screen,
         )
 
-    def rewording(self, rollups: Rollups) -> Rewording | None:
+    def model_texts(self, rollups: Rollups) -> ModelTexts | None:
         """What has models put a timeline's rollups into words, for one run; None without one.
 
         Raises: as `client`.
@@ -111,12 +111,12 @@ class Languages:
             return None
         from commonplace.inference.language.budget import Metered
         from commonplace.inference.language.summarise import ModelSummariser, Price
-        from commonplace.journals.timeline.rewording import LevelSummariser, Rewording
+        from commonplace.journals.timeline.model_texts import LevelSummariser, ModelTexts
 
         run = self._run()
         price = self._settings.llm.price
         asked = ((small, SMALL, price), (large, LARGE, self._settings.llm.better_price or price))
-        return Rewording(
+        return ModelTexts(
             rollups,
             [
                 LevelSummariser(

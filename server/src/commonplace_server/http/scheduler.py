@@ -140,6 +140,6 @@ def _roll_up_some(app: App) -> tuple[int, bool]:
         # All is made: retention has its part, as at `commonplace rollup --due`, and so have models
         # where the settings let a server ask them.
         TimelineCommands(
-            service, rewording=lambda: app.timeline.background_rewording(service)
+            service, model_texts=lambda: app.timeline.background_model_texts(service)
         ).roll_up()
     return made, True

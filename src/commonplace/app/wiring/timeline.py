@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Finding
     from commonplace.journals.timeline.feed import Feeding
     from commonplace.journals.timeline.journal import TimelineJournal
-    from commonplace.journals.timeline.rewording import Rewording
+    from commonplace.journals.timeline.model_texts import ModelTexts
     from commonplace.journals.timeline.rollups import Rollups
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.timeline.service import TimelineService
@@ -133,7 +133,7 @@ class TimelineWiring:
             retention=parse_retention(context.settings.timeline.retention),
         )
 
-    def background_rewording(self, service: TimelineService) -> Rewording | None:
+    def background_model_texts(self, service: TimelineService) -> ModelTexts | None:
         """What has models put a timeline into words where no person asked for it.
 
         None unless `llm.background` is true and a model is set. Raises: as `Languages.client`.
@@ -146,7 +146,7 @@ class TimelineWiring:
         folder = context.shared.folder_of(service.journal.owner) / "llm"
         return Languages(
             context.settings, folder=folder, clock=context.clock, screen=context.shared.screen
-        ).rewording(service.rollups)
+        ).model_texts(service.rollups)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""

@@ -78,7 +78,7 @@ def _tour(home: Path, say: Say) -> None:
     # Of one owner's timeline alone: no other journal is looked for, wherever it may lie.
     service = app.timeline.service_of("me")
     try:
-        commands = TimelineCommands(service, rewording=lambda: None)
+        commands = TimelineCommands(service, model_texts=lambda: None)
         _record(service, commands, home, say)
         ref = _drill_down(commands, say)
         _ask(service, say)

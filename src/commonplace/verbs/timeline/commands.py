@@ -29,9 +29,9 @@ from commonplace.journals.timeline.entry import (
     find_rollup_key,
     label_of,
 )
+from commonplace.journals.timeline.model_texts import MOST_FAILURES
 from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.period_reader import PeriodReader, StoredPeriod
-from commonplace.journals.timeline.rewording import MOST_FAILURES
 from commonplace.verbs.answers import CAUTION, answer_of, interval_facts, time_lines
 from commonplace.verbs.renderer import Renderer
 from commonplace.verbs.timeline.drill_down import drill_down, with_others
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from commonplace.core.values import Answer
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.expiry import RetentionResult
+    from commonplace.journals.timeline.model_texts import ModelTexts
     from commonplace.journals.timeline.retention import Retention
-    from commonplace.journals.timeline.rewording import Rewording
     from commonplace.journals.timeline.rollups import DueLevel
     from commonplace.journals.timeline.trends import Trends
     from commonplace.verbs.timeline.drill_down import PeriodNode
@@ -87,18 +87,18 @@ class TimelineCommands:
 
     Args:
         service: one owner's timeline.
-        rewording: makes what has a model put rollups into words, for one run; None without one.
+        model_texts: makes what has a model put rollups into words, for one run; None without one.
         others: what opens the refs of other journals, by their names.
     """
 
     def __init__(
         self,
         service: TimelineService,
-        rewording: Callable[[], Rewording | None],
+        model_texts: Callable[[], ModelTexts | None],
         others: Callable[[], Mapping[str, OpensRefs]] = dict,
     ) -> None:
         self._service = service
-        self._rewording = rewording
+        self._model_texts = model_texts
         self._others = others
 
     def show(
@@ -348,10 +348,10 @@ class TimelineCommands:
     ) -> tuple[list[str], dict[str, Any] | None, list[str]]:
         """What models did, as lines and as facts, and notes on what they did not."""
         try:
-            rewording = self._rewording()
-            if rewording is None:
+            model_texts = self._model_texts()
+            if model_texts is None:
                 return [], None, []
-            done = rewording.run(progress=progress)
+            done = model_texts.run(progress=progress)
         except CommonplaceError as exc:
             return [], None, [f"No model was asked: {exc}"]
         notes = [done.stopped] if done.stopped else []
@@ -371,7 +371,7 @@ class TimelineCommands:
 
     def _model_line(self) -> str:
         try:
-            return f"Model: {'none, by extraction' if self._rewording() is None else 'set'}"
+            return f"Model: {'none, by extraction' if self._model_texts() is None else 'set'}"
         except CommonplaceError as exc:
             return f"Model: {exc}"
 

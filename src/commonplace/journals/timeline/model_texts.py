@@ -65,7 +65,7 @@ class LevelSummariser(Struct, frozen=True, kw_only=True):
     levels: tuple[Level, ...]
 
 
-class Reworded(Struct, kw_only=True):
+class ModelRun(Struct, kw_only=True):
     """What a run did.
 
     Attributes:
@@ -92,10 +92,10 @@ class _RunState(Struct, kw_only=True):
     ends: float | None
     progress: Progress | None
     failed: set[int] = field(default_factory=set)
-    result: Reworded = field(default_factory=Reworded)
+    result: ModelRun = field(default_factory=ModelRun)
 
 
-class Rewording:
+class ModelTexts:
     """Puts one owner's rollups into a model's words. Any number of processes may do so at once.
 
     Args:
@@ -120,7 +120,7 @@ class Rewording:
         most: int | None = None,
         within_s: float | None = None,
         progress: Progress | None = None,
-    ) -> Reworded:
+    ) -> ModelRun:
         """Put into words what has only an extractive text, smaller periods before larger.
 
         The last weeks come first: under a cap a long past takes days, and is read less. What a new
@@ -143,12 +143,12 @@ class Rewording:
                 writer = next((x for x in self._writers if level in x.levels), None)
                 if writer is not None and not run.result.stopped:
                     self._rollups.catch_up()
-                    self._reword_level(level, writer.summariser, start, run)
+                    self._write_level(level, writer.summariser, start, run)
         # What the new texts made stale has its extractive text again.
         self._rollups.catch_up()
         return run.result
 
-    def _reword_level(
+    def _write_level(
         self, level: Level, summariser: Summariser, start: str, run: _RunState
     ) -> None:
         """The rollups of a level that end after an instant, the oldest first."""
@@ -168,7 +168,7 @@ class Rewording:
             if entry.seq in run.failed:
                 continue
             failed = result.failed
-            self._reword(entry, summariser, result)
+            self._write(entry, summariser, result)
             if run.progress is not None:
                 ((left,),) = self._journal.database.ask("count_upgradable", levels=levels)
                 run.progress(result.done, int(left))
@@ -200,7 +200,7 @@ class Rewording:
         (row,) = self._journal.database.ask("by_seq", seq=found[0][0])
         return entry_of(row)
 
-    def _reword(self, entry: TimelineEntry, summariser: Summariser, result: Reworded) -> None:
+    def _write(self, entry: TimelineEntry, summariser: Summariser, result: ModelRun) -> None:
         """One rollup, if it is not another's, and still made from what is there."""
         gathered = self._gathered(entry)
         if gathered is None:

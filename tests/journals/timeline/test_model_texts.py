@@ -22,8 +22,8 @@ from commonplace.inference.language.summarise import ModelSummariser
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.feed import Feeding
 from commonplace.journals.timeline.journal import TimelineJournal
+from commonplace.journals.timeline.model_texts import CLAIM, LevelSummariser, ModelTexts
 from commonplace.journals.timeline.retention import parse_retention
-from commonplace.journals.timeline.rewording import CLAIM, LevelSummariser, Rewording
 from commonplace.journals.timeline.rollups import Rollups
 from commonplace_testing import FrozenClock, OneSource, a_doc
 from commonplace_testing.language import (
@@ -61,7 +61,7 @@ class World:
         client = LanguageClient(endpoint, sleep=lambda _seconds: None)
         return Metered(client, run or Run(self.budget, per_run=1_000_000))
 
-    def rewording(self, *, small=None, large=None, run=None):
+    def model_texts(self, *, small=None, large=None, run=None):
         small = small or self.client("small", run=run)
         large = large or self.client("large", run=run)
         writers = [
@@ -70,7 +70,7 @@ class World:
             )
             for language, name, levels in ((small, "small", SMALL), (large, "large", LARGE))
         ]
-        return Rewording(self.rollups, writers)
+        return ModelTexts(self.rollups, writers)
 
     def rollup(self, level, at=TEN):
         entry = self.rollups.read(level, at)
@@ -93,7 +93,7 @@ def test_every_level_is_put_into_words_by_its_model(world):
     """Hour and day by one, week and month by the better one; an open year stays as it is."""
     world.add()
     world.add("The heron was gone.", hours=3)
-    told = world.rewording().run()
+    told = world.model_texts().run()
     assert (told.done, told.failed, told.stopped) == (5, 0, "")
     assert world.rollup("hour").content == "[10:00-11:00] The heron was counted at the harbour."
     assert world.rollup("day").content == (
@@ -111,11 +111,11 @@ def test_a_larger_period_is_made_of_the_new_texts(world):
     """Each is asked for once: what a new text makes stale comes after it."""
     world.add()
     world.rollups.catch_up()
-    world.rewording().run()
+    world.model_texts().run()
     day = next(x for x in world.fake.asked if "one day" in x.instructions)
     assert "[10:00-11:00] The heron was counted at the harbour." in day.text
     assert len(world.fake.asked) == 4
-    assert world.rewording().run().done == 0
+    assert world.model_texts().run().done == 0
     assert len(world.fake.asked) == 4
 
 
@@ -128,7 +128,7 @@ def test_a_day_is_put_into_words_whose_hours_have_expired(world):
         world.clock.at = NOW + timedelta(days=days)
         apply_retention(world.rollups, keep)
     assert world.rollups.list_due() == []
-    world.rewording().run()
+    world.model_texts().run()
     (day,) = [x for x in world.fake.asked if "one day" in x.instructions]
     assert "Counted the heron at the harbour." in day.text
     assert "entries: 2" in day.text
@@ -142,14 +142,14 @@ def test_a_run_tells_how_far_it_is(world):
     """What is done, and what has an extractive text still: hour, day, week, month."""
     world.add()
     told = []
-    world.rewording().run(progress=lambda *counts: told.append(counts))
+    world.model_texts().run(progress=lambda *counts: told.append(counts))
     assert told == [(1, 3), (2, 2), (3, 1), (4, 0)]
 
 
 def test_nothing_is_due_after_a_run(world):
     """Whatever a new text makes stale is made again in it."""
     world.add()
-    world.rewording().run()
+    world.model_texts().run()
     assert world.rollups.list_due() == []
 
 
@@ -157,10 +157,10 @@ def test_the_last_weeks_come_first(world):
     """Then the past; each period is asked for once all the same."""
     for days in (0, 20, 400, 800):
         world.add(hours=-24 * days)
-    told = world.rewording().run(most=4)
+    told = world.model_texts().run(most=4)
     assert told.done == 4
     assert world.rollup("day").metadata["generator"].startswith("small ")
-    assert world.rewording().run().stopped == ""
+    assert world.model_texts().run().stopped == ""
     asked = [x.instructions.partition("The period is one ")[2][:5] for x in world.fake.asked]
     assert {x: asked.count(x) for x in asked} == {
         "hour.": 4,
@@ -175,13 +175,13 @@ def test_the_extractive_text_stands_until_a_model_answers(world):
     """Without one, and while it fails; then it is replaced."""
     world.add()
     world.fake.say(busy(status=529))
-    told = world.rewording().run()
+    told = world.model_texts().run()
     assert told.done == 0
     assert "529" in told.stopped
     assert world.rollup("hour").content.startswith("[10:00-11:00] 1 entry")
     assert world.rollup("month").content
     world.fake.say(say)
-    assert world.rewording().run().done == 4
+    assert world.model_texts().run().done == 4
     assert world.rollup("hour").content == "[10:00-11:00] The heron was counted at the harbour."
 
 
@@ -193,11 +193,11 @@ def test_a_model_that_cannot_answer_stops_the_run(world, fault):
     world.add()
     world.fake.say(fault)
     endpoint = Endpoint(url=world.fake.url, shape="openai", model="small", timeout_s=0.5)
-    told = world.rewording(small=LanguageClient(endpoint, sleep=lambda _s: None)).run()
+    told = world.model_texts(small=LanguageClient(endpoint, sleep=lambda _s: None)).run()
     assert (told.done, told.failed) == (0, 0)
     assert told.stopped
     world.fake.say(say)
-    assert world.rewording().run().done == 4
+    assert world.model_texts().run().done == 4
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_a_poisoned_period_is_left_alone_after_three_failures(world, fault):
         return fault if "marsh" in asked.text and "one hour" in asked.instructions else say(asked)
 
     world.fake.say(answer)
-    runs = [world.rewording().run() for _ in range(4)]
+    runs = [world.model_texts().run() for _ in range(4)]
     assert [x.failed for x in runs] == [1, 1, 1, 0]
     assert [x.poisoned for x in runs] == [[], [], ["2025-02-04T10"], []]
     assert runs[0].done == 4
@@ -227,7 +227,7 @@ def test_a_poisoned_period_is_left_alone_after_three_failures(world, fault):
     assert world.rollup("hour").content.startswith("[10:00-11:00] 1 entry")
     world.add("The heron is back.", hours=0.5)
     world.fake.say(say)
-    told = world.rewording().run()
+    told = world.model_texts().run()
     assert (told.failed, told.done) == (0, 4)
 
 
@@ -236,7 +236,7 @@ def test_three_failures_in_a_row_are_the_models_fault(world):
     for hours in range(6):
         world.add(hours=hours)
     world.fake.say("PWNED")
-    told = world.rewording().run()
+    told = world.model_texts().run()
     assert (told.failed, told.stopped) == (3, "3 periods in a row got no usable summary.")
     assert len(world.fake.asked) == 3
 
@@ -245,15 +245,15 @@ def test_caps_stop_the_run_and_the_extractive_text_stands(world):
     """A question and its longest answer must fit into what is left; the next day goes on."""
     for hours in range(4):
         world.add(hours=hours)
-    told = world.rewording(run=Run(world.budget, per_run=1600)).run()
+    told = world.model_texts(run=Run(world.budget, per_run=1600)).run()
     assert told.done >= 1
     assert "The tokens of this run are spent" in told.stopped
     assert world.rollup("month").content
     world.budget.per_day = world.budget.spent() + 100
-    assert "Today's tokens are spent" in world.rewording().run().stopped
+    assert "Today's tokens are spent" in world.model_texts().run().stopped
     world.clock.advance(86_400)
     world.budget.per_day = 1_000_000
-    assert world.rewording().run().stopped == ""
+    assert world.model_texts().run().stopped == ""
 
 
 def test_what_changes_while_a_model_is_asked_is_not_overwritten(world):
@@ -269,10 +269,10 @@ def test_what_changes_while_a_model_is_asked_is_not_overwritten(world):
             return super().complete(question)
 
     small = Meanwhile("The heron was counted at the harbour.")
-    told = world.rewording(small=small).run(most=1)
+    told = world.model_texts(small=small).run(most=1)
     assert "egret" in world.rollup("hour").content
     assert told.done == 1  # the day, or the week above it
-    world.rewording().run()
+    world.model_texts().run()
     assert world.rollup("hour").content == "[10:00-11:00] The heron was counted at the harbour."
 
 
@@ -285,7 +285,7 @@ def test_what_is_deleted_meanwhile_stays_deleted(world):
             world.journal.delete(entry.id)
             return super().complete(question)
 
-    world.rewording(
+    world.model_texts(
         small=Meanwhile("The heron has a secret."), large=ScriptedLanguage(Unavailable("No."))
     ).run()
     assert world.rollup("hour").content == ""
@@ -295,9 +295,9 @@ def test_what_is_deleted_meanwhile_stays_deleted(world):
 def test_another_model_is_not_paid_for_what_is_written(world):
     """Only a rebuilt period is put into words again, with all it is made of and goes into."""
     world.add()
-    world.rewording().run()
+    world.model_texts().run()
     writer = ModelSummariser(world.client("newer"), model="newer", levels=SMALL)
-    newer = Rewording(world.rollups, [LevelSummariser(summariser=writer, levels=SMALL)])
+    newer = ModelTexts(world.rollups, [LevelSummariser(summariser=writer, levels=SMALL)])
     assert newer.run().done == 0
     world.rollups.rebuild("hour", TEN)
     assert newer.run().done == 2
@@ -313,10 +313,10 @@ def test_two_processes_do_not_pay_twice(world):
     class Slow(ScriptedLanguage):
         def complete(self, question):
             if not seen:
-                seen.append(world.rewording().run().done)
+                seen.append(world.model_texts().run().done)
             return super().complete(question)
 
-    world.rewording(small=Slow("The heron was counted at the harbour.")).run(most=1)
+    world.model_texts(small=Slow("The heron was counted at the harbour.")).run(most=1)
     hours = [x for x in world.fake.asked if "one hour" in x.instructions]
     assert hours == []
     assert world.rollup("hour").content == "[10:00-11:00] The heron was counted at the harbour."
@@ -341,7 +341,7 @@ def test_private_text_stays_on_this_machine(world):
     world.add(hours=3)
     assert world.rollups.feed.sync() == 1
     far = ScriptedLanguage("The heron was counted at the harbour.", sees_private=False)
-    world.rewording(small=far, large=ScriptedLanguage(sees_private=False)).run()
+    world.model_texts(small=far, large=ScriptedLanguage(sees_private=False)).run()
     assert [x.is_private for x in far.questions] == [False]
     assert "private heron" in world.rollup("hour", TEN + timedelta(minutes=30)).content
     assert "private heron" not in str(far.questions)
@@ -351,7 +351,7 @@ def test_an_entry_that_gives_orders_is_data(world):
     """Fenced in what the model is shown, and no answer of its kind is stored."""
     world.add(ORDERS)
     world.fake.say("PWNED")
-    world.rewording().run()
+    world.model_texts().run()
     assert f"\n{ORDERS}\n```" in world.fake.asked[0].text
     assert ORDERS not in world.fake.asked[0].instructions
     assert world.rollup("hour").content.startswith("[10:00-11:00] 1 entry")
@@ -361,8 +361,8 @@ def test_what_it_cost_is_written_down(world):
     """In the log beside the journal, where no text of entries is."""
     world.add("A marsh harrier.")
     world.fake.say("PWNED", say)
-    world.rewording().run()
-    world.rewording().run()
+    world.model_texts().run()
+    world.model_texts().run()
     lines = [json.loads(x) for x in (world.folder / "rollups.log").read_text().splitlines()]
     told = [(x["level"], x["outcome"], x["tokens_in"]) for x in lines if x["generator"][0] != "e"]
     assert told[0] == ("hour", "no summary", 1000)
@@ -376,7 +376,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
-from tests.journals.timeline.test_rewording import World
+from tests.journals.timeline.test_model_texts import World
 from types import SimpleNamespace
 world = World(Path(sys.argv[1]), SimpleNamespace(url=sys.argv[2]))
 
@@ -391,7 +391,7 @@ class Dying:
         self.client.complete(question)
         os.kill(os.getpid(), 9)
 
-world.rewording(small=Dying(world.client("small"))).run()
+world.model_texts(small=Dying(world.client("small"))).run()
 """
 
 
@@ -411,11 +411,11 @@ def test_killed_before_the_commit(world, answer):
     assert len(world.fake.asked) == 1
     assert world.rollup("hour").content.startswith("[10:00-11:00] 1 entry")
     world.fake.say(say)
-    world.rewording().run()
+    world.model_texts().run()
     assert world.rollup("hour").content.startswith("[10:00-11:00] 1 entry")
     assert world.rollup("day").content.endswith("The heron was counted at the harbour")
     world.clock.advance(CLAIM.total_seconds())
-    world.rewording().run()
+    world.model_texts().run()
     assert world.rollup("hour").content == "[10:00-11:00] The heron was counted at the harbour."
     # What the killed one had set aside counts as spent.
     assert world.budget.spent() > 1050 * 7
