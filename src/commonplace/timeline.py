@@ -6,7 +6,6 @@ Never mixes owners: each has a folder, a file and an index of their own, and an 
 from __future__ import annotations
 
 import logging
-from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,8 @@ from commonplace.journals.memory.entry import parse_role
 from commonplace.journals.timeline.entry import (
     JOURNAL,
     PROFILE,
-    RAW,
     ROLLUP_TYPES,
     parse_type,
-    ref_of,
 )
 from commonplace.journals.timeline.journal import MOST_LISTED
 from commonplace.library import Library, check_aware, check_limit, interval_of
@@ -57,8 +54,8 @@ class Timeline(Library[TimelineService]):
         expires: datetime | None = None,
     ) -> str:
         """Keep what happened; its ref. Raises: Invalid, Unavailable."""
-        save = partial(self._save, RAW, text, metadata, at, idempotency_key, supersedes=supersedes)
-        return self._save_expiring(expires, save)
+        how = {"at": at, "idempotency_key": idempotency_key, "supersedes": supersedes}
+        return self._save(expires, text, metadata=metadata, **how)
 
     def save_profile(
         self,
@@ -71,10 +68,8 @@ class Timeline(Library[TimelineService]):
         expires: datetime | None = None,
     ) -> str:
         """Keep who the owner is now, its ref; earlier ones stay. Raises: Invalid, Unavailable."""
-        save = partial(
-            self._save, PROFILE, text, metadata, at, idempotency_key, supersedes=supersedes
-        )
-        return self._save_expiring(expires, save)
+        how = {"at": at, "idempotency_key": idempotency_key, "supersedes": supersedes}
+        return self._save(expires, text, entry_type=PROFILE, metadata=metadata, **how)
 
     def save_message(
         self,
@@ -93,8 +88,8 @@ class Timeline(Library[TimelineService]):
         role = parse_role(role)
         metadata = {"source": f"{role}_message", "role": role, "message_id": idempotency_key}
         key = f"message {idempotency_key}" if idempotency_key.strip() else ""
-        save = partial(self._save, RAW, text, metadata, at, key, supersedes=supersedes)
-        return self._save_expiring(expires, save)
+        how = {"at": at, "idempotency_key": key, "supersedes": supersedes}
+        return self._save(expires, text, metadata=metadata, **how)
 
     def edit_entry(
         self,
@@ -231,25 +226,8 @@ class Timeline(Library[TimelineService]):
     def _amender_of(self, service: TimelineService) -> TimelineAmender:
         return TimelineAmender(service)
 
-    def _save(
-        self,
-        entry_type: str,
-        text: str,
-        metadata: Mapping[str, Any] | None,
-        at: datetime | None,
-        key: str,
-        *,
-        supersedes: str,
-    ) -> str:
-        saved = self.service.add(
-            text,
-            entry_type=entry_type,
-            at=at,
-            metadata=metadata,
-            idempotency_key=key,
-            supersedes=supersedes,
-        )
-        return ref_of(saved.entry.id)
+    def _save(self, expires: datetime | None, text: str, **how: Any) -> str:
+        return self._save_expiring(expires, lambda: self.service.add(text, **how).entry.ref)
 
     def _listed(self, interval: Interval, types: Sequence[str]) -> Iterator[TimelineEntry]:
         cursor = ""

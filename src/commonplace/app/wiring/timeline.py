@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.context import found_sources, lazy_source
@@ -93,19 +93,11 @@ class TimelineWiring:
 
     @locked_cached_property
     def _service(self) -> TimelineService:
-        from commonplace.journals.timeline.retention import parse_retention
-        from commonplace.verbs.timeline.service import TimelineService
-
         context = self._context
-        return TimelineService(
-            journal=self.journal,
-            rollups=self.rollups,
+        return self._service_over(
+            self.rollups,
             filing=lambda: context.service_filing,
             finder=lambda: context.finder,
-            clock=context.clock,
-            present=context.present,
-            former=context.former,
-            retention=parse_retention(context.settings.timeline.retention),
             feeding=self.feeding,
             rolls_up=not context.settings.read_only,
         )
@@ -115,22 +107,26 @@ class TimelineWiring:
 
         Close its filing and its journal after use. Raises: Invalid for what cannot be an owner.
         """
-        from commonplace.journals.timeline.retention import parse_retention
         from commonplace.journals.timeline.source import TimelineSource
+
+        journal = self._journal_of(parse_owner(owner))
+        alone = self._context.alone(journal.owner, TimelineSource(journal), lineage=journal)
+        return self._service_over(
+            self._rollups_of(journal), filing=lambda: alone.filing, finder=lambda: alone.finder
+        )
+
+    def _service_over(self, rollups: Rollups, **more: Any) -> TimelineService:
+        from commonplace.journals.timeline.retention import parse_retention
         from commonplace.verbs.timeline.service import TimelineService
 
         context = self._context
-        journal = self._journal_of(parse_owner(owner))
-        alone = context.alone(journal.owner, TimelineSource(journal), lineage=journal)
         return TimelineService(
-            journal=journal,
-            rollups=self._rollups_of(journal),
-            filing=lambda: alone.filing,
-            finder=lambda: alone.finder,
+            rollups=rollups,
             clock=context.clock,
             present=context.present,
-            former=context.former_of(journal.owner),
+            former=context.former_of(rollups.journal.owner),
             retention=parse_retention(context.settings.timeline.retention),
+            **more,
         )
 
     def background_model_texts(self, service: TimelineService) -> ModelTexts | None:

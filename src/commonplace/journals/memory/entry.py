@@ -168,7 +168,7 @@ def apply_draft(old: Record | None, draft: RecordDraft, *, ref_id: str, now: dat
         case Preferences():
             flags = {**old.flags, **given.pop("flags", {})}
             kept = {name: x for name, x in flags.items() if x is not None}
-            _rendered(kept)
+            render_flags(kept)
             return replace(old, **given, flags=kept, updated=now)
         case JournalEntry() | Todo() | Gratitude():
             written = old.written or (old.at if at != old.at else None)
@@ -263,7 +263,7 @@ def _parsed(kind: Kind, name: str, value: Any) -> Any:
                     f"Invalid flags: expected a JSON object with names, got {_type_of(value)}.",
                     hint="Use an object of names and values.",
                 )
-            return json.loads(_rendered(value))
+            return json.loads(render_flags(value))
         case "role":
             return parse_role(value)
         case "language" | "religion":
@@ -301,8 +301,8 @@ def _parsed_text(name: str, value: Any, *, most: int, may_be_blank: bool = False
     return well_formed(value).replace("\0", "\ufffd")
 
 
-def _rendered(flags: Mapping[str, Any]) -> str:
-    """Flags as JSON, keys in order. Raises: Invalid where JSON cannot hold them."""
+def render_flags(flags: Mapping[str, Any]) -> str:
+    """Flags as they are stored: JSON, keys in order. Raises: Invalid for what JSON cannot hold."""
     try:
         text = json.dumps(flags, ensure_ascii=False, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as exc:
@@ -312,11 +312,6 @@ def _rendered(flags: Mapping[str, Any]) -> str:
     if len(text) > LONGEST_FLAGS:
         raise Invalid(f"Invalid flags: {len(text):,} characters.", hint="Use fewer of them.")
     return _NUL.sub("\\1\ufffd", well_formed(text))
-
-
-def render_flags(flags: Mapping[str, Any]) -> str:
-    """Flags as they are stored."""
-    return _rendered(flags)
 
 
 def open_todos(within: Filter) -> Filter:

@@ -103,13 +103,18 @@ class MemoryJournal:
         """Write records as they are, all or none; see the port. Raises: Unavailable."""
         if not records:
             return 0
+        added = 0
         with self.database.writing() as conn:
-            return sum(self._keep(conn, record) for record in records)
+            for record in records:
+                if self._known(conn, record) is None:
+                    self._write(conn, record)
+                    added += 1
+        return added
 
     def find(self, kind: Kind, ref_id: str) -> Record | None:
         """A record as it is now; None where there is none. Raises: Unavailable."""
-        rows = self.database.ask(f"find_{kind}", **self._named(kind, ref_id))
-        return record_of(kind, rows[0]) if rows else None
+        with self.database.reading() as conn:
+            return None if conn is None else self._find(conn, kind, ref_id)
 
     def find_all(self, named: Sequence[tuple[Kind, str]]) -> list[Record | None]:
         """Many records as they are now; see the port. Raises: Unavailable."""
@@ -117,10 +122,10 @@ class MemoryJournal:
 
     def find_successor(self, kind: Kind, ref_id: str) -> Record | None:
         """The record that took the place of one; see the port. Raises: Unavailable."""
-        if kind == "preference":
-            return None
-        rows = self.database.ask(f"find_successor_{kind}", **self._named(kind, ref_id))
-        return record_of(kind, rows[0]) if rows else None
+        with self.database.reading() as conn:
+            if conn is None or kind == "preference":
+                return None
+            return self._find(conn, kind, ref_id, query="find_successor")
 
     def delete(self, kind: Kind, ref_id: str, *, expected: str = "") -> bool:
         """Delete a record for good; see the port. Raises: Conflict, Unavailable."""
@@ -190,36 +195,28 @@ class MemoryJournal:
     def _add(self, draft: RecordDraft, record: Record) -> Saved:
         named = self._named(record.kind, record.id)
         with self.database.writing() as conn:
-            known = self._find(conn, record.kind, record.id) if draft.key else None
+            known = self._known(conn, record) if draft.key or record.supersedes else None
             if known is not None:
                 return Saved(ref_id=known.id, record=known, is_new=False)
-            if record.supersedes:
-                known = self._successor(conn, record.kind, record.supersedes)
-                if known is not None:
-                    return Saved(ref_id=known.id, record=known, is_new=False)
             if draft.key and conn.execute(sql()["is_gone"], named).fetchone():
                 return Saved(ref_id=record.id, record=None, is_new=False)
             self._write(conn, record)
         return Saved(ref_id=record.id, record=record, is_new=True)
 
-    def _keep(self, conn: sqlite3.Connection, record: Record) -> bool:
-        is_there = self._find(conn, record.kind, record.id) is not None
-        if not is_there and record.supersedes:
-            is_there = self._successor(conn, record.kind, record.supersedes) is not None
-        if not is_there:
-            self._write(conn, record)
-        return not is_there
+    def _known(self, conn: sqlite3.Connection, record: Record) -> Record | None:
+        """The record that is there under an id, or in the place that the record is to take."""
+        known = self._find(conn, record.kind, record.id)
+        if known is None and record.supersedes:
+            known = self._find(conn, record.kind, record.supersedes, query="find_successor")
+        return known
 
     def _write(self, conn: sqlite3.Connection, record: Record) -> None:
         conn.execute(sql()[f"save_{record.kind}"], {**row_of(record), "user_id": self._owner})
 
-    def _find(self, conn: sqlite3.Connection, kind: Kind, ref_id: str) -> Record | None:
-        row = conn.execute(sql()[f"find_{kind}"], self._named(kind, ref_id)).fetchone()
-        return None if row is None else record_of(kind, row)
-
-    def _successor(self, conn: sqlite3.Connection, kind: Kind, ref_id: str) -> Record | None:
-        asked = sql()[f"find_successor_{kind}"]
-        row = conn.execute(asked, self._named(kind, ref_id)).fetchone()
+    def _find(
+        self, conn: sqlite3.Connection, kind: Kind, ref_id: str, *, query: str = "find"
+    ) -> Record | None:
+        row = conn.execute(sql()[f"{query}_{kind}"], self._named(kind, ref_id)).fetchone()
         return None if row is None else record_of(kind, row)
 
     def _named(self, kind: Kind, ref_id: str) -> dict[str, Any]:

@@ -484,13 +484,14 @@ class TimelineJournal:
                 if conn is None or entry.status != "active" or not entry.content:
                     changes.append(Drop(entry.ref))
                     continue
-                covers = self.covers(conn, entry.seq) if entry.level else ()
+                covers = self.covers(entry.seq) if entry.level else ()
                 changes.append(Put(doc_of(entry, zone, covers)))
         return changes
 
-    def covers(self, conn: sqlite3.Connection, seq: int) -> tuple[str, ...]:
+    def covers(self, seq: int) -> tuple[str, ...]:
         """The refs that a rollup was made from, oldest first."""
-        found = conn.execute(sql()["links"], {"rollup": seq}).fetchall()
+        found = self.database.ask("links", rollup=seq)
+        # What another journal adds has its whole ref for a name, and a number below 0.
         return tuple(
             ref_of(unpack_id(name)) if source > 0 else name for source, name, *_ in found if name
         )

@@ -134,7 +134,7 @@ class PortableTimeline:
                     level=LEVELS[level - 1],
                     zone=tz,
                     text=content,
-                    made_from=self._links(seq),
+                    made_from=self._timeline.covers(seq),
                     made_by=generator,
                 )
                 place = {"after": start, "level": level, "seq": seq}
@@ -232,13 +232,6 @@ class PortableTimeline:
             if len(rows) < _AT_ONCE:
                 return
             timestamp, seq = rows[-1][time], rows[-1][0]
-
-    def _links(self, seq: int) -> tuple[str, ...]:
-        rows = self._timeline.database.ask("links", rollup=seq)
-        # An entry that another journal fed has its whole ref for a name, and a number below 0.
-        return tuple(
-            name if source < 0 else ref_of(unpack_id(name)) for source, name, *_ in rows if name
-        )
 
 
 def _version_in(adder: EntryAdder, item: PortableItem) -> str:

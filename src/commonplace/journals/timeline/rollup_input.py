@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from commonplace.core.clock import parse_time, period_key, render_time
 from commonplace.core.rollups import Figures, Item, Material, Point, ranked
 from commonplace.journals.timeline.due_periods import MADE_FROM, PeriodSpan, smaller_of
-from commonplace.journals.timeline.entry import JOURNAL, SUPERSEDES, ref_of, unpack_id
+from commonplace.journals.timeline.entry import JOURNAL, LEVELS, SUPERSEDES, ref_of, unpack_id
 from commonplace.journals.timeline.figures import figures_of, merged, parse_figures, render_figures
 from commonplace.journals.timeline.queries import sql
 
@@ -205,7 +205,7 @@ def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
             names=(entry_id,),
             link=(seq, digest),
             is_replaced=bool(is_replaced),
-            former=_time_of(conn, facts_of[seq].get(SUPERSEDES)),
+            former=_former_time(conn, facts_of[seq]),
         )
         item = replace(part.item, text=_text_of_part(part, content, span))
         parts.append(replace(part, item=item))
@@ -251,8 +251,9 @@ def _text_of_part(part: Part, text: str, span: PeriodSpan) -> str:
     return text[:at] + note + text[at:]
 
 
-def _time_of(conn: sqlite3.Connection, ref: Any) -> datetime | None:
-    """The time of an entry of the timeline; None where there is no such entry."""
+def _former_time(conn: sqlite3.Connection, facts: Mapping[str, Any]) -> datetime | None:
+    """The time of the entry of the timeline whose place another took; None for none."""
+    ref = facts.get(SUPERSEDES)
     if not isinstance(ref, str) or not ref.startswith(f"{JOURNAL}:"):
         return None
     row = conn.execute(sql()["raw_time"], {"id": ref.removeprefix(f"{JOURNAL}:")}).fetchone()
@@ -262,9 +263,18 @@ def _time_of(conn: sqlite3.Connection, ref: Any) -> datetime | None:
 def _of_rollups(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> RollupInput:
     smaller = MADE_FROM[span.level]
     assert smaller is not None
-    pieces = smaller_of(span)
-    made = _children(conn, replace(span, level=smaller), owner)
-    unmade = [x for x in pieces if x.start not in made]
+    expected = smaller_of(span)
+    asked = {
+        "thread_id": owner,
+        "level": LEVELS.index(smaller) + 1,
+        "start": render_time(span.start),
+        "end": render_time(span.end),
+        "tz": span.zone_name,
+    }
+    around = replace(span, level=smaller)
+    rows = conn.execute(sql()["children"], asked)
+    made = {parse_time(row[2]): _child(row, around) for row in rows}
+    unmade = [x for x in expected if x.start not in made]
     missing = [x for x in unmade if has_raw(conn, x)]
     filled = tuple(x for x in made.values() if x.figures.entries)
     return replace(
@@ -273,21 +283,8 @@ def _of_rollups(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> Rollu
         figures=merged([x.figures for x in filled]),
         missing=tuple(missing),
         empty=tuple(x for x in unmade if x not in missing),
-        expected=len(pieces),
+        expected=len(expected),
     )
-
-
-def _children(conn: sqlite3.Connection, around: PeriodSpan, owner: str) -> dict[datetime, Part]:
-    """The rollups of a level in a span, by when they begin."""
-    asked = {
-        "thread_id": owner,
-        "level": around.number,
-        "start": render_time(around.start),
-        "end": render_time(around.end),
-        "tz": around.zone_name,
-    }
-    parts = [_child(row, around) for row in conn.execute(sql()["children"], asked)]
-    return {x.span.start: x for x in parts if x.span is not None}
 
 
 def _child(row: tuple[Any, ...], around: PeriodSpan) -> Part:

@@ -163,10 +163,11 @@ class Rollups:
         now = self.journal.clock()
         with self.journal.database.reading() as conn:
             span = span_at(at, level, self.journal.due_periods.zone(conn))
-            fresh = None if conn is None else self._fresh(conn, span)
-            is_expired = conn is not None and self._is_expired(conn, span)
-        if fresh is not None or is_expired:
-            return fresh or self._empty_rollup(span)
+            found = self._find(conn, span)
+            fresh = None if found is None or found.stale else found
+            is_expired = conn is not None and self.rows.is_expired(conn, span)
+            if fresh or (conn and is_expired and self.rows.mark_of(conn, span) is None):
+                return fresh or self._empty_rollup(span)
         if is_open(span, now, self.grace):
             return self.compute(span) if partial else None
         if not self.journal.exists:
@@ -179,8 +180,7 @@ class Rollups:
             # What cannot be written now, on a disk that is full say, is computed all the same.
             return self._compute_closed(span)
         with self.journal.database.reading() as conn:
-            found = None if conn is None else self._stored(conn, span)
-            return self._empty_rollup(span) if found is None or conn is None else found
+            return self._find(conn, span) or self._empty_rollup(span)
 
     def _compute_closed(self, span: PeriodSpan) -> TimelineEntry:
         """A closed period's rollup, computed and not stored."""
@@ -232,11 +232,8 @@ class Rollups:
         """
         for _ in range(_TRIES):
             due, found = self._gather(span)
-            if due is None or found is None:
+            if due is None or found is None or self._is_passed_on(due):
                 return False
-            is_own = zone_name(self.journal.zone) == span.zone_name
-            if not is_own:
-                return self._pass_to_current_zone(due)
             if found.missing:
                 self._mark(*found.missing)
                 for each in found.missing:
@@ -248,21 +245,17 @@ class Rollups:
                 with self.journal.database.writing() as conn:
                     self.rows.unmark(conn, due)
                 return False
-            if self._summarise_and_store(found, due):
+            try:
+                found = read_fed(found, self.feed)
+            except Unavailable:
+                return False
+            began = self.monotonic()
+            summary = self._summary_of(found)
+            done = self.rows.store(found, summary, due)
+            self.log(found, summary, took_s=self.monotonic() - began, done=done)
+            if done:
                 return True
         return False
-
-    def _summarise_and_store(self, found: RollupInput, due: DuePeriod) -> bool:
-        """Summarise what was gathered and store it; False where it stays due."""
-        try:
-            found = read_fed(found, self.feed)
-        except Unavailable:
-            return False
-        began = self.monotonic()
-        summary = self._summary_of(found)
-        done = self.rows.store(found, summary, due)
-        self.log(found, summary, took_s=self.monotonic() - began, done=done)
-        return done
 
     def compute(self, span: PeriodSpan, *, pieces: Computed = "due") -> TimelineEntry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
@@ -365,11 +358,13 @@ class Rollups:
                 found = gather(conn, span, self.journal.owner)
                 return DuePeriod(span, mark, seen), without_replaced(found, self.journal.replaced)
 
-    def _pass_to_current_zone(self, due: DuePeriod) -> bool:
-        """A period of a zone that is the owner's no longer: those of its own zone are due instead.
+    def _is_passed_on(self, due: DuePeriod) -> bool:
+        """Whether a period is of a zone that is the owner's no longer: those of its own are due.
 
-        The old rollup stays until they are made. Always False: nothing was rolled up.
+        The old rollup stays until they are made.
         """
+        if zone_name(self.journal.zone) == due.span.zone_name:
+            return False
         span, marks = due.span, self.journal.due_periods
         with self.journal.database.writing() as conn:
             zone = marks.zone(conn)
@@ -381,7 +376,7 @@ class Rollups:
                 if is_made or has_raw(conn, own):
                     marks.mark_spans(conn, [own], change=due.mark)
                 at = own.end
-        return False
+        return True
 
     def _mark(self, *spans: PeriodSpan) -> None:
         with self.journal.database.writing() as conn:
@@ -401,18 +396,10 @@ class Rollups:
             facts = conn.execute(sql()["rollup_facts"], {"seq": old.seq}).fetchone()
             return bool(facts[1] == found.input_hash)
 
-    def _stored(self, conn: sqlite3.Connection, span: PeriodSpan) -> TimelineEntry | None:
-        """The same with what it went into and was made from."""
-        found = self.rows.find(conn, span)
-        return None if found is None else self.journal.whole(conn, found)
-
-    def _is_expired(self, conn: sqlite3.Connection, span: PeriodSpan) -> bool:
-        """Whether retention deleted a rollup, and nothing changed in its period since."""
-        return self.rows.is_expired(conn, span) and self.rows.mark_of(conn, span) is None
-
-    def _fresh(self, conn: sqlite3.Connection, span: PeriodSpan) -> TimelineEntry | None:
-        found = self._stored(conn, span)
-        return found if found is not None and not found.stale else None
+    def _find(self, conn: sqlite3.Connection | None, span: PeriodSpan) -> TimelineEntry | None:
+        """The rollup of a period with what it went into and was made from."""
+        found = None if conn is None else self.rows.find(conn, span)
+        return None if conn is None or found is None else self.journal.whole(conn, found)
 
     def _computed_part(self, span: PeriodSpan, *, whole: bool, pieces: Computed) -> Part:
         """A smaller period as a part of a larger one, computed and stored nowhere."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from commonplace.core.present import Present
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.feed import Feeding
-    from commonplace.journals.timeline.journal import Deleted, Listed, TimelineJournal
+    from commonplace.journals.timeline.journal import Deleted, Listed
     from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import Computed, Rollups
     from commonplace.journals.timeline.trends import Trends
@@ -71,8 +71,7 @@ class TimelineService:
     """The verbs of one owner's timeline: each writes, files what was written, or finds.
 
     Args:
-        journal: what is recorded.
-        rollups: what sums it up.
+        rollups: what sums up what is recorded.
         filing: what keeps the index behind the journal; opened at the first use.
         finder: what searches the index; opened at the first use.
         clock: the present instant.
@@ -87,7 +86,6 @@ class TimelineService:
     def __init__(
         self,
         *,
-        journal: TimelineJournal,
         rollups: Rollups,
         filing: Callable[[], Filing],
         finder: Callable[[], Finder],
@@ -98,7 +96,7 @@ class TimelineService:
         feeding: Feeding | None = None,
         rolls_up: bool = True,
     ) -> None:
-        self.journal = journal
+        self.journal = rollups.journal
         self.rollups = rollups
         self.filing = filing
         self.finder = finder
