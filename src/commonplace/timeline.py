@@ -14,6 +14,7 @@ from commonplace.journals.timeline.entry import (
     JOURNAL,
     PROFILE,
     ROLLUP_TYPES,
+    id_of,
     parse_type,
 )
 from commonplace.journals.timeline.journal import MOST_LISTED
@@ -101,12 +102,12 @@ class Timeline(Library[TimelineService]):
     ) -> TimelineEntry:
         """Alter an entry; what is None stays. Raises: Invalid, NotFound."""
         check_aware("at", at)
-        altered = self.service.update(_id_of(ref), content=text, metadata=metadata, at=at)
+        altered = self.service.update(id_of(ref), content=text, metadata=metadata, at=at)
         return altered.entry
 
     def get(self, ref: str) -> TimelineEntry:
         """One entry or summary. Raises: NotFound, which says whether it is gone or never was."""
-        return self.service.journal.read(_id_of(ref))
+        return self.service.journal.read(id_of(ref))
 
     def list(
         self,
@@ -238,7 +239,3 @@ class Timeline(Library[TimelineService]):
             yield from page.entries
             if not (cursor := page.cursor):
                 return
-
-
-def _id_of(ref: str) -> str:
-    return ref.removeprefix(f"{JOURNAL}:")

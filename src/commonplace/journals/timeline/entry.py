@@ -167,6 +167,11 @@ def ref_of(entry_id: str) -> str:
     return f"{JOURNAL}:{entry_id}"
 
 
+def id_of(ref: str) -> str:
+    """The id of the entry under an address; an id stays as it is."""
+    return ref.removeprefix(f"{JOURNAL}:")
+
+
 def rollup_id(level: Level, key: str, zone_name: str = "") -> str:
     """`rollup_hourly_20250204_10`, `rollup_weekly_2025W06`; a later zone's ends `@<zone>`."""
     compact = key.replace("-", "").replace("T", "_")

@@ -43,6 +43,7 @@ from commonplace.journals.timeline.entry import (
     check_time,
     doc_of,
     find_rollup_key,
+    id_of,
     pack_id,
     parse_content,
     ref_of,
@@ -460,7 +461,7 @@ class TimelineJournal:
         if not gone.supersedes:
             return
         with suppress(NotFound):
-            former = gone.supersedes.removeprefix(f"{JOURNAL}:")
+            former = id_of(gone.supersedes)
             self._mark_replaced(conn, self._read_written(conn, former))
         row = conn.execute(sql()["successor"], {"ref": gone.ref}).fetchone()
         if row is not None and (later := entry_of(row)).ref != gone.supersedes:
@@ -524,7 +525,7 @@ class TimelineJournal:
             for ref in refs:
                 own = ref.startswith(f"{JOURNAL}:")
                 query, key = ("above_id", "id") if own else ("above_ref", "ref")
-                rows = conn.execute(sql()[query], {key: ref.removeprefix(f"{JOURNAL}:")})
+                rows = conn.execute(sql()[query], {key: id_of(ref)})
                 found[ref] = frozenset(ref_of(name) for (name,) in rows)
         return found
 

@@ -17,7 +17,14 @@ from msgspec.structs import replace
 from commonplace.core.clock import parse_time, period_key, render_time
 from commonplace.core.rollups import Figures, Item, Material, Point, ranked
 from commonplace.journals.timeline.due_periods import MADE_FROM, PeriodSpan, smaller_of
-from commonplace.journals.timeline.entry import JOURNAL, LEVELS, SUPERSEDES, ref_of, unpack_id
+from commonplace.journals.timeline.entry import (
+    JOURNAL,
+    LEVELS,
+    SUPERSEDES,
+    id_of,
+    ref_of,
+    unpack_id,
+)
 from commonplace.journals.timeline.figures import figures_of, merged, parse_figures, render_figures
 from commonplace.journals.timeline.queries import sql
 
@@ -256,7 +263,7 @@ def _former_time(conn: sqlite3.Connection, facts: Mapping[str, Any]) -> datetime
     ref = facts.get(SUPERSEDES)
     if not isinstance(ref, str) or not ref.startswith(f"{JOURNAL}:"):
         return None
-    row = conn.execute(sql()["raw_time"], {"id": ref.removeprefix(f"{JOURNAL}:")}).fetchone()
+    row = conn.execute(sql()["raw_time"], {"id": id_of(ref)}).fetchone()
     return parse_time(row[0]) if row else None
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
-from commonplace.journals.timeline.entry import JOURNAL, SUPERSEDES, ref_of, version_of
+from commonplace.journals.timeline.entry import SUPERSEDES, id_of, ref_of, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ class TimelineAmender(Struct, frozen=True):
 
     def read_text(self, ref: str) -> EditableText:
         """The content of an entry; see the port."""
-        entry = self.service.journal.read(_id_of(ref))
+        entry = self.service.journal.read(id_of(ref))
         return EditableText(
             ref=entry.ref,
             text=entry.content,
@@ -46,13 +46,13 @@ class TimelineAmender(Struct, frozen=True):
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change the content; see the port."""
-        return _edited(self.service.update(_id_of(ref), content=text, expected=expected))
+        return _edited(self.service.update(id_of(ref), content=text, expected=expected))
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an entry what it had, metadata and time too; see `verbs.undo.RestoresTexts`."""
         return _edited(
             self.service.update(
-                _id_of(former.ref),
+                id_of(former.ref),
                 content=former.text,
                 metadata=former.more["metadata"],
                 at=datetime.fromisoformat(former.more["at"]),
@@ -62,12 +62,12 @@ class TimelineAmender(Struct, frozen=True):
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete an entry, and its text from the rollups that it went into; see the port."""
-        _, notes = self.service.delete(_id_of(ref), expected=expected)
-        return Amendment(act="deleted", ref=ref_of(_id_of(ref)), notes=notes)
+        _, notes = self.service.delete(id_of(ref), expected=expected)
+        return Amendment(act="deleted", ref=ref_of(id_of(ref)), notes=notes)
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Record an entry of the same time in the place of another; see the port."""
-        done = self.service.supersede(_id_of(ref), text)
+        done = self.service.supersede(id_of(ref), text)
         return Amendment(
             act="superseded",
             ref=done.entry.ref,
@@ -79,7 +79,7 @@ class TimelineAmender(Struct, frozen=True):
 
     def read_inheritance(self, ref: str) -> Inheritance:
         """Its metadata; see `core.inherited.HandsOnValues`."""
-        entry = self.service.journal.read(_id_of(ref))
+        entry = self.service.journal.read(id_of(ref))
         return Inheritance(
             ref=entry.ref,
             successor=self.service.journal.find_successor(entry),
@@ -88,7 +88,7 @@ class TimelineAmender(Struct, frozen=True):
 
     def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
         """Take metadata out of an entry; see `core.inherited.HandsOnValues`."""
-        entry, gone = self.service.journal.read(_id_of(ref)), values.get("metadata", ())
+        entry, gone = self.service.journal.read(id_of(ref)), values.get("metadata", ())
         kept: dict[str, Any] = {}
         for name, value in entry.metadata.items():
             if name in _OURS or not isinstance(value, list):
@@ -123,7 +123,3 @@ def _edited(done: RecordedEntry) -> Amendment:
         at=done.entry.at,
         notes=done.notes,
     )
-
-
-def _id_of(ref: str) -> str:
-    return ref.removeprefix(f"{JOURNAL}:")

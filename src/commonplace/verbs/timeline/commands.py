@@ -21,12 +21,12 @@ from commonplace.core.text import counted, opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import (
-    JOURNAL,
     LEVELS,
     NAMES,
     RAW,
     TYPES,
     find_rollup_key,
+    id_of,
     label_of,
 )
 from commonplace.journals.timeline.model_texts import MOST_FAILURES
@@ -125,7 +125,7 @@ class TimelineCommands:
         if entry is not None:
             level, at = LEVELS[entry.level - 1], entry.start
         else:
-            key = find_rollup_key(name.removeprefix(f"{JOURNAL}:"))
+            key = find_rollup_key(id_of(name))
             level, interval = read_period(service, key or name)
             assert interval.start is not None
             at = interval.start
@@ -285,7 +285,7 @@ class TimelineCommands:
         Raises: NotFound where there never was one; Invalid, Unavailable.
         """
         journal = self._service.journal
-        entry_id = ref.strip().removeprefix(f"{JOURNAL}:")
+        entry_id = id_of(ref.strip())
         return None if journal.is_gone(entry_id) else journal.read(entry_id)
 
     def delete(self, ref: str) -> Answer:
@@ -293,7 +293,7 @@ class TimelineCommands:
 
         With notes on what is not done yet. Raises: Invalid, NotFound, Unavailable.
         """
-        deleted, notes = self._service.delete(ref.strip().removeprefix(f"{JOURNAL}:"))
+        deleted, notes = self._service.delete(id_of(ref.strip()))
         rollups = counted(deleted.rollups, "summary", "summaries")
         shown = visible_line(deleted.refs[0])
         facts = {"ref": shown, "refs": list(deleted.refs), "rollups": deleted.rollups}
@@ -337,7 +337,7 @@ class TimelineCommands:
         Raises: NotFound for another ref.
         """
         journal = self._service.journal
-        entry_id = name.removeprefix(f"{JOURNAL}:")
+        entry_id = id_of(name)
         if entry_id == name:
             return None
         found = journal.find(entry_id)

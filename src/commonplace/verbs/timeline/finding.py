@@ -20,6 +20,7 @@ from commonplace.journals.timeline.entry import (
     JOURNAL,
     LEVELS,
     ROLLUP_TYPES,
+    id_of,
     parse_level,
     parse_type,
 )
@@ -220,7 +221,7 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
             at = span_at(at, level, journal.zone).start - _TICK
 
     def _hit(self, hit: Hit) -> TimelineHit | None:
-        entry = self.rollups.journal.find(hit.doc.ref.removeprefix(f"{JOURNAL}:"))
+        entry = self.rollups.journal.find(id_of(hit.doc.ref))
         if entry is None or entry.status != "active":
             return None
         return TimelineHit(

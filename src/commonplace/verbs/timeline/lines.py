@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_instant, render_interval, render_time
 from commonplace.core.fence import fenced, visible, visible_line
-from commonplace.core.text import excerpt, opening
+from commonplace.core.text import opening
 from commonplace.journals.timeline.entry import (
-    JOURNAL,
     label_of,
     names_of,
     parse_level,
@@ -108,11 +107,6 @@ def _names(entry: TimelineEntry, key: str) -> list[str]:
     return [visible_line(opening(name, _LONGEST_NAME)) for name in found[:_NAMES_SHOWN]]
 
 
-def hit_text(hit: TimelineHit, query: str, share: int) -> str:
-    """What is shown of a hit: the part of it that bears most words of the question."""
-    return excerpt(hit.entry.content, query, share)
-
-
 def hit_facts(hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool) -> dict[str, Any]:
     """A hit as plain data; its score is null where it was only listed.
 
@@ -183,7 +177,8 @@ def list_answer(
 
 def rollup_answer(entry: TimelineEntry, zone: tzinfo, notes: Sequence[str] = ()) -> Answer:
     """A rollup whole, how fresh it is, and the refs of what it was made from."""
-    refs = source_refs(entry)
+    named = (name if ":" in name else ref_of(name) for name in entry.sources)
+    refs = [visible_line(ref) for ref in named]
     lines = [f"Period: {label_line(entry, zone)}", f"Time: {when_of(entry, zone)}"]
     lines.append(f"State: {_freshness(entry, zone)}")
     if entry.content:
@@ -204,26 +199,14 @@ def rollup_answer(entry: TimelineEntry, zone: tzinfo, notes: Sequence[str] = ())
             "made_from": refs[:SOURCES_SHOWN],
             "made_from_count": len(refs),
             "summed_up_in": ref_of(entry.parent_id) if entry.parent_id else None,
-            "metadata": rollup_metadata(entry),
+            "metadata": {
+                key: _names(entry, key) if isinstance(value, list) else value
+                for key, value in entry.metadata.items()
+                if key not in {"source_entries", "period", "partial"}
+            },
         },
         notes,
     )
-
-
-def source_refs(entry: TimelineEntry) -> list[str]:
-    """The refs of what a rollup was made from, oldest first; those of other journals as well."""
-    named = (name if ":" in name else f"{JOURNAL}:{name}" for name in entry.sources)
-    return [visible_line(ref) for ref in named]
-
-
-def rollup_metadata(entry: TimelineEntry) -> dict[str, Any]:
-    """What a rollup's metadata holds, names shortened; without what is shown beside it."""
-    shown: dict[str, Any] = {}
-    for key, value in entry.metadata.items():
-        if key in {"source_entries", "period", "partial"}:
-            continue
-        shown[key] = _names(entry, key) if isinstance(value, list) else value
-    return shown
 
 
 def _freshness(entry: TimelineEntry, zone: tzinfo) -> str:

@@ -15,7 +15,15 @@ from commonplace.core.former_texts import correct_latest
 from commonplace.core.text import nearest, opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import span_at
-from commonplace.journals.timeline.entry import JOURNAL, NAMES, PERIODS, RAW, ref_of, version_of
+from commonplace.journals.timeline.entry import (
+    JOURNAL,
+    NAMES,
+    PERIODS,
+    RAW,
+    id_of,
+    ref_of,
+    version_of,
+)
 from commonplace.journals.timeline.expiry import RetentionResult, apply_retention
 from commonplace.journals.timeline.period_reader import PeriodReader
 from commonplace.journals.timeline.privacy_delete import erase, is_erasing
@@ -180,9 +188,7 @@ class TimelineService:
             return look_up_former(
                 supersedes,
                 JOURNAL,
-                lambda ref: self.supersede(
-                    ref.removeprefix(f"{JOURNAL}:"), content, at=when, metadata=metadata
-                ),
+                lambda ref: self.supersede(id_of(ref), content, at=when, metadata=metadata),
             )
         added = self.journal.add(
             content,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from commonplace.core.clock import render_instant, render_time
 from commonplace.core.fence import fenced
-from commonplace.core.text import opening
+from commonplace.core.text import excerpt, opening
 from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer, Interval
 from commonplace.journals.timeline.entry import LEVELS, LONGEST, PERIODS, PeriodName
@@ -26,7 +26,6 @@ from commonplace.verbs.timeline.lines import (
     entry_facts,
     hit_facts,
     hit_lines,
-    hit_text,
     list_answer,
     rollup_answer,
     share_of,
@@ -145,7 +144,7 @@ class TimelineTools:
                 query, interval=interval, types=entry_types, limit=limit, before=before
             )
         share = share_of(len(found.hits))
-        texts = [hit_text(hit, query, share) for hit in found.hits]
+        texts = [excerpt(hit.entry.content, query, share) for hit in found.hits]
         lines = [
             *as_of_lines(before, service.zone),
             *time_lines(found.interval, service.zone, found.phrase),
