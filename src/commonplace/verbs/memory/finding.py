@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock
+    from commonplace.core.ports import EncoderSlot
     from commonplace.core.values import By, Found, Hit, Intent
     from commonplace.core.when.inside import FoundWhen
+    from commonplace.journals.memory.ports import MemoryStore, SharesTransactions
     from commonplace.journals.memory.records import Kind, Record
+    from commonplace.search.finder import Finder
     from commonplace.search.policy import Policy
-    from commonplace.verbs.memory.service import MemoryService
 
     Zone: TypeAlias = tuple[tzinfo, tuple[str, ...]]  # with a note where it is not the one asked
 
@@ -165,10 +167,25 @@ class MemoryFound(Struct, frozen=True, kw_only=True):
         return sum(count_tokens(hit.snippet, self.count, policy.MEMORY_TOKENS) for hit in self.hits)
 
 
-class MemorySearch(Struct, frozen=True):
-    """The search of one user's memory; its service has the records, the index and the clock."""
+class MemorySearch(Struct, frozen=True, kw_only=True):
+    """The search of one user's memory.
 
-    service: MemoryService
+    Attributes:
+        shared: The same store, where questions cost less together.
+        finder: Finds what fits a question; opened at its first use.
+        encoder: Counts tokens, where it is there.
+        owner_zone: The zone of who has none of their own.
+        read_zone: Reads the user's own zone, with a note where that is not the one that is named.
+    """
+
+    store: MemoryStore
+    shared: SharesTransactions | None
+    finder: Callable[[], Finder]
+    encoder: EncoderSlot
+    clock: Clock
+    numbers: MemoryNumbers
+    owner_zone: tzinfo
+    read_zone: Callable[[], Zone]
 
     def search(self, asked: MemoryQuestion) -> MemoryFound:
         """The best records for a question; every call is logged, without its text.
@@ -176,15 +193,14 @@ class MemorySearch(Struct, frozen=True):
         Raises: Invalid, Unavailable.
         """
         # One transaction for several questions, unless they wait for a model in between.
-        shared = self.service.shared
-        if shared is not None and self.service.finder().is_ready:
-            with shared.together():
+        if self.shared is not None and self.finder().is_ready:
+            with self.shared.together():
                 return self._logged(asked)
         return self._logged(asked)
 
     def _logged(self, asked: MemoryQuestion) -> MemoryFound:
         started = time.monotonic()
-        top_k = self.service.numbers.top_k if asked.top_k is None else asked.top_k
+        top_k = self.numbers.top_k if asked.top_k is None else asked.top_k
         status = "internal"
         try:
             zone: Zone | None = None
@@ -192,7 +208,7 @@ class MemorySearch(Struct, frozen=True):
                 from commonplace.verbs.times import read_as_of, read_span
 
                 zone = self._read_zone()
-                here = ZonedClock(self.service.clock, zone[0])
+                here = ZonedClock(self.clock, zone[0])
                 asked = replace(
                     asked,
                     within=read_span(here, "", "", when=asked.when.strip()) or asked.within,
@@ -205,7 +221,7 @@ class MemorySearch(Struct, frozen=True):
             raise
         finally:
             duration_ms = round((time.monotonic() - started) * 1000)
-            self.service.store.note_call(
+            self.store.note_call(
                 Call(
                     tool=TOOL,
                     status=status,
@@ -218,7 +234,7 @@ class MemorySearch(Struct, frozen=True):
 
     def _read_zone(self) -> Zone:
         try:
-            return self.service.read_zone()
+            return self.read_zone()
         except CommonplaceError as exc:
             raise exc.as_kind(Unavailable, error_code=READ_FAILED) from exc
 
@@ -269,7 +285,7 @@ class MemorySearch(Struct, frozen=True):
 
     def _listed(self, asked: MemoryQuestion, top_k: int) -> Found:
         """The open to-dos, newest first; a note says where there are more."""
-        found = _asked(lambda: self.service.finder().newest(open_todos(_filter(asked)), top_k + 1))
+        found = _asked(lambda: self.finder().newest(open_todos(_filter(asked)), top_k + 1))
         if len(found.hits) <= top_k:
             return found
         more = f"More to-dos are open than these {top_k}: ask for more with top_k, or list them."
@@ -281,8 +297,8 @@ class MemorySearch(Struct, frozen=True):
         """The time that a question names, in the user's zone, which is read only for that."""
         from commonplace.core.when.inside import find_when
 
-        now, owner_zone = self.service.clock(), self.service.owner_zone
-        if asked.within or find_when(asked.text, now=now, zone=owner_zone).interval is None:
+        now = self.clock()
+        if asked.within or find_when(asked.text, now=now, zone=self.owner_zone).interval is None:
             return None, zone
         zone = zone or self._read_zone()
         read = find_when(asked.text, now=now, zone=zone[0])
@@ -298,14 +314,14 @@ class MemorySearch(Struct, frozen=True):
             text=f"{read.text} {read.feast}".strip() or asked.text if read else asked.text,
             where=_filter(asked),
             limit=pool,
-            floor=self.service.numbers.min_score,
-            policy=_judged(self.service.numbers.recency, intent, asked.diverse),
+            floor=self.numbers.min_score,
+            policy=_judged(self.numbers.recency, intent, asked.diverse),
             preferred_time=read.interval if read else None,
-            now=self.service.clock(),
+            now=self.clock(),
         )
-        found = _asked(lambda: self.service.finder().find(question))
+        found = _asked(lambda: self.finder().find(question))
         if found.vector is None and not query_terms(question.text):
-            why = self.service.encoder.reason()
+            why = self.encoder.reason()
             raise Unavailable(
                 f"Nothing in the query is a word, and there is no model: {why}",
                 hint="Ask in words, or fetch the model.",
@@ -317,7 +333,7 @@ class MemorySearch(Struct, frozen=True):
         """The records behind hits, as they are now; one that left, or may not be found, is none."""
         read: list[MemoryHit] = []
         try:
-            records = self.service.store.find_all([parse_ref(hit.doc.ref) for hit in hits])
+            records = self.store.find_all([parse_ref(hit.doc.ref) for hit in hits])
         except CommonplaceError as exc:
             raise exc.as_kind(Unavailable, error_code=READ_FAILED) from exc
         for hit, record in zip(hits, records, strict=True):
@@ -338,7 +354,7 @@ class MemorySearch(Struct, frozen=True):
 
     def _count(self, text: str) -> int:
         """Tokens by the encoder's tokenizer, else by bytes."""
-        encoder: object = self.service.encoder.get()
+        encoder: object = self.encoder.get()
         if isinstance(encoder, CountsTokens):
             return encoder.count_tokens(text)
         return tokens_in(text)

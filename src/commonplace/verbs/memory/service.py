@@ -137,11 +137,20 @@ class MemoryService:
         self.encoder = encoder
         self.clock = clock
         self.former = former
-        self.owner_zone = owner_zone
-        self.numbers = numbers
+        self._owner_zone = owner_zone
         self.shows_cards = shows_cards
         # What a store can do besides, asked once: to look takes 20 us.
-        self.shared = store if isinstance(store, SharesTransactions) else None
+        self._shared = store if isinstance(store, SharesTransactions) else None
+        self._search = MemorySearch(
+            store=store,
+            shared=self._shared,
+            finder=finder,
+            encoder=encoder,
+            clock=clock,
+            numbers=numbers,
+            owner_zone=owner_zone,
+            read_zone=self.read_zone,
+        )
         self._screen = screen or Screen()
         self._first = threading.Lock()
         self._is_first = True
@@ -159,15 +168,15 @@ class MemoryService:
         found = self.store.find("preference", PREFERENCES_ID)
         named = found.flags.get(ZONE) if isinstance(found, Preferences) else None
         if named is None:
-            return self.owner_zone, ()
+            return self._owner_zone, ()
         zone = find_zone(named) if isinstance(named, str) else None
         if zone is not None:
             return zone, ()
         note = (
             f"The timezone of the preferences is unknown: {opening(str(named), _ZONE_SHOWN)!r}."
-            f" Times are those of {self.owner_zone}; save an IANA name such as Europe/Berlin."
+            f" Times are those of {self._owner_zone}; save an IANA name such as Europe/Berlin."
         )
-        return self.owner_zone, (note,)
+        return self._owner_zone, (note,)
 
     def save(self, draft: RecordDraft) -> MemorySaved:
         """Keep a record, or alter one, then file it.
@@ -226,7 +235,7 @@ class MemoryService:
         return saved
 
     def _one_transaction(self, kind: Kind, ref_id: str) -> AbstractContextManager[None]:
-        return nullcontext() if self.shared is None else self.shared.one_transaction(kind, ref_id)
+        return nullcontext() if self._shared is None else self._shared.one_transaction(kind, ref_id)
 
     def _supersede(self, draft: RecordDraft, former: str) -> MemorySaved:
         if draft.ref_id:
@@ -304,7 +313,7 @@ class MemoryService:
     def search(self, asked: MemoryQuestion) -> MemoryFound:
         """The best records for a question, within the budget. Raises: Invalid, Unavailable."""
         self._begin()
-        return MemorySearch(self).search(asked)
+        return self._search.search(asked)
 
     def context(self, question: str, *, budget_tokens: int) -> Context:
         """What a prompt should hold: the preferences, and the best records for a question; fenced.
