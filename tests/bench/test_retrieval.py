@@ -44,7 +44,6 @@ def _hits(archive, *folds):
             score=0.5,
             by="words",
             similarity=None,
-            excerpt="",
             also=tuple(doc.ref for doc in rest),
         )
         for top, *rest in docs

@@ -27,7 +27,6 @@ def a_hit(number, text, author="", also=()):
         score=0.5,
         by="words",
         similarity=None,
-        excerpt="",
         legs={"meaning": 0.25, "words": 0.25},
         also=also,
     )

@@ -64,7 +64,7 @@ def fenced(text: str, origin: str) -> str:
     made visible.
     """
     shown = visible(text)
-    longest = max((len(run) for run in _TICKS.findall(shown)), default=0)
+    longest = len(max(_TICKS.findall(shown), default="")) if "`" in shown else 0
     fence = "`" * max(_FEWEST_TICKS, longest + 1)
     return f"{fence}{visible_line(origin).replace('`', chr(39))}\n{shown}\n{fence}"
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct, field
 
 from commonplace.core.brief_item import CLIENT, OWN, REPOSITORY
+from commonplace.core.text import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,7 +102,10 @@ class Doc(Struct, frozen=True, kw_only=True):
     @property
     def supersedes(self) -> str:
         """The ref of the entry whose place it took; empty for none."""
-        return next((x[1:] for x in self.tags if x.startswith(_SUPERSEDES)), "")
+        for tag in self.tags:
+            if tag.startswith(_SUPERSEDES):
+                return tag[1:]
+        return ""
 
     @property
     def own_tags(self) -> tuple[str, ...]:
@@ -485,6 +489,7 @@ class Hit(Struct, frozen=True, kw_only=True):
         score: In [0, 1], for display and in the order shown.
         similarity: Cosine on the scale of its encoder, on which unrelated texts have 0 and the same
             text 1; None without a vector.
+        about: The question; empty for a doc that was listed.
         legs: What words, meaning and priors gave to the score.
         also: Refs of near-duplicates that were merged into it.
         replaces: The entry whose place it took; None for none.
@@ -496,12 +501,17 @@ class Hit(Struct, frozen=True, kw_only=True):
     score: float
     by: By
     similarity: float | None
-    excerpt: str
+    about: str = ""
     legs: Mapping[str, float] = field(default_factory=dict)
     also: tuple[str, ...] = ()
     replaces: ChainLink | None = None
     replaced_by: ChainLink | None = None
     replaced_since: tuple[Replacement, ...] = ()
+
+    @property
+    def excerpt(self) -> str:
+        """The part of its text that bears most words of the question."""
+        return excerpt(self.doc.text, self.about)
 
 
 class Found(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Corrupted, Invalid
 from commonplace.core.expiring import nothing_hidden
-from commonplace.core.text import excerpt
 from commonplace.core.values import Asked, ChainLink, Filter, Found, Hit
 from commonplace.search import policy as numbers
 from commonplace.search.chains import dates_of, gone_links, newest_of
@@ -299,7 +298,7 @@ class Finder:
         keys = found.keys.tolist()[::-1]
         docs = found.read(keys)
         hits = [
-            Hit(doc=doc, score=1.0, by="kind", similarity=None, excerpt=excerpt(doc.text, ""))
+            Hit(doc=doc, score=1.0, by="kind", similarity=None)
             for doc in map(docs.get, keys)
             if doc is not None
         ]
@@ -388,8 +387,7 @@ def _with_holding(
         if hit is not None and hit.score < old.score:
             by_ref[doc.ref] = replace(hit, score=old.score, legs=old.legs)
         elif hit is None and _is_admitted(doc, old.doc, question.where):
-            text = excerpt(doc.text, question.text)
-            by_ref[doc.ref] = replace(old, doc=doc, excerpt=text, similarity=None, also=())
+            by_ref[doc.ref] = replace(old, doc=doc, similarity=None, also=())
     return sorted(by_ref.values(), key=lambda hit: -hit.score)[: question.limit]
 
 
@@ -409,15 +407,14 @@ def _is_admitted(doc: Doc, former: Doc, where: Filter) -> bool:
 def _hit(one: Shown, found: Candidates, ranking: Ranking, query: str) -> Hit:
     row = one.row
     similarity = float(found.similarity[row])
-    score, meaning, words = (
-        float(each[row]) for each in (ranking.score, ranking.meaning, ranking.words)
-    )
+    score, meaning = float(ranking.score[row]), float(ranking.meaning[row])
+    words = float(ranking.words[row])
     return Hit(
         doc=one.doc,
         score=score,
         by=ranking.by(row, matched=bool(found.matched[row])),
         similarity=None if math.isnan(similarity) else similarity,
-        excerpt=excerpt(one.doc.text, query),
+        about=query,
         legs={"meaning": meaning, "words": words, "priors": score - meaning - words},
         also=tuple(one.also),
     )

@@ -55,9 +55,11 @@ def without_duplicates(
     kept: list[Shown] = []
     passed: list[Shown] = []
     kinds: Counter[str] = Counter()
+    judged: set[int] = set()
     for one in _read(found, ranking, step=2 * max(limit, 1), above=above):
         if (same := _same(one, kept, policy)) is not None:
             same.also.append(one.doc.ref)
+            judged.add(one.row)
         elif policy.per_kind and kinds[one.doc.kind] >= policy.per_kind:
             continue
         elif len(kept) < limit:
@@ -69,27 +71,31 @@ def without_duplicates(
             break
     if not policy.diverse:
         return kept
-    seen = {one.row for one in (*kept, *passed)}
+    judged.update(one.row for one in (*kept, *passed))
     written = _without_lower(found, ranking, policy, limit)
+    written = [row for row in written if row not in judged]
+    others = ranking._replace(rows=np.array(written, dtype=ranking.rows.dtype))
     passed += [
         one
-        for one in _read(found, written, step=2 * max(limit, 1), above=above)
-        if one.row not in seen and _same(one, kept, policy) is None
+        for one in _read(found, others, step=2 * max(limit, 1), above=above)
+        if _same(one, kept, policy) is None
     ]
     return _diverse(kept, passed, ranking, policy)
 
 
-def _without_lower(found: Candidates, ranking: Ranking, policy: Policy, limit: int) -> Ranking:
-    """The best of what no kind that there is a hundred times as much of pushes back; may be none.
+def _without_lower(
+    found: Candidates, ranking: Ranking, policy: Policy, limit: int
+) -> Sequence[int]:
+    """The rows of the best of what no kind with a hundred times as much pushes back; may be none.
 
     Of those hundreds may rank before it.
     """
     names = dict(policy.lower_kinds)
     lower = [place for place, name in enumerate(found.kinds) if name in names]
     if not lower:
-        return ranking._replace(rows=ranking.rows[:0])
+        return ()
     written = ~np.isin(found.kind[ranking.rows], lower)
-    return ranking._replace(rows=ranking.rows[written][:limit])
+    return ranking.rows[written][:limit].tolist()
 
 
 def _read(
@@ -109,23 +115,19 @@ def _read(
 
 
 def _same(one: Shown, kept: list[Shown], policy: Policy) -> Shown | None:
+    ref, share, size = one.doc.ref, policy.duplicate, len(one.bag)
     for other in kept:
-        if one.doc.ref in other.doc.covers or other.doc.ref in one.doc.covers:
+        if ref in other.doc.covers or other.doc.ref in one.doc.covers:
             return other
-        if one.doc.ref in other.above or other.doc.ref in one.above:
+        if ref in other.above or other.doc.ref in one.above:
             return other
-        if _alike(one.bag, other.bag, policy.duplicate):
-            return other
+        # Entries without a word (emoji alone) are never taken for each other.
+        others = len(other.bag)
+        if size and share * size <= others and share * others <= size:
+            both = len(one.bag & other.bag)
+            if both / (size + others - both) >= share:
+                return other
     return None
-
-
-def _alike(one: frozenset[str], other: frozenset[str], share: float) -> bool:
-    # Entries without a word (emoji alone) are never taken for each other.
-    fewer, more = sorted((len(one), len(other)))
-    if not fewer or fewer < share * more:
-        return False
-    both = len(one & other)
-    return both / (fewer + more - both) >= share
 
 
 def _diverse(

@@ -102,8 +102,12 @@ class Chained(Protocol):
 
 def chain_lines(hit: Chained, zone: tzinfo) -> list[str]:
     """What a hit replaced, and what holds in its place, a line each."""
-    ends = (("No longer holds: replaced by", hit.replaced_by), ("Replaces", hit.replaces))
-    return [f"{said} {_end_of(link, zone)}." for said, link in ends if link is not None]
+    lines = []
+    if hit.replaced_by is not None:
+        lines.append(f"No longer holds: replaced by {_end_of(hit.replaced_by, zone)}.")
+    if hit.replaces is not None:
+        lines.append(f"Replaces {_end_of(hit.replaces, zone)}.")
+    return lines
 
 
 def word_lines(word: str) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -105,22 +105,13 @@ class _Shared(Struct, frozen=True, kw_only=True):
         return f"in {name if self.names[name] == 1 else place}"
 
 
-class _Shown(Struct, frozen=True, kw_only=True):
-    """A hit, and what is shown of it. block: its lines, an empty one first."""
+class _Shown(NamedTuple):
+    """A hit, and what is shown of it: its lines, an empty one first, and their bytes."""
 
     hit: Hit
     text: str
     block: str
-
-    @property
-    def size(self) -> int:
-        """Bytes of its lines in an answer."""
-        return len(self.block.encode()) + 1
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all of its text is shown."""
-        return self.text == self.hit.doc.text
+    size: int
 
 
 class Renderer(Struct, frozen=True, kw_only=True):
@@ -156,7 +147,8 @@ class Renderer(Struct, frozen=True, kw_only=True):
             hit = hits[number]
             text = excerpt(hit.doc.text, words, length)
             lines = self._hit_lines(frame, shared, hit, text)
-            return _Shown(hit=hit, text=text, block="\n".join(["", *lines]))
+            block = "\n".join(["", *lines])
+            return _Shown(hit, text, block, len(block.encode()) + 1)
 
         rest = self._answer(frame, [], left_out=len(hits))
         room = (budget_tokens - tokens_of(rest)) * TOKEN_BYTES - len(f"{CAUTION}\n")
@@ -216,7 +208,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
         lines += word_lines(doc.word)
         lines += chain_lines(hit, self.zone)
         lines += replaced_since_lines(hit.replaced_since, self.zone)
-        lines.append(fenced(text, " ".join(each for each in said if each)))
+        lines.append(fenced(text, " ".join(filter(None, said))))
         if hit.also:
             lines.append(f"Same: {', '.join(first_refs([short_ref(ref) for ref in hit.also]))}")
         return lines
@@ -328,18 +320,19 @@ def _fitting(cut: Callable[[int, int], _Shown], count: int, room: int, short: in
     """
     shown: list[_Shown] = []
     for number in range(count):
-        lengths = (short,) if shown else (short, *_SHORTER)
-        hit = next((x for x in (cut(number, y) for y in lengths) if x.size <= room), None)
-        if hit is None:
+        hit = cut(number, short)
+        for length in () if shown else _SHORTER:
+            if hit.size > room:
+                hit = cut(number, length)
+        if hit.size > room:
             break
         shown.append(hit)
         room -= hit.size
-    for length in (x for x in _LONGER if x > short):
+    for length in _LONGER:
         for number, hit in enumerate(shown):
-            if hit.is_whole:
-                continue
-            longer = cut(number, length)
-            if longer.size - hit.size <= room:
-                room -= longer.size - hit.size
-                shown[number] = longer
+            if length > short and hit.text != hit.hit.doc.text:
+                longer = cut(number, length)
+                if longer.size - hit.size <= room:
+                    room -= longer.size - hit.size
+                    shown[number] = longer
     return shown

@@ -109,7 +109,7 @@ def parse_record(content: bytes) -> CopyRecord:
             path=str(path) if "\0" not in str(path) else "",
             mount=str(mount),
             folder=FolderIdentity(*(int(x) for x in said["folder"])),
-            days={str(x): KnownDay(*(int(n) for n in y)) for x, y in said["days"].items()},
+            days={str(x): KnownDay(*map(int, y)) for x, y in said["days"].items()},
             gone={str(x): str(y) for x, y in gone.items() if _is_instant(str(y))},
             restored=said["restored"] is True,
         )

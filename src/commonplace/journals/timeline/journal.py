@@ -525,8 +525,8 @@ class TimelineJournal:
             for ref in refs:
                 own = ref.startswith(f"{JOURNAL}:")
                 query, key = ("above_id", "id") if own else ("above_ref", "ref")
-                rows = conn.execute(sql()[query], {key: id_of(ref)})
-                found[ref] = frozenset(ref_of(name) for (name,) in rows)
+                rows = conn.execute(sql()[query], {key: id_of(ref)}).fetchall()
+                found[ref] = frozenset(ref_of(x) for (x,) in rows) if rows else frozenset()
         return found
 
     def count_types(self) -> Iterator[tuple[str, str, int, datetime, datetime]]:

@@ -5,6 +5,7 @@ Never makes a text for a model, and never knows a journal but by its port.
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -96,7 +97,7 @@ class EntriesOfTime(Struct, frozen=True, kw_only=True):
     notes: Sequence[str]
 
 
-class RecallService(Struct, frozen=True, kw_only=True):
+class RecallService(Struct, frozen=True, kw_only=True, dict=True):
     """All journals of one owner, with the index over them.
 
     Attributes:
@@ -340,15 +341,18 @@ class RecallService(Struct, frozen=True, kw_only=True):
 
     def _with_replaced(self, hits: Sequence[Hit], within: Filter) -> tuple[Hit, ...]:
         """The hits; those that sum up entries, with those of these replaced since."""
-        summing = {x.journal: x for x in self.journals.values() if isinstance(x, SumsUpEntries)}
         shown: list[Hit] = []
         for hit in hits:
             found: Sequence[Replacement] = ()
-            if hit.doc.journal in summing:
-                journal = summing[hit.doc.journal]
+            if (journal := self._summing.get(hit.doc.journal)) is not None:
                 found = journal.replaced_since(hit.doc.ref, before=within.written_before)
             shown.append(replace(hit, replaced_since=tuple(found)) if found else hit)
         return tuple(shown)
+
+    @cached_property
+    def _summing(self) -> Mapping[str, SumsUpEntries]:
+        """The journals that sum up entries of their own."""
+        return {x.journal: x for x in self.journals.values() if isinstance(x, SumsUpEntries)}
 
     def _newest(self, question: RecallQuestion, within: Filter, limit: int) -> tuple[Found, bool]:
         """The newest of the time that is asked for; after them the newest of any, if it is vague.

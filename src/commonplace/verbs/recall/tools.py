@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Self
 
@@ -235,6 +236,8 @@ class RecallTools:
 
 
 def _filter(service: RecallService, journals: Sequence[str], kinds: Sequence[str]) -> Filter:
+    if not journals and not kinds:
+        return Filter()
     of_kind = list(dict.fromkeys(x for each in service.journals.values() for x in each.kinds))
     known = [*service.journals, *service.lost]
     for name in (each.strip().lower() for each in journals):
@@ -271,6 +274,7 @@ def _notes(service: RecallService, notes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _renderer(service: RecallService) -> Renderer:
+    @cache
     def place_of(journal: str, scope: str) -> str:
         opener = service.journals.get(journal)
         place = scope if opener is None else opener.place_of(scope)
