@@ -95,7 +95,7 @@ def _without_lower(
     if not lower:
         return ()
     written = ~np.isin(found.kind[ranking.rows], lower)
-    return ranking.rows[written][:limit].tolist()
+    return [int(row) for row in ranking.rows[written][:limit]]
 
 
 def _read(
