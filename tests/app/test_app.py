@@ -17,8 +17,6 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError
-from commonplace.verbs.chronicle.for_people import ChronicleKeeping
-from commonplace.verbs.private.for_people import edit_entry
 from commonplace_testing import FrozenClock
 
 if TYPE_CHECKING:
@@ -242,7 +240,7 @@ def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
     assert desk.catch_up() == 5
     assert "zanzibarquartz" in desk.rollup("yearly").content
     assert desk.find("zanzibarquartz").hits
-    ChronicleKeeping(service=app.chronicle.service).delete_entry(ref=gone.facts["id"])
+    app.chronicle.amender().delete_entry(ref=gone.facts["id"])
     ours = list((tmp_path / "home" / ".local" / "share" / "commonplace").rglob("*"))
     assert ours
     assert not [x.name for x in ours if x.is_file() and b"zanzibarquartz" in x.read_bytes()]
@@ -259,11 +257,9 @@ def test_what_an_edit_replaces_leaves_the_summaries_at_once(opened, tmp_path):
     desk.rollups.grace = timedelta(days=-400)
     assert desk.catch_up() == 5
     assert desk.rollup("yearly").content.count("zanzibarquartz") == 2
-    ChronicleKeeping(service=app.chronicle.service).edit_entry(
-        ref=logged.facts["id"], message="Called Ada"
-    )
-    service = app.private.service()
-    edit_entry(service, service.open_entry(felt.facts["refs"][0]), "## Feelings\n\nCalm about Ada.")
+    app.chronicle.amender().edit_entry(ref=logged.facts["id"], message="Called Ada")
+    read = app.private.tools.open_entry(felt.facts["refs"][0])
+    app.private.amender().edit_read(read, "## Feelings\n\nCalm about Ada.")
     ours = [x for x in (tmp_path / "home").rglob("*") if x.is_file() and "former" not in x.parts]
     assert ours
     assert not [x.name for x in ours if b"zanzibarquartz" in x.read_bytes()]

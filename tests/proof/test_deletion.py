@@ -10,9 +10,7 @@ import pytest
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
-from commonplace.doors.cli.chronicle import keeping as chronicle_keeping
 from commonplace.memory import Memory
-from commonplace.verbs.private.for_people import delete_entry
 from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 
 NOW = datetime(2025, 2, 1, tzinfo=UTC)
@@ -83,8 +81,8 @@ def add_memory(home, text, number):
 
 JOURNALS = {
     "timeline": (add_timeline, lambda home, x: home.timeline.delete(x)),
-    "chronicle": (add_chronicle, lambda home, x: chronicle_keeping(home.app).delete_entry(ref=x)),
-    "private": (add_private, lambda home, x: delete_entry(home.app.private.service(), path=x)),
+    "chronicle": (add_chronicle, lambda home, x: home.app.chronicle.amender().delete_entry(ref=x)),
+    "private": (add_private, lambda home, x: home.app.private.amender().delete_read(x)),
     "memory": (add_memory, lambda home, x: home.memory.delete(x)),
 }
 

@@ -22,10 +22,8 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Conflict
 from commonplace.core.values import Filter, Interval
-from commonplace.doors.cli import chronicle as chronicle_commands
 from commonplace.doors.doctor.checks import Doctor
 from commonplace.journals.memory.records import ref_of
-from commonplace.verbs.private.for_people import delete_entry, edit_entry
 from commonplace_testing import HashingEncoder, ReadySlot
 
 SECTION = "api/errors"
@@ -38,12 +36,11 @@ def private_write(app, text):
 
 
 def private_edit(app, ref, text):
-    service = app.private.service()
-    edit_entry(service, service.open_entry(ref), text)
+    app.private.amender().edit_read(app.private.tools.open_entry(ref), text)
 
 
 def private_delete(app, ref):
-    delete_entry(app.private.service(), path=ref)
+    app.private.amender().delete_read(ref)
 
 
 def chronicle_add(app, text):
@@ -52,11 +49,11 @@ def chronicle_add(app, text):
 
 
 def chronicle_edit(app, ref, text):
-    chronicle_commands.keeping(app).edit_entry(ref=ref, message=text)
+    app.chronicle.amender().edit_entry(ref=ref, message=text)
 
 
 def chronicle_delete(app, ref):
-    chronicle_commands.keeping(app).delete_entry(ref=ref)
+    app.chronicle.amender().delete_entry(ref=ref)
 
 
 def notebook_add(app, text):

@@ -17,9 +17,10 @@ from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.chronicle.trust import TrustedLogs
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
-from commonplace.verbs.chronicle.service import ChronicleService
-from commonplace.verbs.chronicle.tools import ChronicleTools
+from commonplace.verbs.chronicle.amend import ChronicleAmender
+from commonplace.verbs.chronicle.pages import with_pages
 from commonplace.verbs.chronicle.trust import allow_log
+from commonplace.verbs.chronicle.verbs import ChronicleVerbs
 from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace_testing.in_memory import MemoryIndex
 
@@ -63,7 +64,7 @@ class ChronicleWorld:
         self.filing = Filing(
             index=self.index, sources=[ChronicleSource(self.chronicle)], encoder=slot, holder="test"
         )
-        self.service = ChronicleService(
+        self.service = ChronicleVerbs(
             chronicle=self.chronicle,
             filing=self.filing,
             finder=Finder(index=self.index, encoder=slot, filing=self.filing),
@@ -76,7 +77,7 @@ class ChronicleWorld:
             replaced=lambda _refs: {},
             former=former_in(home, self.clock),
         )
-        self.toolset = ChronicleTools.toolset(lambda: ChronicleTools(self.service))
+        self.toolset = with_pages(lambda: self.service)
 
     def __call__(self, tool: str, **arguments: Any) -> Answer:
         """What a tool answers, called as a door calls it."""
@@ -103,6 +104,11 @@ class ChronicleWorld:
         ]
         self.chronicle.import_events(parse_export(json.dumps({"entries": exported})))
         self.filing.catch_up()
+
+    @property
+    def amender(self) -> ChronicleAmender:
+        """What corrects its entries."""
+        return ChronicleAmender(self.service)
 
     def trust(self) -> None:
         """Allow the project log that the `.chronicle` of the project asks for."""

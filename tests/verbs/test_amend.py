@@ -16,6 +16,7 @@ from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid,
 from commonplace.core.values import Interval
 from commonplace.journals.memory.records import RecordDraft
 from commonplace.search.chains import newest_of
+from commonplace.verbs.chronicle.commands import ChronicleCommands
 
 EXPORT = """{"version": "1.0", "tool": "chronicle", "entries": [{"message": "met NAME",
 "id": "0fNAME-4d4e-4f4a-8b4b-000000000000", "timestamp": "2026-03-01T10:00:00Z"}]}"""
@@ -538,7 +539,7 @@ def test_the_beginning_of_an_id_is_enough_where_it_names_one_entry(app):
     """Of chronicle; one that names several changes none of them."""
     amend = app.amend.service()
     for name in ("abcde1", "abcde2"):
-        app.chronicle.service().import_export(EXPORT.replace("NAME", name))
+        ChronicleCommands(app.chronicle.tools).import_export(EXPORT.replace("NAME", name))
     with pytest.raises(Invalid, match="Several entries"):
         amend.delete("chronicle:0fabcde")
     assert (

@@ -13,6 +13,7 @@ from tests.verbs.test_amend import EVERY, EVERY_STORE, EXPORT, superseding, writ
 
 from commonplace.core.errors import Invalid
 from commonplace.journals.transcripts.message import Message, time_of
+from commonplace.verbs.chronicle.commands import ChronicleCommands
 
 TOOLSETS = f"{ALL},transcripts"
 WORDS = (
@@ -197,7 +198,7 @@ def test_a_correction_counts_from_when_it_was_written(world, app, journal):
 
 def test_an_entry_of_a_time_to_come_counts_from_when_it_was_written(world, app):
     """A plan for next week was known today."""
-    service = app.chronicle.service()
+    service = app.chronicle.tools
     added = service.chronicle.add_event("The quokka flies.", at=world.clock() + timedelta(days=7))
     app.filing.sweep()
     world.clock.advance(DAY)
@@ -206,7 +207,7 @@ def test_an_entry_of_a_time_to_come_counts_from_when_it_was_written(world, app):
 
 def test_an_import_counts_from_when_it_was_made(world, app):
     """With the times that its entries are of: this home did not know them before."""
-    app.chronicle.service().import_export(EXPORT.replace("NAME", "quokka"))
+    ChronicleCommands(app.chronicle.tools).import_export(EXPORT.replace("NAME", "quokka"))
     world.clock.advance(DAY)
     assert refs(ask(app, "recall", query="quokka", as_of="2026-04")) == []
     assert len(refs(ask(app, "recall", query="quokka", as_of="yesterday"))) == 1

@@ -79,7 +79,7 @@ def test_what_else_an_edit_changed_is_taken_back_with_it(app):
     amend = app.amend.service()
     logged, recorded, todo = (write(app, each) for each in ("chronicle", "timeline", "memory"))
     before = [opened(app, ref).facts for ref in (logged, recorded)]
-    app.chronicle.service().edit(logged, message=None, tags=["farm"], at="yesterday", expected=None)
+    app.chronicle.amender().edit_entry(ref=logged, tags=["farm"], at="yesterday")
     app.timeline.service().update(
         recorded.partition(":")[2], metadata={"tags": ["farm"]}, at=app.clock() - timedelta(9)
     )

@@ -16,7 +16,7 @@ from tests.verbs.chronicle_world import messages
 from commonplace.core.errors import Invalid
 from commonplace.journals.chronicle.event import LONGEST_MESSAGE
 from commonplace.journals.chronicle.imports import parse_export
-from commonplace.verbs.chronicle.for_people import FORMATS, ChronicleKeeping
+from commonplace.verbs.chronicle.commands import FORMATS, ChronicleCommands
 from commonplace.verbs.chronicle.story import LONGEST_SHOWN
 
 FIRST, LAST = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"
@@ -31,7 +31,7 @@ def ends(request, monkeypatch, open_world):
     entries = [
         {"id": at[:4], "timestamp": at, "message": f"an edge of {at[:4]}"} for at in (FIRST, LAST)
     ]
-    keeper = ChronicleKeeping(lambda: world.service)
+    keeper = ChronicleCommands(world.service)
     assert keeper.import_export(json.dumps({"entries": entries})).facts["added"] == 2
     return world
 
@@ -58,15 +58,14 @@ def test_the_calendars_ends_are_paged_and_edited(ends):
         seen += page.facts["entries"]
         cursor = page.facts["cursor"]
     assert [entry["message"][-4:] for entry in seen] == ["9999", " now", "0001"]
-    keeper = ChronicleKeeping(lambda: ends.service)
-    assert "edited" in keeper.edit_entry(ref=seen[0]["id"], message="edited").text
-    assert "edited" in keeper.delete_entry(ref=seen[0]["id"]).text
+    assert "edited" in ends.amender.edit_entry(ref=seen[0]["id"], message="edited").text
+    assert "edited" in ends.amender.delete_entry(ref=seen[0]["id"]).text
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_calendars_ends_are_exported(ends, form):
     """In each form, and read back."""
-    text = ChronicleKeeping(lambda: ends.service).export(form=form).text
+    text = ChronicleCommands(ends.service).export(form=form).text
     read = parse_export(text, zone=ends.service.zone)
     assert [each.message for each in read] == [
         "an edge of 9999",

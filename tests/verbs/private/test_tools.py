@@ -15,9 +15,8 @@ from commonplace.journals.private.roots import resolve_roots
 from commonplace.journals.private.source import sources_of
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
-from commonplace.verbs.private.for_people import delete_entry, edit_entry
-from commonplace.verbs.private.service import PrivateService
-from commonplace.verbs.private.tools import READ_BUDGET, PrivateTools
+from commonplace.verbs.private.amend import PrivateAmender
+from commonplace.verbs.private.verbs import READ_BUDGET, PrivateVerbs
 from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace_testing.in_memory import MemoryIndex
 
@@ -48,7 +47,7 @@ class Desk:
         self.filing = Filing(
             index=index, sources=sources_of(self.journal), encoder=slot, holder="test"
         )
-        self.service = PrivateService(
+        self.tools = PrivateVerbs(
             journal=self.journal,
             filing=self.filing,
             finder=Finder(index=index, encoder=slot, filing=self.filing),
@@ -56,7 +55,6 @@ class Desk:
             zone=zone,
             former=former_in(folder, self.clock),
         )
-        self.tools = PrivateTools(self.service)
 
     def call(self, tool, **arguments):
         return self.tools.toolset(lambda: self.tools).tool(tool).call(arguments)
@@ -404,10 +402,11 @@ def test_an_edit_and_a_deletion_reach_the_search(desk):
     """The verbs for people: the new words are found, the old are not, and a deletion is complete."""
     mine = desk()
     ref = mine.write(feelings="harbour")
-    edit_entry(mine.service, mine.service.open_entry(ref), "## Feelings\n\nmountain")
+    amender = PrivateAmender(mine.tools)
+    amender.edit_read(mine.tools.open_entry(ref), "## Feelings\n\nmountain")
     assert mine.found("mountain") == [ref]
     assert mine.found("harbour", floor=1) == []
-    assert delete_entry(mine.service, path=ref).text == f"Deleted {ref}."
+    assert amender.delete_read(ref).text == f"Deleted {ref}."
     assert mine.found("mountain") == []
     with pytest.raises(NotFound):
-        delete_entry(mine.service, path=ref)
+        amender.delete_read(ref)

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from commonplace.app.context import OwnerContext
     from commonplace.core.brief_item import BriefItem
-    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
+    from commonplace.core.ports import OpensRefs, Portable, Source
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Finding
     from commonplace.journals.chronicle.journal import Author, Chronicle
     from commonplace.journals.chronicle.source import ChronicleSource
-    from commonplace.verbs.chronicle.service import ChronicleService
-    from commonplace.verbs.chronicle.tools import ChronicleTools
+    from commonplace.verbs.chronicle.amend import ChronicleAmender
+    from commonplace.verbs.chronicle.verbs import ChronicleVerbs
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.toolset import Toolset
 
@@ -30,7 +30,7 @@ _IN_A_BRIEF = 200
 
 
 class ChronicleWiring:
-    """Chronicle on its own database, its service and its tools."""
+    """Chronicle on its own database, and its verbs."""
 
     name = "chronicle"
     title = "Chronicle"
@@ -74,23 +74,13 @@ class ChronicleWiring:
         return author_here(os.environ, hostname=platform.node(), directory=here)
 
     @locked_cached_property
-    def tools(self) -> ChronicleTools:
-        """Chronicle's tools."""
-        from commonplace.verbs.chronicle.tools import ChronicleTools
-
-        return ChronicleTools(self._service)
-
-    def service(self) -> ChronicleService:
+    def tools(self) -> ChronicleVerbs:
         """Chronicle's verbs."""
-        return self._service
-
-    @locked_cached_property
-    def _service(self) -> ChronicleService:
         from commonplace.journals.chronicle.trust import TrustedLogs
-        from commonplace.verbs.chronicle.service import ChronicleService
+        from commonplace.verbs.chronicle.verbs import ChronicleVerbs
 
         context = self._context
-        return ChronicleService(
+        return ChronicleVerbs(
             chronicle=self.journal,
             filing=context.service_filing,
             finder=context.service_finder,
@@ -110,9 +100,9 @@ class ChronicleWiring:
 
     def toolset(self) -> Toolset:
         """Its tools; making this opens nothing."""
-        from commonplace.verbs.chronicle.tools import ChronicleTools
+        from commonplace.verbs.chronicle.pages import with_pages
 
-        return ChronicleTools.toolset(lambda: self.tools)
+        return with_pages(lambda: self.tools)
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """The newest entries of a project that hold, newest first; without one there are none."""
@@ -134,17 +124,17 @@ class ChronicleWiring:
 
         return ChroniclePages(self.journal)
 
-    def amender(self) -> AmendsRefs:
+    def amender(self) -> ChronicleAmender:
         """What corrects its entries."""
         from commonplace.verbs.chronicle.amend import ChronicleAmender
 
-        return ChronicleAmender(self.service())
+        return ChronicleAmender(self.tools)
 
     def gives_back(self) -> GivesImportsBack:
         """What takes imported entries out of it."""
         from commonplace.verbs.imports.giving_back import FromChronicle
 
-        return FromChronicle(self.service())
+        return FromChronicle(self.amender())
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""
@@ -169,7 +159,7 @@ class ChronicleWiring:
         path = self.journal.path
         yield f"{path}{'' if may_exist(path) else ', not made yet'}"
         yield from self.journal.problems()
-        yield from filter(None, [log_state(self.service())])
+        yield from filter(None, [log_state(self.tools)])
 
     def repair(self) -> Iterable[str]:
         """Repair what can be repaired of its database or its folder."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commonplace.app.context import OwnerContext
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.clock import Clock
-    from commonplace.core.ports import AmendsRefs, Portable, Source
+    from commonplace.core.ports import Portable, Source
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Finding
     from commonplace.journals.private.journal import PrivateJournal
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from commonplace.journals.private.recovery import NotesRecovery
     from commonplace.journals.private.roots import Root, Roots
     from commonplace.verbs.imports.taking_back import GivesImportsBack
-    from commonplace.verbs.private.service import PrivateService
-    from commonplace.verbs.private.tools import PrivateTools
+    from commonplace.verbs.private.amend import PrivateAmender
+    from commonplace.verbs.private.verbs import PrivateVerbs
     from commonplace.verbs.toolset import Toolset
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ TRUSTED = "trusted-notes"
 
 
 class PrivateWiring:
-    """The private journal of one owner and one project, its service and its tools."""
+    """The private journal of one owner and one project, and its verbs."""
 
     name = "private"
     title = "The private journal"
@@ -123,24 +123,14 @@ class PrivateWiring:
         return tuple(x for x in found if x is not None and os.path.lexists(x))
 
     @locked_cached_property
-    def tools(self) -> PrivateTools:
-        """The private journal's tools."""
-        from commonplace.verbs.private.tools import PrivateTools
-
-        return PrivateTools(self._service)
-
-    def service(self) -> PrivateService:
+    def tools(self) -> PrivateVerbs:
         """The private journal's verbs."""
-        return self._service
-
-    @locked_cached_property
-    def _service(self) -> PrivateService:
-        from commonplace.verbs.private.service import PrivateService
+        from commonplace.verbs.private.verbs import PrivateVerbs
 
         self.journal.record_project_root()
         if not self._has_looked:
             self.gone()
-        return PrivateService(
+        return PrivateVerbs(
             journal=self.journal,
             filing=self._context.service_filing,
             finder=self._context.service_finder,
@@ -241,9 +231,9 @@ class PrivateWiring:
 
     def toolset(self) -> Toolset:
         """Its tools; making this opens nothing."""
-        from commonplace.verbs.private.tools import PrivateTools
+        from commonplace.verbs.private.verbs import PrivateVerbs
 
-        return PrivateTools.toolset(lambda: self.tools)
+        return PrivateVerbs.toolset(lambda: self.tools)
 
     def is_there(self) -> bool:
         """Always: it is made at the first write."""
@@ -259,17 +249,17 @@ class PrivateWiring:
         """Whether an entry is private, and the folder it lies in is not there."""
         return ref.startswith(f"{self.name}:") and self.pages().is_away(ref)
 
-    def amender(self) -> AmendsRefs:
+    def amender(self) -> PrivateAmender:
         """What corrects its entries."""
         from commonplace.verbs.private.amend import PrivateAmender
 
-        return PrivateAmender(self.service())
+        return PrivateAmender(self.tools)
 
     def gives_back(self) -> GivesImportsBack:
         """What takes imported entries out of it."""
         from commonplace.verbs.imports.giving_back import FromPrivate
 
-        return FromPrivate(self.service())
+        return FromPrivate(self.amender())
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""

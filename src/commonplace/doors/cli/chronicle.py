@@ -38,13 +38,14 @@ from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import FIRST_STEP, ShortRefCommand, find_entry
 from commonplace.doors.cli.undoing import taken_back
 from commonplace.doors.cli.verb_commands import VerbCommand, verb_option, verb_options
-from commonplace.verbs.chronicle.tools import ChronicleTools
+from commonplace.verbs.answers import one_line, when_of
+from commonplace.verbs.chronicle.verbs import ChronicleVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.app import App
-    from commonplace.verbs.chronicle.for_people import ChronicleKeeping, Format
+    from commonplace.verbs.chronicle.commands import ChronicleCommands, Format
 
 call = partial(call_tool, "chronicle")
 
@@ -57,11 +58,11 @@ _FORMATS: dict[str, Format] = {
 }
 
 
-def keeping(app: App) -> ChronicleKeeping:
+def commands(app: App) -> ChronicleCommands:
     """The verbs that no model is offered."""
-    from commonplace.verbs.chronicle.for_people import ChronicleKeeping
+    from commonplace.verbs.chronicle.commands import ChronicleCommands
 
-    return ChronicleKeeping(service=app.chronicle.service)
+    return ChronicleCommands(app.chronicle.tools)
 
 
 _LOG = Filter(journals=("chronicle",))
@@ -90,7 +91,7 @@ def chronicle() -> None:
 
 @chronicle.command()
 @click.argument("message", nargs=-1)
-@verb_options(ChronicleTools.add_entry, without=("message", "asked"))
+@verb_options(ChronicleVerbs.add_entry, without=("message", "asked"))
 @expires_option
 @common_options
 def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
@@ -103,8 +104,8 @@ def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given:
 
 
 @chronicle.command(name="list")
-@verb_option(ChronicleTools.list_entries, "limit")
-@verb_options(ChronicleTools.search_entries, without=("text", "as_of", "limit", "explain"))
+@verb_option(ChronicleVerbs.list_entries, "limit")
+@verb_options(ChronicleVerbs.search_entries, without=("text", "as_of", "limit", "explain"))
 @list_options
 def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """List what was done, newest first."""
@@ -114,7 +115,7 @@ def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any)
 chronicle.add_command(
     VerbCommand(
         "chronicle",
-        ChronicleTools.search_entries,
+        ChronicleVerbs.search_entries,
         "search",
         "Find entries by words and meaning, best first; without TEXT the newest first.",
         short_help="Find entries by words and meaning, best first.",
@@ -124,7 +125,7 @@ chronicle.add_command(
 )
 when = VerbCommand(
     "chronicle",
-    ChronicleTools.find_when_i,
+    ChronicleVerbs.find_when_i,
     "when",
     """Find when you did something, in the log of what was done.
 
@@ -166,14 +167,13 @@ def edit(
     stdin, or from your editor. `-` reads stdin.
     """
     with opened(defers_filing=True) as app:
-        keeper = keeping(app)
-        entry = find_entry(app, id, keeper.read_entry, within=_LOG)
+        entry = find_entry(app, id, app.chronicle.journal.read_event, within=_LOG)
         check_age(app, id, app.amend.service().read_text(entry.ref), yes=yes)
         named = given["tags"] or given["at"]
         message = None
         if text or not named:
             message = text_input(" ".join(text) if text else None, before=entry.message)
-        answer = keeper.edit_entry(
+        answer = app.chronicle.amender().edit_entry(
             ref=entry.id,
             message=message,
             tags=given["tags"] or None,
@@ -194,10 +194,10 @@ def delete(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002  the name t
     ID is its id or ref, the beginning of it, a number in the last list, or -1 for the newest.
     """
     with opened() as app:
-        keeper = keeping(app)
-        entry = find_entry(app, id, keeper.read_entry, within=_LOG)
-        confirm(f"Delete {keeper.label_of(entry)} for good?", yes=yes, text=entry.message)
-        show(keeper.delete_entry(ref=entry.id, expected=entry.stamp), as_json)
+        entry = find_entry(app, id, app.chronicle.journal.read_event, within=_LOG)
+        named = f"{one_line(entry.id)} of {when_of(entry.at, app.settings.timezone)}"
+        confirm(f"Delete {named} for good?", yes=yes, text=entry.message)
+        show(app.chronicle.amender().delete_entry(ref=entry.id, expected=entry.stamp), as_json)
 
 
 @chronicle.command(cls=ShortRefCommand, short_help="Take back what you wrote last in the log.")
@@ -220,7 +220,7 @@ def undo(id: str | None, yes: bool, as_json: bool) -> None:  # noqa: A002  the n
 def tags(limit: int | None, as_json: bool) -> None:
     """List the tags, the most frequent first."""
     with opened() as app:
-        show(keeping(app).list_tags(limit=limit), as_json, items="tags")
+        show(commands(app).list_tags(limit=limit), as_json, items="tags")
 
 
 @chronicle.command(short_help="Write the entries as chronicle itself exports them.")
@@ -232,9 +232,9 @@ def tags(limit: int | None, as_json: bool) -> None:
     help="Format (default: yaml, or json with --json).",
 )
 @click.option("-o", "--output", metavar="FILE", help="File to write (default: stdout).")
-@verb_option(ChronicleTools.search_entries, "since")
-@verb_option(ChronicleTools.search_entries, "until")
-@verb_option(ChronicleTools.search_entries, "tags")
+@verb_option(ChronicleVerbs.search_entries, "since")
+@verb_option(ChronicleVerbs.search_entries, "until")
+@verb_option(ChronicleVerbs.search_entries, "tags")
 @common_options
 def export(
     form: str | None,
@@ -252,7 +252,7 @@ def export(
         raise Invalid(f"--json and --format {form} contradict.", hint="Name a FILE with --output.")
     chosen = _FORMATS[form or ("json" if as_json and file is None else "yaml")]
     with opened() as app:
-        answer = keeping(app).export(form=chosen, tags=tags, **given)
+        answer = commands(app).export(form=chosen, tags=tags, **given)
         if file is None:
             show(answer, as_json=False)
             return
@@ -284,7 +284,7 @@ def import_entries(source: str, as_json: bool) -> None:
 
     name = "stdin" if source == "-" else source
     with opened() as app:
-        keeper = keeping(app)
+        verbs = commands(app)
         with (
             show_counting("Importing entries") as progress,
             noting_import(app, "chronicle") as record,
@@ -292,10 +292,10 @@ def import_entries(source: str, as_json: bool) -> None:
             record.begin("chronicle")
             noting = record.into("chronicle")
             if text is None:
-                answer = keeper.import_tree(path, noting=noting, progress=progress)
+                answer = verbs.import_tree(path, noting=noting, progress=progress)
             else:
-                answer = keeper.import_export(text, name=name, noting=noting, progress=progress)
-        show(keeper.filed(answer), as_json)
+                answer = verbs.import_export(text, name=name, noting=noting, progress=progress)
+        show(verbs.filed(answer), as_json)
 
 
 @chronicle.command(short_help="Bring an older database to the newest layout.")
@@ -303,7 +303,7 @@ def import_entries(source: str, as_json: bool) -> None:
 def upgrade(as_json: bool) -> None:
     """Bring an older database to the newest layout; the original is kept beside it."""
     with opened() as app:
-        keeper = keeping(app)
+        verbs = commands(app)
         with show_counting("Upgrading"):
-            answer = keeper.upgrade()
-        show(keeper.filed(answer), as_json)
+            answer = verbs.upgrade()
+        show(verbs.filed(answer), as_json)

@@ -23,12 +23,11 @@ from commonplace.doors.cli.options import (
 )
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.doors.cli.verb_commands import VerbCommand, arguments_of, verb_options
-from commonplace.verbs.private.for_people import delete_entry, edit_entry
-from commonplace.verbs.private.tools import PrivateTools
+from commonplace.verbs.private.verbs import PrivateVerbs
 
 CATEGORIES = {
     name: argument.arg.text
-    for name, argument in arguments_of(PrivateTools.process_thoughts).items()
+    for name, argument in arguments_of(PrivateVerbs.process_thoughts).items()
     if name not in {"at", "idempotency_key", "supersedes"}
 }
 """What each category of thought is for, as the tool tells a model."""
@@ -60,7 +59,7 @@ def private() -> None:
     callback=lambda _ctx, _param, name: name.replace("-", "_"),
     help="The category of TEXT, one of those below, such as technical-insights.",
 )
-@verb_options(PrivateTools.process_thoughts)
+@verb_options(PrivateVerbs.process_thoughts)
 @expires_option
 @common_options
 def write(
@@ -110,7 +109,7 @@ def _edited_thoughts(category: str) -> dict[str, str]:
 private.add_command(
     VerbCommand(
         "private",
-        PrivateTools.search_journal,
+        PrivateVerbs.search_journal,
         "search",
         """Find entries by meaning and by words.
 
@@ -124,7 +123,7 @@ private.add_command(
 private.add_command(
     VerbCommand(
         "private",
-        PrivateTools.list_recent_entries,
+        PrivateVerbs.list_recent_entries,
         "list",
         "List the latest entries, newest first.",
     ).command()
@@ -132,7 +131,7 @@ private.add_command(
 private.add_command(
     VerbCommand(
         "private",
-        PrivateTools.read_journal_entry,
+        PrivateVerbs.read_journal_entry,
         "read",
         """Read one entry whole.
 
@@ -163,8 +162,7 @@ def edit(path: str, text: tuple[str, ...], yes: bool, as_json: bool) -> None:
         entry = find_entry(app, path, app.private.journal.read_entry, within=_JOURNAL)
         check_age(app, path, app.amend.service().read_text(entry.ref), yes=yes)
         new = text_input(" ".join(text) if text else None, before=entry.raw)
-        service = app.private.service()
-        show(edit_entry(service, entry, new), as_json)
+        show(app.private.amender().edit_read(entry, new), as_json)
 
 
 @private.command(cls=ShortRefCommand)
@@ -180,4 +178,4 @@ def delete(path: str, yes: bool, as_json: bool) -> None:
     with opened() as app:
         entry = find_entry(app, path, app.private.journal.read_entry, within=_JOURNAL)
         confirm(f"Delete {entry.path} for good?", yes=yes, text=entry.text)
-        show(delete_entry(app.private.service(), path=entry.ref, expected=entry.version), as_json)
+        show(app.private.amender().delete_read(entry.ref, expected=entry.version), as_json)

@@ -51,7 +51,7 @@ def recover(forget: bool, as_json: bool) -> None:
     from commonplace.verbs.private.recovery import forget_answer, recover_answer
 
     with opened(names_gone=False) as app:
-        service = app.private.service()
-        answer = forget_answer(service) if forget else recover_answer(service.journal.recovery)
+        amender = app.private.amender()
+        answer = forget_answer(amender) if forget else recover_answer(app.private.journal.recovery)
         app.brief.refresh()
         show(answer, as_json)

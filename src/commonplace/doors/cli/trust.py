@@ -46,11 +46,11 @@ def trust(
         _trust_notes(named, as_list=as_list, revoke=revoke, yes=yes, as_json=as_json)
         return
     with opened() as app:
-        service = app.chronicle.service()
+        verbs = app.chronicle.tools
         if as_list:
-            show(list_allowed(service), as_json)
+            show(list_allowed(verbs), as_json)
             return
-        show((revoke_log if revoke else allow_log)(service, named), as_json)
+        show((revoke_log if revoke else allow_log)(verbs, named), as_json)
 
 
 def _trust_notes(

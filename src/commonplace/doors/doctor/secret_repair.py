@@ -55,15 +55,13 @@ def _repair_private(app: App, ref: str) -> None:
 
 
 def _repair_chronicle(app: App, ref: str) -> None:
-    service = app.chronicle.service()
-    event = service.chronicle.read_event(ref)
+    event = app.chronicle.journal.read_event(ref)
     shown = app.shared.screen.shown
     secret = [tag for tag in event.tags if shown(tag) != tag]
-    service.edit(
-        event.ref,
+    app.chronicle.amender().edit_entry(
+        ref=event.ref,
         message=shown(event.message),
         tags=[x for tag in secret for x in (f"-{tag}", f"+{shown(tag)}")] or None,
-        at="",
         expected=event.stamp,
     )
 

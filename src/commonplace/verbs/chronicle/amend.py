@@ -1,6 +1,6 @@
 """How an entry of chronicle is corrected by its ref, and the index kept true after it.
 
-Never makes a text for a model.
+Each verb once: for the port of any journal, and for the commands of people.
 """
 
 from __future__ import annotations
@@ -13,25 +13,31 @@ from msgspec import Struct
 
 from commonplace.core.errors import NotFound
 from commonplace.core.inherited import Inheritance
-from commonplace.core.values import Amendment, EditableText
+from commonplace.core.values import Amendment, Answer, EditableText
+from commonplace.journals.chronicle.event import UNKNOWN, fold_tag, own_tags
 from commonplace.verbs.amend import left_notes
+from commonplace.verbs.amend_answers import changed_lines
+from commonplace.verbs.answers import answer_of
+from commonplace.verbs.chronicle.story import event_facts, event_line
+from commonplace.verbs.times import read_at
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.chronicle.event import Event
-    from commonplace.search.filing.port import Filed, Pending
-    from commonplace.verbs.chronicle.service import ChronicleService
+    from commonplace.verbs.chronicle.verbs import ChronicleVerbs
 
 
 class ChronicleAmender(Struct, frozen=True):
     """Corrects entries of the log; see `core.ports.AmendsRefs`."""
 
-    service: ChronicleService
+    verbs: ChronicleVerbs
 
     def read_text(self, ref: str) -> EditableText:
         """The message of an entry; see the port."""
-        event = self.service.chronicle.read_event(ref)
+        event = self.verbs.chronicle.read_event(ref)
         return EditableText(
             ref=event.ref,
             text=event.message,
@@ -42,92 +48,181 @@ class ChronicleAmender(Struct, frozen=True):
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change the message; see the port."""
-        return _edited(
-            *self.service.edit(ref, message=text, tags=None, at="", expected=expected or None)
-        )
+        before = self.verbs.chronicle.read_event(ref)
+        return _edited(*self._change(before, message=text, expected=expected))
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an entry its former message, tags and time; see `verbs.undo.RestoresTexts`."""
-        return _edited(
-            *self.service.change(
-                self.service.chronicle.read_event(former.ref),
-                message=former.text,
-                tags=former.more["tags"],
-                at=datetime.fromisoformat(former.more["at"]),
+        changed = self._change(
+            self.verbs.chronicle.read_event(former.ref),
+            message=former.text,
+            tags=former.more["tags"],
+            at=datetime.fromisoformat(former.more["at"]),
+            expected=expected,
+        )
+        return _edited(*changed)
+
+    def edit_entry(
+        self,
+        *,
+        ref: str,
+        message: str | None = None,
+        tags: Sequence[str] | None = None,
+        at: str | None = None,
+        expected: str | None = None,
+        before: str = "",
+    ) -> Answer:
+        """Change an entry's message, tags or time, and file it again; what is None stays.
+
+        Args:
+            ref: Of the entry, or its id, or the beginning of one.
+            message: The new one.
+            tags: `+tag` adds and `-tag` takes away; plain ones replace all there are, and an empty
+                one leaves none.
+            at: A phrase; blank leaves the time.
+            expected: The stamp that was read.
+            before: The message that was read, of which the answer shows what changed.
+
+        Raises:
+            Invalid, NotFound, Conflict, Denied, Unavailable.
+        """
+        read = self.verbs.chronicle.read_event(ref)
+        event, notes = self._change(
+            read,
+            message=message,
+            tags=None if tags is None else changed_tags(read.tags, tags),
+            at=read_at(self.verbs, at or ""),
+            expected=expected or "",
+        )
+        lines = changed_lines(event.ref, before, event.message) if before else []
+        facts = {**event_facts(event), **({"before": before} if before else {})}
+        return answer_of(["Edited:", event_line(event, self.verbs.zone), *lines], facts, notes)
+
+    def _change(
+        self,
+        before: Event,
+        *,
+        message: str | None = None,
+        tags: Sequence[str] | None = None,
+        at: datetime | None = None,
+        directory: str | None = None,
+        expected: str = "",
+    ) -> tuple[Event, tuple[str, ...]]:
+        """Change an entry that was read, keep what it was, and file it; notes on what is left."""
+        verbs, expected = self.verbs, expected or before.stamp
+        more = {"tags": [*before.tags], "at": before.at.isoformat()}
+        notes = self._leave_originals([before]) if expected == before.stamp else ()
+        with verbs.former.edited(before.ref, before.stamp, before.message, more) as note:
+            event = verbs.chronicle.edit_event(
+                before.id,
+                message=message,
+                tags=tags,
+                at=at,
+                directory=directory,
                 expected=expected,
             )
-        )
+            note(event.stamp)
+        notes += verbs.logs.correct(before, event)
+        return event, (*verbs.filing.refile(verbs.docs(event)).notes, *notes)
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
-        """Remove an entry; see the port."""
-        event, filed, notes = self.service.delete(ref, expected=expected or None)
-        return Amendment(act="deleted", ref=event.ref, notes=(*left_notes(filed), *notes))
+        """Remove an entry and every trace of its text in the index; see the port."""
+        event, notes = self._delete(ref, expected)
+        return Amendment(act="deleted", ref=event.ref, notes=notes)
+
+    def delete_entry(self, *, ref: str, expected: str | None = None) -> Answer:
+        """The same, as an answer that says what it was."""
+        event, notes = self._delete(ref, expected or "")
+        return answer_of(
+            ["Deleted:", event_line(event, self.verbs.zone)], event_facts(event), notes
+        )
+
+    def _delete(self, ref: str, expected: str) -> tuple[Event, tuple[str, ...]]:
+        """Remove an entry; what it was, and notes on what is left of it.
+
+        Its line leaves the project logs first, and its row what an upgrade left: of a process that
+        is killed in between the entry is left, which can be deleted again.
+        """
+        verbs, before = self.verbs, self.verbs.chronicle.read_event(ref)
+        notes: tuple[str, ...] = ()
+        if expected in {"", before.stamp}:
+            notes = (*verbs.logs.correct(before), *self._leave_originals([before]))
+            verbs.former.drop([before.ref])
+        event = verbs.chronicle.delete_event(before.id, expected=expected or None)
+        return event, (*left_notes(verbs.filing.forget([event.ref])), *notes)
+
+    def delete_many(self, stamps: Mapping[str, str]) -> tuple[list[str], tuple[str, ...]]:
+        """Delete the entries, by refs, that have these stamps; the refs of those, and notes.
+
+        The index is the caller's; project logs have no line of what was imported.
+        Raises: Unavailable.
+        """
+        self.verbs.former.drop([*stamps])
+        gone = self.verbs.chronicle.delete_many(stamps)
+        return [event.ref for event in gone], self._leave_originals(gone)
+
+    def _leave_originals(self, events: Sequence[Event]) -> tuple[str, ...]:
+        """Take entries out of what an upgrade left, before they change; notes on what stays."""
+        from commonplace.journals.chronicle.originals import take_out_of_originals
+
+        return take_out_of_originals(self.verbs.chronicle.path, events)
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Log an entry of the same time in the place of another; see the port."""
-        former = self.service.chronicle.read_event(ref).ref
-        logged = self.service.supersede(former, text)
+        former = self.verbs.chronicle.read_event(ref).ref
+        added = self.verbs.chronicle.supersede_event(former, text)
         return Amendment(
             act="superseded",
-            ref=logged.event.ref,
-            text=logged.event.message,
-            at=logged.event.at,
+            ref=added.event.ref,
+            text=added.event.message,
+            at=added.event.at,
             former=former,
-            notes=logged.notes,
+            notes=self.verbs.file_added(added),
         )
 
     def read_inheritance(self, ref: str) -> Inheritance:
         """Its tags, and its folder; see `core.inherited.HandsOnValues`."""
-        event = self.service.chronicle.read_event(ref)
-        later, has_own_folder = self.service.chronicle.find_successor(event), False
+        chronicle = self.verbs.chronicle
+        event = chronicle.read_event(ref)
+        later, has_own_folder = chronicle.find_successor(event), False
         if event.supersedes:
             with suppress(NotFound):
                 # One that only corrects another is of its time, and of its folder.
-                former = self.service.chronicle.read_event(event.supersedes)
+                former = chronicle.read_event(event.supersedes)
                 has_own_folder = former.instant != event.instant
+        values: InheritedValues = {"tags": tuple(fold_tag(x) for x in event.own_tags)}
+        if event.directory not in {"", UNKNOWN}:
+            values = {**values, "folder": (event.directory,)}
         return Inheritance(
             ref=event.ref,
             successor=later.ref if later else "",
-            values=_handed_on(event),
+            values=values,
             given=("folder",) if has_own_folder else (),
         )
 
     def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
         """Take tags and the folder out of an entry; see `core.inherited.HandsOnValues`."""
-        from commonplace.journals.chronicle.event import UNKNOWN, fold_tag
-
-        event = self.service.chronicle.read_event(ref)
+        event = self.verbs.chronicle.read_event(ref)
         gone = {fold_tag(x) for x in values.get("tags", ())}
         kept = [tag for tag in event.tags if fold_tag(tag) not in gone]
         drops_folder = event.directory in values.get("folder", ())
         if len(kept) == len(event.tags) and not drops_folder:
-            return Amendment(act="edited", ref=event.ref, text=event.message, at=event.at)
-        return _edited(
-            *self.service.change(
-                event,
-                message=None,
-                tags=kept,
-                at=None,
-                directory=UNKNOWN if drops_folder else None,
-                expected=event.stamp,
-            )
-        )
+            return _edited(event)
+        return _edited(*self._change(event, tags=kept, directory=UNKNOWN if drops_folder else None))
 
 
-def _handed_on(event: Event) -> InheritedValues:
-    from commonplace.journals.chronicle.event import UNKNOWN, fold_tag
+def changed_tags(tags: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
+    """The tags after `+tag` is added and `-tag` taken away; plain ones replace what was there.
 
-    values: InheritedValues = {"tags": tuple(fold_tag(x) for x in event.own_tags)}
-    if event.directory not in {"", UNKNOWN}:
-        values = {**values, "folder": (event.directory,)}
-    return values
+    The tag that names a superseded entry is only taken away by its name.
+    """
+    plain = [tag for tag in asked if tag.strip()[:1] not in {"+", "-"}]
+    added = [tag.strip()[1:] for tag in asked if tag.strip()[:1] == "+"]
+    gone = {fold_tag(tag.strip()[1:]) for tag in asked if tag.strip()[:1] == "-"}
+    links = set(tags).difference(own_tags(tags))
+    kept = (tag for tag in ([*plain, *links] if plain else tags) if fold_tag(tag) not in gone)
+    return (*kept, *added)
 
 
-def _edited(event: Event, filed: Filed | Pending, notes: tuple[str, ...]) -> Amendment:
-    return Amendment(
-        act="edited",
-        ref=event.ref,
-        text=event.message,
-        at=event.at,
-        notes=(*filed.notes, *notes),
-    )
+def _edited(event: Event, notes: tuple[str, ...] = ()) -> Amendment:
+    return Amendment(act="edited", ref=event.ref, text=event.message, at=event.at, notes=notes)

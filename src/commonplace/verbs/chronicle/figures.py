@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
-    from commonplace.verbs.chronicle.service import ChronicleService
+    from commonplace.verbs.chronicle.verbs import ChronicleVerbs
 
 MOST_READ = 2000
 """How many entries are read for numbers at most, the newest ones."""
@@ -109,12 +109,12 @@ def numbers_in(message: str) -> Iterator[SaidNumber]:
 
 
 def figure_over_time(
-    service: ChronicleService, about: str, *, when: str = "", unit: str | None = None
+    verbs: ChronicleVerbs, about: str, *, when: str = "", unit: str | None = None
 ) -> FigureOverTime:
     """How often a thing was logged over time, and the numbers that were logged with it.
 
     Args:
-        service: Of the owner's log.
+        verbs: Of the owner's log.
         about: Words or a question, as `find_when` takes them; each entry contains all the words.
         when: A time phrase; blank for the one in the question, if any.
         unit: The unit of the numbers; None for the most frequent.
@@ -122,17 +122,17 @@ def figure_over_time(
     Raises:
         Invalid, Unavailable.
     """
-    asked = read_question(about, now=service.clock(), zone=service.zone)
+    asked = read_question(about, now=verbs.clock(), zone=verbs.zone)
     within = asked.within
     if when.strip():
         with naming("when"):
-            within = parse_when(when, now=service.clock(), zone=service.zone)
-    mentions = service.chronicle.list_mentions(asked.about, within=within)
-    level, parts = _counted([from_instant(each.instant) for each in mentions], service.zone)
+            within = parse_when(when, now=verbs.clock(), zone=verbs.zone)
+    mentions = verbs.chronicle.list_mentions(asked.about, within=within)
+    level, parts = _counted([from_instant(each.instant) for each in mentions], verbs.zone)
     newest = [each.ref for each in mentions[:MOST_READ]]
     said = [
         (event, number)
-        for event in service.chronicle.read_events(newest).values()
+        for event in verbs.chronicle.read_events(newest).values()
         for number in numbers_in(event.message)
     ]
     units = dict(Counter(number.unit for _, number in said).most_common(_MOST_UNITS))

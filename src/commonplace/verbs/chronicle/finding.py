@@ -13,10 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.values import ChainLink, Filter, Found, Interval
+from commonplace.verbs.chronicle.question import read_question
+from commonplace.verbs.times import naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from commonplace.core.values import Hit
     from commonplace.journals.chronicle.journal import Chronicle, Event
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
 
 MOST_RANKED = 1000
 """Hits of a search from its second page on."""
+
+SHOWN_MATCHES = 10
+"""How many entries answer a question for when something was."""
+
+BAD_QUERY = "The query "
+"""How the finder begins what it says of a text."""
 
 _NEAREST = 300
 """Hits of one search for what is near in meaning."""
@@ -77,6 +85,30 @@ class SameEvents(Struct, frozen=True, kw_only=True):
     def count(self) -> int:
         """How many there are."""
         return self.worded + self.near
+
+
+class WhenFound(Struct, frozen=True, kw_only=True):
+    """What answers a question for when something was.
+
+    Attributes:
+        question: As it was understood.
+        same: The entries about the same thing, where the last, the first or all were asked for.
+        best: The best matches, where there are none about the same thing, or none was asked for.
+        outside_time: Whether nothing lies in the time of the question, so that best is of others.
+    """
+
+    question: AskedWhen
+    same: SameEvents | None
+    best: Sequence[EventHit]
+    notes: tuple[str, ...]
+    outside_time: bool = False
+
+    @property
+    def events(self) -> list[Event]:
+        """The entries that are shown."""
+        if self.same and self.same.count:
+            return [each.event for each in self.same.shown]
+        return [event for event, _ in self.best]
 
 
 class ChronicleFinder(Struct, frozen=True, kw_only=True):
@@ -208,6 +240,31 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
         else:
             replaced_by = gone.get(event.ref)
         return EventChain(replaces, replaced_by)
+
+    def find_when(self, what: str, *, now: datetime, zone: tzinfo) -> WhenFound:
+        """The entries that say when something was, in the words of a question or none.
+
+        Raises: Invalid, Unavailable.
+        """
+        question = read_question(what, now=now, zone=zone)
+        with naming("what", about=BAD_QUERY):
+            same = None
+            if question.wants != "best":
+                same = self.find_same(question, limit=SHOWN_MATCHES)
+                if same.count:
+                    return WhenFound(question=question, same=same, best=(), notes=same.notes)
+            found = self.find(question.about, within=question.within, limit=SHOWN_MATCHES)
+            best = self.read_hits(found)
+            outside_time = bool(question.within) and not best
+            if outside_time:
+                best = self.read_hits(self.find(question.about, limit=SHOWN_MATCHES))
+        return WhenFound(
+            question=question,
+            same=same,
+            best=best[:SHOWN_MATCHES],
+            notes=found.notes,
+            outside_time=outside_time,
+        )
 
     def find_same(self, question: AskedWhen, *, limit: int) -> SameEvents:
         """Every entry about what is asked: it bears all the words, or is near in meaning.

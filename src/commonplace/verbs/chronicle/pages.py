@@ -9,57 +9,63 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from commonplace.core.clock import period, to_local
 from commonplace.verbs.answers import time_of
 from commonplace.verbs.chronicle.story import event_facts, message_of
+from commonplace.verbs.chronicle.verbs import ChronicleVerbs
 from commonplace.verbs.toolset import Prompt, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from commonplace.journals.chronicle.journal import Event
-    from commonplace.verbs.chronicle.service import ChronicleService
+    from commonplace.verbs.toolset import Toolset
 
 _RECENT = 10
 _TODAY = 1000
 
 
-def resources(service: Callable[[], ChronicleService]) -> tuple[Resource, ...]:
-    """The four pages of what the log holds now."""
+def with_pages(opens: Callable[[], ChronicleVerbs]) -> Toolset:
+    """Chronicle's tools, with four pages of what the log holds and three texts for its user."""
+    return replace(ChronicleVerbs.toolset(opens), resources=_resources(opens), prompts=_prompts())
+
+
+def _resources(opens: Callable[[], ChronicleVerbs]) -> tuple[Resource, ...]:
     return (
         Resource(
             uri="chronicle://recent-activity",
             title="Recent activity",
             description="The last 10 entries of the log, with everything known of them.",
             media_type="application/json",
-            read=lambda: recent_activity(service()),
+            read=lambda: recent_activity(opens()),
         ),
         Resource(
             uri="chronicle://tags",
             title="Tags",
             description="Every tag with how often it was used, most frequent first.",
             media_type="application/json",
-            read=lambda: tags(service()),
+            read=lambda: tags(opens()),
         ),
         Resource(
             uri="chronicle://today-summary",
             title="Today",
             description="What was logged today, by tag, with time ranges.",
             media_type="text/markdown",
-            read=lambda: today_summary(service()),
+            read=lambda: today_summary(opens()),
         ),
         Resource(
             uri="chronicle://project-context",
             title="This project",
             description="The project's .chronicle, if there is one, and what was done here lately.",
             media_type="application/json",
-            read=lambda: project_context(service()),
+            read=lambda: project_context(opens()),
         ),
     )
 
 
-def prompts() -> tuple[Prompt, ...]:
-    """The three texts that a host offers its user."""
+def _prompts() -> tuple[Prompt, ...]:
     return (
         Prompt(
             name="chronicle-getting-started",
@@ -86,44 +92,44 @@ def _text(name: str) -> str:
     return (Path(__file__).parent / "prompts" / name).read_text("utf-8")
 
 
-def recent_activity(service: ChronicleService) -> str:
+def recent_activity(verbs: ChronicleVerbs) -> str:
     """The newest entries as JSON."""
-    events = service.chronicle.list_events(limit=_RECENT).events
+    events = verbs.chronicle.list_events(limit=_RECENT).events
     return _json({"entries": [event_facts(event) for event in events], "count": len(events)})
 
 
-def tags(service: ChronicleService) -> str:
+def tags(verbs: ChronicleVerbs) -> str:
     """Tag to count as JSON, most frequent first, then by name."""
-    return _json({count.tag: count.count for count in service.chronicle.list_tags()})
+    return _json({count.tag: count.count for count in verbs.chronicle.list_tags()})
 
 
-def today_summary(service: ChronicleService) -> str:
+def today_summary(verbs: ChronicleVerbs) -> str:
     """The owner's day by tag, as Markdown; an entry of several tags stands under its first."""
-    today = period(service.clock(), "day", service.zone)
-    events = service.chronicle.list_events(limit=_TODAY, within=today).events
-    day = to_local(service.clock(), service.zone).date()
+    today = period(verbs.clock(), "day", verbs.zone)
+    events = verbs.chronicle.list_events(limit=_TODAY, within=today).events
+    day = to_local(verbs.clock(), verbs.zone).date()
     if not events:
         return f"# {day}\n\nNothing was logged yet.\n"
     groups: dict[str, list[Event]] = {}
     for event in sorted(events, key=lambda event: event.instant):
         groups.setdefault(next(iter(event.own_tags), "untagged"), []).append(event)
-    parts = [f"# {day}", *(_group(tag, group, service) for tag, group in groups.items())]
+    parts = [f"# {day}", *(_group(tag, group, verbs) for tag, group in groups.items())]
     return "\n\n".join(parts) + "\n"
 
 
-def _group(tag: str, events: list[Event], service: ChronicleService) -> str:
-    times = [time_of(event.at, service.zone) for event in events]
+def _group(tag: str, events: list[Event], verbs: ChronicleVerbs) -> str:
+    times = [time_of(event.at, verbs.zone) for event in events]
     span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
     messages = (message_of(event, indent=2) for event in events)
     lines = [f"- {time} {message}" for time, message in zip(times, messages, strict=True)]
     return f"## {' '.join(tag.split())} ({span}, {len(events)})\n\n" + "\n".join(lines)
 
 
-def project_context(service: ChronicleService) -> str:
+def project_context(verbs: ChronicleVerbs) -> str:
     """What `.chronicle` says here, and the latest entries of just this project, as JSON."""
-    config = service.log_config()
-    here = str(service.project) if service.project else None
-    events = service.chronicle.list_events(limit=_RECENT, directory=here).events if here else ()
+    config = verbs.log_config()
+    here = str(verbs.project) if verbs.project else None
+    events = verbs.chronicle.list_events(limit=_RECENT, directory=here).events if here else ()
     return _json(
         {
             "directory": here,
@@ -135,7 +141,7 @@ def project_context(service: ChronicleService) -> str:
                 "local_logging": config.local_logging,
                 "log_dir": config.log_dir,
                 "log_format": config.log_format,
-                "allowed": service.trusted.is_allowed(config),
+                "allowed": verbs.trusted.is_allowed(config),
             },
             "entries": [event_facts(event) for event in events],
         }

@@ -16,21 +16,21 @@ from commonplace.journals.chronicle.logs import asking_for, log_folder
 
 if TYPE_CHECKING:
     from commonplace.journals.chronicle.log_config import LogConfig
-    from commonplace.verbs.chronicle.service import ChronicleService
+    from commonplace.verbs.chronicle.verbs import ChronicleVerbs
 
 
-def allow_log(service: ChronicleService, path: Path | None) -> Answer:
+def allow_log(verbs: ChronicleVerbs, path: Path | None) -> Answer:
     """Allow the log that the `.chronicle` of a folder asks for, as it reads now.
 
     Args:
-        service: Of chronicle.
+        verbs: Of chronicle.
         path: The folder, or the file itself; None for the project.
 
     Raises:
         NotFound, Invalid, Denied.
     """
-    asked = _folder_of(service, path)
-    config = find_log_config(asked, service.home)
+    asked = _folder_of(verbs, path)
+    config = find_log_config(asked, verbs.home)
     if config is None:
         raise NotFound(
             f"No file {CONFIG_NAME} lies in {asked} or above it.",
@@ -43,7 +43,7 @@ def allow_log(service: ChronicleService, path: Path | None) -> Answer:
             f"{config.file} asks for no project log.", hint="It does with `local_logging = true`."
         )
     folder = log_folder(config)
-    service.trusted.allow(config)
+    verbs.trusted.allow(config)
     log = folder / "YYYY-MM-DD.log"
     lines = [
         f"Allowed: what is logged in {config.root} also goes to {log}, as {config.log_format}.",
@@ -55,12 +55,12 @@ def allow_log(service: ChronicleService, path: Path | None) -> Answer:
     return Answer(text="\n".join(lines), facts=facts)
 
 
-def revoke_log(service: ChronicleService, path: Path | None) -> Answer:
+def revoke_log(verbs: ChronicleVerbs, path: Path | None) -> Answer:
     """Take back what `allow_log` did; logs that are there stay. Raises: NotFound, Denied."""
-    folder = _folder_of(service, path)
-    config = find_log_config(folder, service.home)
+    folder = _folder_of(verbs, path)
+    config = find_log_config(folder, verbs.home)
     file = config.file if config else Path(os.path.realpath(folder)) / CONFIG_NAME
-    if not service.trusted.revoke(file):
+    if not verbs.trusted.revoke(file):
         raise NotFound(f"{file} was not allowed.", hint="See `commonplace trust --list`.")
     return Answer(
         text=f"No more project logs are written for {file}. Those that are there stay.",
@@ -68,9 +68,9 @@ def revoke_log(service: ChronicleService, path: Path | None) -> Answer:
     )
 
 
-def list_allowed(service: ChronicleService) -> Answer:
+def list_allowed(verbs: ChronicleVerbs) -> Answer:
     """Every `.chronicle` the user has allowed, and whether it still reads as it did then."""
-    rows = [(asked.file, _state(service, Path(asked.file))) for asked in service.trusted.each()]
+    rows = [(asked.file, _state(verbs, Path(asked.file))) for asked in verbs.trusted.each()]
     lines = [f"{file}: {state}" for file, state in rows] or ["No repository is allowed a log."]
     return Answer(
         text="\n".join(lines),
@@ -78,35 +78,35 @@ def list_allowed(service: ChronicleService) -> Answer:
     )
 
 
-def log_state(service: ChronicleService) -> str:
+def log_state(verbs: ChronicleVerbs) -> str:
     """A sentence on the project log of this folder; empty where none is asked for."""
-    config = find_log_config(service.folder, service.home) if service.folder else None
-    return _state_of(service, config) if config else ""
+    config = find_log_config(verbs.folder, verbs.home) if verbs.folder else None
+    return _state_of(verbs, config) if config else ""
 
 
-def _state(service: ChronicleService, file: Path) -> str:
+def _state(verbs: ChronicleVerbs, file: Path) -> str:
     config = find_log_config(file.parent, file.parent)
-    return _state_of(service, config) if config else "it is not there."
+    return _state_of(verbs, config) if config else "it is not there."
 
 
-def _state_of(service: ChronicleService, config: LogConfig) -> str:
+def _state_of(verbs: ChronicleVerbs, config: LogConfig) -> str:
     if not config.local_logging:
         return config.warning
     try:
         folder = log_folder(config)
     except CommonplaceError as exc:
         return exc.message
-    if not service.trusted.is_allowed(config):
+    if not verbs.trusted.is_allowed(config):
         return asking_for(folder)
     return f"Entries are also written to {folder}. {_readers()}"
 
 
-def _folder_of(service: ChronicleService, path: Path | None) -> Path:
+def _folder_of(verbs: ChronicleVerbs, path: Path | None) -> Path:
     if path is not None:
         return path.parent if path.name == CONFIG_NAME and not os.path.isdir(path) else path
-    if service.folder is None:
+    if verbs.folder is None:
         raise Invalid("No project is known here.", hint="Name its folder: commonplace trust PATH.")
-    return service.folder
+    return verbs.folder
 
 
 def _mode() -> int:

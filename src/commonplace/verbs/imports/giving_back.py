@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from commonplace.journals.private.format import PrivateEntry
-    from commonplace.verbs.chronicle.service import ChronicleService
+    from commonplace.verbs.chronicle.amend import ChronicleAmender
     from commonplace.verbs.memory.service import MemoryService
     from commonplace.verbs.notebook.service import NotebookService
-    from commonplace.verbs.private.service import PrivateService
+    from commonplace.verbs.private.amend import PrivateAmender
     from commonplace.verbs.timeline.service import TimelineService
     from commonplace.verbs.transcripts.service import TranscriptService
 
@@ -97,7 +97,7 @@ class FromPrivate(Struct, frozen=True):
     What another entry replaced names it in its own file, and so is not as it was added.
     """
 
-    service: PrivateService
+    amender: PrivateAmender
     last_first: bool = False
 
     def find(self, versions: Mapping[str, str]) -> Mapping[str, ImportedEntry]:
@@ -110,7 +110,7 @@ class FromPrivate(Struct, frozen=True):
             is_as_added = entry.version == version
             if not version:
                 was, now = digest_of_copy(entry)
-                is_as_added = was == now and not self.service.journal.find_successor(entry)
+                is_as_added = was == now and not self.amender.verbs.journal.find_successor(entry)
             found[key] = ImportedEntry(
                 ref=entry.ref, version=entry.version, is_as_added=is_as_added
             )
@@ -118,31 +118,31 @@ class FromPrivate(Struct, frozen=True):
 
     def _find(self, key: str) -> PrivateEntry | None:
         if not key.startswith(SCHEME):
-            return self.service.journal.find_written_copy(key)
+            return self.amender.verbs.journal.find_written_copy(key)
         with suppress(NotFound):
-            return self.service.journal.open_written(key)
-        return self.service.journal.find_kept(key)
+            return self.amender.verbs.journal.open_written(key)
+        return self.amender.verbs.journal.find_kept(key)
 
     def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
         """See the port."""
-        return self.service.delete_many(versions), ()
+        return self.amender.delete_many(versions), ()
 
     def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
         """See the port."""
-        notes = left_notes(self.service.filing.forget([ref for ref, _ in gone.values()]))
-        self.service.journal.keys.release([*gone])
+        notes = left_notes(self.amender.verbs.filing.forget([ref for ref, _ in gone.values()]))
+        self.amender.verbs.journal.keys.release([*gone])
         return notes
 
 
 class FromChronicle(Struct, frozen=True):
     """Takes imported entries out of chronicle, by their refs."""
 
-    service: ChronicleService
+    amender: ChronicleAmender
     last_first: bool = True
 
     def find(self, versions: Mapping[str, str]) -> Mapping[str, ImportedEntry]:
         """See the port."""
-        chronicle = self.service.chronicle
+        chronicle = self.amender.verbs.chronicle
         events = chronicle.read_events([*versions]) if versions else {}
         successors = chronicle.find_successors([*events.values()]) if events else {}
         return {
@@ -157,11 +157,11 @@ class FromChronicle(Struct, frozen=True):
 
     def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
         """See the port."""
-        return self.service.delete_many(versions)
+        return self.amender.delete_many(versions)
 
     def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
         """See the port."""
-        return left_notes(self.service.filing.forget([ref for ref, _ in gone.values()]))
+        return left_notes(self.amender.verbs.filing.forget([ref for ref, _ in gone.values()]))
 
 
 class FromTranscripts(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """How an entry of the private journal is corrected by its ref or path, and the index after it.
 
-Never makes a text for a model.
+Each verb once: for the port of any journal, and for the commands of people.
 """
 
 from __future__ import annotations
@@ -12,51 +12,72 @@ from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound
 from commonplace.core.inherited import Inheritance
-from commonplace.core.values import Amendment, EditableText
+from commonplace.core.values import Amendment, Answer, EditableText
+from commonplace.journals.private.format import is_category, parse_entry, without_headings
+from commonplace.journals.private.markdown import split_frontmatter
+from commonplace.journals.private.places import read_entry
 from commonplace.verbs.amend import left_notes
+from commonplace.verbs.amend_answers import changed_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.private.journal import PrivateEntry
-    from commonplace.verbs.private.service import PrivateService
+    from commonplace.search.filing.port import Filed, Pending
+    from commonplace.verbs.private.verbs import PrivateVerbs
 
 
 class PrivateAmender(Struct, frozen=True):
     """Corrects private entries, in other projects of the owner too; see `core.ports.AmendsRefs`."""
 
-    service: PrivateService
+    verbs: PrivateVerbs
 
     def read_text(self, ref: str) -> EditableText:
         """The whole file of an entry; see the port."""
-        return _editable(self.service.open_entry(ref))
+        return _editable(self.verbs.open_entry(ref))
 
     def read_kept_text(self, ref: str) -> EditableText:
         """The same, also of a note that only its copy has; see `verbs.amend.KeepsGone`."""
         try:
             return self.read_text(ref)
         except NotFound:
-            if (gone := self.service.find_gone(ref)) is None:
+            if (gone := self._find_gone(ref)) is None:
                 raise
             return _editable(gone)
 
     def delete_kept(self, ref: str, *, expected: str = "") -> Amendment:
         """Remove every trace of a note that only its copy has; see `verbs.amend.KeepsGone`."""
-        gone = self.service.find_gone(ref)
+        gone = self._find_gone(ref)
         if gone is None:
             raise NotFound(f"There is no copy of {ref}.")
         if expected not in {"", gone.version}:
             raise Conflict(f"{ref} has changed since it was read.", hint="Read it again.")
-        return Amendment(
-            act="deleted", ref=ref, notes=left_notes(self.service.forget_copies([gone.ref]))
-        )
+        return Amendment(act="deleted", ref=ref, notes=self.forget_copies([gone.ref]))
+
+    def _find_gone(self, ref: str) -> PrivateEntry | None:
+        """The entry of a note that only its copy has, of any project; None for any other."""
+        place = self.verbs.journal.recovery.find_gone(ref)
+        return None if place is None else read_entry(place, self.verbs.zone)
+
+    def forget_copies(self, refs: Sequence[str]) -> tuple[str, ...]:
+        """Remove every trace of notes that only their copies have; notes on what is left.
+
+        The copies go last: what a process that is killed leaves of them, the next call finds.
+        Raises: Denied, Unavailable.
+        """
+        self.verbs.former.drop(refs)
+        filed = self.verbs.filing.forget(refs)
+        self.verbs.journal.copies.forget(refs)
+        return left_notes(filed)
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Replace all but the frontmatter, which stays where the text has none; see the port.
 
         Raises: Invalid too where a text without headings would take the place of several.
         """
-        before = self.service.open_entry(ref)
+        before = self.verbs.open_entry(ref)
         new = _headed(text, before)
         if len(before.headings) > 1 and new.strip() and not _has_form(new):
             # A search shows a text without its headings: nobody meant to lose them.
@@ -65,61 +86,107 @@ class PrivateAmender(Struct, frozen=True):
                 hint="Open it, and give all of it again: each part below its heading, as in"
                 " '## Project Notes'.",
             )
-        entry, filed = self.service.edit(before.ref, new, expected=expected or before.version)
-        return Amendment(
-            act="edited", ref=entry.ref, text=entry.raw, at=entry.at, notes=filed.notes
-        )
+        return _edited(*self._edit(before, new, expected))
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an entry its former file; see `verbs.undo.RestoresTexts`."""
-        entry, filed = self.service.edit(former.ref, former.text, expected=expected)
-        return Amendment(
-            act="edited", ref=entry.ref, text=entry.raw, at=entry.at, notes=filed.notes
+        return _edited(*self._edit(self.verbs.open_entry(former.ref), former.text, expected))
+
+    def edit_read(self, read: PrivateEntry, text: str) -> Answer:
+        """Replace the text of an entry that was read; shows what changed.
+
+        Raises: Invalid, Denied, NotFound, Unavailable; Conflict where it was changed since.
+        """
+        entry, filed = self._edit(read, text)
+        return self.verbs.answer(
+            [f"Edited {entry.ref}.", *changed_lines(entry.ref, read.raw, entry.raw)],
+            lambda: {**self.verbs.entry_facts(entry), "text": entry.raw, "before": read.raw},
+            filed.notes,
         )
+
+    def _edit(
+        self, before: PrivateEntry, text: str, expected: str = ""
+    ) -> tuple[PrivateEntry, Filed | Pending]:
+        """Replace the text of an entry, keep what it was, and file it again."""
+        with self.verbs.former.edited(before.ref, before.version, before.raw) as note:
+            entry = self.verbs.journal.edit(before.ref, text, expected=expected or before.version)
+            note(entry.version)
+        return entry, self.verbs.filing.refile(self.verbs.docs([entry]))
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Remove an entry and every trace of its text; see the port."""
-        gone, filed = self.service.delete(ref, expected=expected or None)
-        return Amendment(act="deleted", ref=gone, notes=left_notes(filed))
+        verbs, entry = self.verbs, self.verbs.open_entry(ref)
+        if expected in {"", entry.version}:
+            verbs.former.drop([entry.ref])
+        verbs.journal.delete(entry.ref, expected=expected or None)
+        notes = left_notes(verbs.filing.forget([entry.ref]))
+        return Amendment(act="deleted", ref=entry.ref, notes=notes)
+
+    def delete_read(self, path: str, *, expected: str = "") -> Answer:
+        """The same, as an answer."""
+        done = self.delete(path, expected=expected)
+        return self.verbs.answer([f"Deleted {done.ref}."], {"ref": done.ref}, done.notes)
+
+    def delete_many(self, versions: Mapping[str, str]) -> list[str]:
+        """Delete the entries, by refs, that have these versions; the refs of those.
+
+        Also those of which only our copy is kept, their project not being there. The index is the
+        caller's. Raises: Denied, Unavailable; those before are gone.
+        """
+        journal = self.verbs.journal
+        self.verbs.former.drop([*versions])
+        gone: list[str] = []
+        for ref, version in versions.items():
+            try:
+                journal.delete(ref, expected=version)
+            except Conflict:  # changed at this moment
+                continue
+            except NotFound:
+                kept = journal.find_kept(ref)
+                if kept is None or kept.version != version:
+                    continue
+                journal.copies.forget([ref])
+            gone.append(ref)
+        return gone
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Write an entry of now in the place of another; see the port."""
-        before = self.service.open_entry(ref)
-        former, done = self.service.supersede(before.ref, _headed(text, before))
-        (entry,) = done.entries
-        notes = (*done.written.notes, *done.filed.notes)
+        verbs, before = self.verbs, self.verbs.open_entry(ref)
+        former, written = verbs.journal.supersede(before.ref, _headed(text, before))
+        (entry,) = written.entries
+        filed = verbs.filing.file(verbs.docs([entry, former]))
         return Amendment(
-            act="superseded", ref=entry.ref, text=entry.raw, at=entry.at, former=former, notes=notes
+            act="superseded",
+            ref=entry.ref,
+            text=entry.raw,
+            at=entry.at,
+            former=former.ref,
+            notes=(*written.notes, *filed.notes),
         )
 
     def read_inheritance(self, ref: str) -> Inheritance:
         """Its headings; see `core.inherited.HandsOnValues`."""
-        entry = self.service.open_entry(ref)
+        entry, successor = self.verbs.open_entry(ref), ""
+        if entry.superseded_by:
+            with suppress(CommonplaceError):  # its file may name anything
+                later = self.verbs.open_entry(entry.superseded_by)
+                successor = later.ref if later.supersedes == entry.ref else ""
         return Inheritance(
-            ref=entry.ref,
-            successor=self._successor(entry),
-            values={"headings": _own_headings(entry)},
+            ref=entry.ref, successor=successor, values={"headings": _own_headings(entry)}
         )
 
     def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
         """Take headings out of an entry; see `core.inherited.HandsOnValues`."""
-        from commonplace.journals.private.format import without_headings
+        entry = self.verbs.open_entry(ref)
+        gone = {*values.get("headings", ())} & {*_own_headings(entry)}
+        if not gone:
+            return _edited(entry)
+        return _edited(*self._edit(entry, without_headings(entry.raw, gone)))
 
-        entry, notes = self.service.open_entry(ref), tuple[str, ...]()
-        if gone := {*values.get("headings", ())} & {*_own_headings(entry)}:
-            text = without_headings(entry.raw, gone)
-            entry, filed = self.service.edit(entry.ref, text, expected=entry.version)
-            notes = filed.notes
-        return Amendment(act="edited", ref=entry.ref, text=entry.raw, at=entry.at, notes=notes)
 
-    def _successor(self, entry: PrivateEntry) -> str:
-        """The ref of the entry that took the place of one; its file may name anything."""
-        if entry.superseded_by:
-            with suppress(CommonplaceError):
-                later = self.service.open_entry(entry.superseded_by)
-                if later.supersedes == entry.ref:
-                    return later.ref
-        return ""
+def _edited(entry: PrivateEntry, filed: Filed | Pending | None = None) -> Amendment:
+    notes = tuple(filed.notes) if filed else ()
+    return Amendment(act="edited", ref=entry.ref, text=entry.raw, at=entry.at, notes=notes)
 
 
 def _editable(entry: PrivateEntry) -> EditableText:
@@ -135,8 +202,6 @@ def _editable(entry: PrivateEntry) -> EditableText:
 
 def _own_headings(entry: PrivateEntry) -> tuple[str, ...]:
     """The headings that a person wrote; one of a category says nothing of the entry."""
-    from commonplace.journals.private.format import is_category
-
     return tuple(each for each in entry.headings if not is_category(each))
 
 
@@ -150,7 +215,4 @@ def _headed(text: str, entry: PrivateEntry) -> str:
 
 def _has_form(text: str) -> bool:
     """Whether a new text brings headings, or the frontmatter of a whole file."""
-    from commonplace.journals.private.format import parse_entry
-    from commonplace.journals.private.markdown import split_frontmatter
-
     return bool(split_frontmatter(text)[0]) or bool(parse_entry(text).headings)

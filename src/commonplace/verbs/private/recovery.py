@@ -11,7 +11,6 @@ from commonplace.core.clock import render_instant
 from commonplace.core.errors import Invalid
 from commonplace.core.text import counted
 from commonplace.core.values import Answer
-from commonplace.verbs.amend import left_notes
 from commonplace.verbs.answers import answer_of
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.journals.private.recovery import NotesRecovery
-    from commonplace.verbs.private.service import PrivateService
+    from commonplace.verbs.private.amend import PrivateAmender
 
 
 def gone_sentence(gone: GoneNotes, zone: tzinfo) -> str:
@@ -44,12 +43,12 @@ def recover_answer(recovery: NotesRecovery) -> Answer:
     return Answer(text=said, facts={"refs": refs, "forgotten": 0})
 
 
-def forget_answer(service: PrivateService) -> Answer:
+def forget_answer(amender: PrivateAmender) -> Answer:
     """Remove what is kept of what is gone for good. Raises: Invalid, Denied, Unavailable."""
-    _present(service.journal.recovery)
-    refs, filed = service.forget_gone()
+    refs = _present(amender.verbs.journal.recovery).gone_refs()
+    notes = amender.forget_copies(refs) if refs else ()
     said = f"Removed the copies of {counted(len(refs), 'note', 'notes')}." if refs else _NOTHING
-    return answer_of([said], {"refs": [], "forgotten": len(refs)}, left_notes(filed))
+    return answer_of([said], {"refs": [], "forgotten": len(refs)}, notes)
 
 
 _NOTHING = "Nothing is gone of the notes of this project."

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from commonplace.doors.web.visit import Visit
     from commonplace.journals.chronicle.event import Event
     from commonplace.verbs.chronicle.figures import FigureOverTime
-    from commonplace.verbs.chronicle.service import ChronicleService, WhenFound
+    from commonplace.verbs.chronicle.finding import WhenFound
+    from commonplace.verbs.chronicle.verbs import ChronicleVerbs
 
 LISTED = 50
 """Entries on one page."""
@@ -45,9 +46,9 @@ class LoggedLine(Struct, frozen=True, kw_only=True):
 
 def chronicle(visit: Visit) -> WebPage:
     """The log, filtered by a tag and a time; or the answer to a question."""
-    service = visit.app.chronicle.service()
+    verbs = visit.app.chronicle.tools
     asked, tag, when = visit.value("q"), visit.value("tag"), visit.value("when")
-    counts = service.chronicle.list_tags()
+    counts = verbs.chronicle.list_tags()
     values: dict[str, object] = {
         "current": "chronicle",
         "q": asked,
@@ -60,11 +61,13 @@ def chronicle(visit: Visit) -> WebPage:
         "interval": "",
     }
     if asked:
-        values["found"] = _found(visit, service, service.find_when(asked))
+        values["found"] = _found(
+            visit, verbs, verbs.searches.find_when(asked, now=verbs.clock(), zone=verbs.zone)
+        )
         title = f"{opening(asked, 60)} · Chronicle"
     else:
-        span = read_span(service, "", "", when=when)
-        page = service.chronicle.list_events(
+        span = read_span(verbs, "", "", when=when)
+        page = verbs.chronicle.list_events(
             limit=LISTED,
             within=span,
             tags=[f"+{tag}"] if tag else [],
@@ -82,8 +85,8 @@ def figure(visit: Visit) -> WebPage:
     asked, when, unit = visit.value("q"), visit.value("when"), visit.query.get("unit")
     values: dict[str, object] = {"current": "chronicle", "q": asked, "when": when, "found": None}
     if asked:
-        service = visit.app.chronicle.service()
-        found = figure_over_time(service, asked, when=when, unit=unit[-1] if unit else None)
+        verbs = visit.app.chronicle.tools
+        found = figure_over_time(verbs, asked, when=when, unit=unit[-1] if unit else None)
         values["found"] = found
         values["interval"] = render_interval(found.interval, visit.zone) if found.interval else ""
         values |= _drawn(visit, found)
@@ -91,7 +94,7 @@ def figure(visit: Visit) -> WebPage:
     return WebPage(template="figure.html", title=title, values=values)
 
 
-def _found(visit: Visit, service: ChronicleService, found: WhenFound) -> Mapping[str, object]:
+def _found(visit: Visit, verbs: ChronicleVerbs, found: WhenFound) -> Mapping[str, object]:
     """The answer to a question of when something was done, as `find_when_i` gives it."""
     same, wants = found.same, found.question.wants
     notes = list(found.notes)
@@ -114,9 +117,7 @@ def _found(visit: Visit, service: ChronicleService, found: WhenFound) -> Mapping
         "counted": counted,
         "interval": render_interval(within, visit.zone) if within else "",
         "notes": notes,
-        "entries": [
-            _line(visit, event, how_long=ago(event.at, service.clock())) for event in events
-        ],
+        "entries": [_line(visit, event, how_long=ago(event.at, verbs.clock())) for event in events],
     }
 
 

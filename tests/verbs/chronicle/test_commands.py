@@ -13,8 +13,8 @@ from tests.verbs.chronicle_world import NOW, ChronicleWorld, messages
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.chronicle.imports import parse_export
-from commonplace.verbs.chronicle.for_people import FORMATS, ChronicleKeeping
-from commonplace.verbs.chronicle.service import changed_tags
+from commonplace.verbs.chronicle.amend import changed_tags
+from commonplace.verbs.chronicle.commands import FORMATS, ChronicleCommands
 from commonplace.verbs.imports.giving_back import FromChronicle
 from commonplace.verbs.imports.records import ImportRecords, JournalRecord
 from commonplace.verbs.imports.taking_back import ImportTakingBack
@@ -32,7 +32,7 @@ def world(tmp_path):
 @pytest.fixture
 def keeper(world):
     """Its owner's own verbs."""
-    return ChronicleKeeping(lambda: world.service)
+    return ChronicleCommands(world.service)
 
 
 def found(world, text, **more):
@@ -43,7 +43,7 @@ def found(world, text, **more):
 def test_an_edit_is_found_at_once(world, keeper):
     """By its new words and not by its old ones, without a look at all entries."""
     ref = world("add_entry", message="a storm at sea").facts["ref"]
-    answer = keeper.edit_entry(ref=ref, message="a quiet harbour", at="yesterday 9am")
+    answer = world.amender.edit_entry(ref=ref, message="a quiet harbour", at="yesterday 9am")
     assert answer.text.startswith("Edited:\n- 2026-11-20 09:00 a quiet harbour")
     assert found(world, "harbour") == ["a quiet harbour"]
     assert "a storm at sea" not in found(world, "storm")
@@ -52,20 +52,23 @@ def test_an_edit_is_found_at_once(world, keeper):
 def test_an_entry_changed_meanwhile_is_not_edited(world, keeper):
     """Who read the older one is told, and what is there stays."""
     ref = world("add_entry", message="one").facts["ref"]
-    read = keeper.read_entry(ref)
-    keeper.edit_entry(ref=ref, message="two", expected=read.stamp)
+    read = world.chronicle.read_event(ref)
+    world.amender.edit_entry(ref=ref, message="two", expected=read.stamp)
     with pytest.raises(Conflict):
-        keeper.edit_entry(ref=ref, message="three", expected=read.stamp)
+        world.amender.edit_entry(ref=ref, message="three", expected=read.stamp)
     with pytest.raises(Conflict):
-        keeper.delete_entry(ref=ref, expected=read.stamp)
-    assert keeper.read_entry(ref).message == "two"
+        world.amender.delete_entry(ref=ref, expected=read.stamp)
+    assert world.chronicle.read_event(ref).message == "two"
 
 
 def test_a_time_that_cannot_be_read_names_its_argument(world, keeper):
     """And says what fits there."""
     ref = world("add_entry", message="one").facts["ref"]
     for verb, begins in (
-        (lambda: keeper.edit_entry(ref=ref, at="soonish"), "Invalid at: unknown time phrase"),
+        (
+            lambda: world.amender.edit_entry(ref=ref, at="soonish"),
+            "Invalid at: unknown time phrase",
+        ),
         (lambda: keeper.export(form="json", since="soonish"), "Invalid since: unknown time phrase"),
         (lambda: keeper.export(form="json", until="soonish"), "Invalid until: unknown time phrase"),
     ):
@@ -80,7 +83,7 @@ def test_the_index_forgets_what_is_gone(world, keeper):
     """Of a deleted entry nothing is left in the index."""
     ref = world("add_entry", message="first").facts["ref"]
     assert messages(world("search_entries", text="first")) == ["first"]
-    keeper.delete_entry(ref=ref)
+    world.amender.delete_entry(ref=ref)
     assert world.index.counts("").docs == 0
 
 
@@ -128,7 +131,6 @@ def test_an_import_twice_is_an_import_once(tmp_path_factory, entries):
     folder = tmp_path_factory.mktemp("import")
     world = ChronicleWorld(folder / "home", folder / "project")
     try:
-        keeper = ChronicleKeeping(lambda: world.service)
         for message, second, _ in entries:
             world.chronicle.add_event(message, at=NOW.replace(second=second))
         events = world.chronicle.list_events(limit=100).events
@@ -138,7 +140,7 @@ def test_an_import_twice_is_an_import_once(tmp_path_factory, entries):
         ]
         assert world.chronicle.import_events(numbered) == 0
         for event in events:
-            keeper.delete_entry(ref=event.id)
+            world.amender.delete_entry(ref=event.id)
         assert world.chronicle.import_events(numbered) == len(entries)
         assert world.chronicle.import_events(numbered) == 0
         renumbered = sum(is_number for _, _, is_number in entries)
@@ -151,7 +153,7 @@ def test_an_entry_edited_here_stays_as_it_is(world, keeper):
     """An older export does not bring its former words back."""
     ref = world("add_entry", message="before").facts["ref"]
     export = keeper.export(form="json").text
-    keeper.edit_entry(ref=ref, message="after")
+    world.amender.edit_entry(ref=ref, message="after")
     answer = keeper.import_export(export)
     assert answer.text == "Imported 0 entries; 1 was there already."
     assert messages(world("list_entries")) == ["after"]
@@ -170,7 +172,7 @@ def test_imports_tell_their_progress_and_keep_the_order(world, keeper):
     world.log(*((f"2026-11-04 09:00:{second:02}", f"at {second}") for second in range(60)))
     export = keeper.export(form="json").text
     for event in world.chronicle.list_events(limit=100).events:
-        keeper.delete_entry(ref=event.id)
+        world.amender.delete_entry(ref=event.id)
     told = []
     keeper.filed(keeper.import_export(export, progress=lambda *figures: told.append(figures)))
     assert told == [(60, 0)]
@@ -185,13 +187,13 @@ def moved(request, tmp_path):
         place.mkdir()
     other = ChronicleWorld(tmp_path / "other", tmp_path / "far", hostname="badger")
     other.log(*((f"2026-11-04 09:00:0{n}", f"far {n}") for n in range(3)))
-    export = ChronicleKeeping(lambda: other.service).export(form="json").text
+    export = ChronicleCommands(other.service).export(form="json").text
     other.close()
     world = ChronicleWorld(
         tmp_path / "home", tmp_path / "project", path=place if request.param == "tree" else None
     )
     world.chronicle.add_event("mine, before")
-    yield world, ChronicleKeeping(lambda: world.service), export
+    yield world, ChronicleCommands(world.service), export
     world.close()
 
 
@@ -220,7 +222,7 @@ def taken_back(world, records, record):
     taking = ImportTakingBack(
         record,
         records.others(record.id),
-        lambda _journal: FromChronicle(world.service),
+        lambda _journal: FromChronicle(world.amender),
         reopen=print,
     )
     (share,) = taking.take_back(None, most=0).shares
@@ -242,7 +244,7 @@ def test_what_an_import_found_there_is_no_part_of_it(moved, records):
     """Nor is what was logged since: of one that was repeated what it added the second time goes."""
     world, keeper, export = moved
     first = imported(keeper, records, export)
-    keeper.delete_entry(ref=world("search_entries", text="far 1").facts["entries"][0]["id"])
+    world.amender.delete_entry(ref=world("search_entries", text="far 1").facts["entries"][0]["id"])
     again = imported(keeper, records, export)
     world.chronicle.add_event("mine, after")
     assert taken_back(world, records, again).entries == 1
@@ -276,7 +278,7 @@ def test_an_imported_entry_that_was_changed_stays(moved, records):
     edited, replaced = (
         world("search_entries", text=text).facts["entries"][0]["id"] for text in ("far 1", "far 2")
     )
-    keeper.edit_entry(ref=edited, message="near 1")
+    world.amender.edit_entry(ref=edited, message="near 1")
     world.chronicle.supersede_event(replaced, "near 2")
     share = taken_back(world, records, record)
     assert share.edited_count == 2
