@@ -22,7 +22,7 @@ OPTIONS ?=
 BUT_PHRASES := --ignore=tests/core/when/test_phrases.py
 # The newest other Python runs the whole core: text, time, settings, SQL, files, schemas of tools, the command line, the protocol.
 CORE := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite index/scoring search \
-        journals/private journals/chronicle verbs doors/cli doors/mcp test_public.py) $(BUT_PHRASES)
+        journals/private journals/chronicle verbs doors/cli doors/stdio test_public.py) server/tests/mcp $(BUT_PHRASES)
 # The others run what the standard library could change under us, once each: sqlite3, zoneinfo, typing, os, zipfile, subprocess.
 VERSION := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite/test_file.py index/sqlite/test_words.py \
         contracts/test_journals.py journals/private/test_format.py journals/chronicle/test_database.py verbs/test_toolset.py verbs/test_answers.py \

@@ -75,7 +75,7 @@ class ServedApps(OwnerApps, Protocol):
 
 
 class McpServer(Protocol):
-    """A server of toolsets for any number of callers; see `doors/mcp`."""
+    """A server of toolsets for any number of callers; see `doors/mcp_offer`."""
 
     def sessions(self, *, body_bytes: int, most: int, idle_s: float) -> SessionManager:
         """Open the session manager of one caller."""
