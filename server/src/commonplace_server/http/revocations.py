@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Protocol
 
-from commonplace.app.background import Background
+from commonplace_server.background import Background
 from commonplace.core.errors import CommonplaceError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commonplace.app.background import Background
+from commonplace_server.background import Background
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import FOLDER as EXPIRING
 from commonplace.core.owner_folders import folder_owner
