@@ -9,7 +9,7 @@ import pytest
 from tests.verbs.recall_world import ask, refs
 from tests.verbs.test_amend import EDITED, EVERY, EVERY_STORE, opened, superseding, write
 
-from commonplace.core.replaced import replaced_book
+from commonplace.core.time_book import REPLACED, TimeBook
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.retention import parse_retention
@@ -136,7 +136,7 @@ def test_a_damaged_note_hides_no_entry(world, app):
 
 def test_two_processes_note_at_once(tmp_path):
     """Neither note is lost; one that goes itself is noted no more."""
-    one, other = replaced_book(tmp_path), replaced_book(tmp_path)
+    one, other = TimeBook(tmp_path, REPLACED), TimeBook(tmp_path, REPLACED)
     now = time.time()
     one.keep_all({"chronicle:1": now})
     assert dict(other.read()) == {"chronicle:1": now}

@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from commonplace.core.present import Present
     from commonplace.core.rollups import Lineage
     from commonplace.core.staging import Stages
-    from commonplace.core.time_book import TimeColumn, TimesWithin
-    from commonplace.core.times_elsewhere import KeepsTimes
+    from commonplace.core.time_book import KeepsTimes, TimeColumn, TimesWithin
     from commonplace.core.values import Answer
     from commonplace.verbs.backup.copies import Copies
     from commonplace.verbs.brief.keeper import BriefKeeper
@@ -322,15 +321,15 @@ class App(OwnerContext):
     def present(self) -> Present:
         """What judges whether the clock may be believed, before it deletes anything."""
         from commonplace.config.settings import user_home
-        from commonplace.core.expiring import FOLDER
         from commonplace.core.present import Present
+        from commonplace.core.time_book import EXPIRING
         from commonplace.journals.transcripts.clients import list_session_folders
 
         home = user_home()
         return Present(
             clock=self.clock,
             zone=self.settings.timezone,
-            note=self.folder / FOLDER / "present.json",
+            note=self.folder / EXPIRING / "present.json",
             home=home,
             deep=() if home is None else list_session_folders(str(home), os.environ),
             ours=lambda: list(self._own_places()),

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     )
     from commonplace.core.present import Present
     from commonplace.core.rollups import Lineage
-    from commonplace.core.time_book import TimeBook, TimeColumn
-    from commonplace.core.times_elsewhere import KeepsTimes
+    from commonplace.core.time_book import KeepsTimes, TimeBook, TimeColumn
     from commonplace.core.values import Finding
     from commonplace.db.raw_files import RawFiles
     from commonplace.search.filing.filing import Filing
@@ -242,9 +241,10 @@ class OwnerContext(ABC):
 
     def expiry_book_of(self, owner: str) -> TimeBook:
         """The times at which the entries of an owner expire."""
-        from commonplace.core.expiring import expiry_book
+        from commonplace.core.time_book import EXPIRING, TimeBook
 
-        return expiry_book(self.shared.folder_of(owner), self._times(owner, "expires_at"))
+        times = self._times(owner, "expires_at")
+        return TimeBook(self.shared.folder_of(owner), EXPIRING, times)
 
     @locked_cached_property
     def hidden(self) -> Hidden:
@@ -260,9 +260,10 @@ class OwnerContext(ABC):
 
     def replaced_of(self, owner: str) -> TimeBook:
         """The notes of an owner's entries that were replaced by one that has gone."""
-        from commonplace.core.replaced import replaced_book
+        from commonplace.core.time_book import REPLACED, TimeBook
 
-        return replaced_book(self.shared.folder_of(owner), self._times(owner, "replaced_at"))
+        times = self._times(owner, "replaced_at")
+        return TimeBook(self.shared.folder_of(owner), REPLACED, times)
 
     @locked_cached_property
     def former(self) -> FormerTexts:

@@ -94,9 +94,10 @@ class ProcessContext:
 
     def hidden_of(self, owner: str, clock: Clock) -> Hidden:
         """What gives the refs of an owner's entries that have expired, which no reader may see."""
-        from commonplace.core.expiring import expiry_book, hidden_refs
+        from commonplace.core.expiring import hidden_refs
+        from commonplace.core.time_book import EXPIRING, TimeBook
 
-        return hidden_refs(expiry_book(self.folder_of(owner)), clock)
+        return hidden_refs(TimeBook(self.folder_of(owner), EXPIRING), clock)
 
     @locked_cached_property
     def indexes(self) -> Index:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.app.wiring.private import NOTES
-from commonplace.core.expiring import FOLDER as EXPIRING
-from commonplace.core.replaced import FOLDER as REPLACED
+from commonplace.core.time_book import EXPIRING, REPLACED
 from commonplace.journals.private.copy_record import RECORD, parse_record, render_record
 from commonplace.journals.private.places import SCHEME, SUFFIX
 from commonplace.journals.private.portable import relocated_text

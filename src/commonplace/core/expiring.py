@@ -1,6 +1,6 @@
-"""When entries expire: one small file for each owner, for the entries of all journals.
+"""What no reader may see because it has expired, and how it is seen to be forgotten.
 
-Holds refs and times, and never a word of an entry. Imports nothing heavy: every command reads it.
+Never reads a file: `core.time_book` holds the times. Imports nothing heavy: every command uses it.
 """
 
 from __future__ import annotations
@@ -8,24 +8,17 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from commonplace.core.errors import Unavailable
-from commonplace.core.time_book import TimeBook, path_of, read_times
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
     from typing import TypeAlias
 
     from commonplace.core.clock import Clock
+    from commonplace.core.time_book import TimeBook
 
     Hidden: TypeAlias = Callable[[], frozenset[str]]
     """Gives the refs of the entries that no reader may see now. Raises: Unavailable."""
 
-    from commonplace.core.times_elsewhere import KeepsTimes
-
-FOLDER = "expiring"
 PENDING = ("forgetting", "pending.json")
 """The file in an owner's folder that notes what a process is forgetting; it stays if that dies."""
 
@@ -33,28 +26,9 @@ FORMER_HISTORY = "notebook:@former-history"
 """Stands in place of a ref for the notebook's former branches, which `forget` keeps for a while."""
 
 
-def read_expiring(owner_folder: str | os.PathLike[str]) -> dict[str, float]:
-    """When each entry expires, in seconds since 1970, by its ref; empty where there is no file.
-
-    Raises: Unavailable where the file is damaged or cannot be read: no expired entry may be shown.
-    """
-    path = path_of(owner_folder, FOLDER)
-    try:
-        return read_times(path)
-    except (OSError, ValueError) as exc:
-        raise Unavailable(
-            f"{path}, which says when entries expire, cannot be read.",
-            hint="Restore it from a backup, or remove it: then nothing expires.",
-        ) from exc
-
-
-def expiry_book(owner_folder: Path, elsewhere: KeepsTimes | None = None) -> TimeBook:
-    """The book of an owner that says when entries expire. elsewhere: see `TimeBook`."""
-    return TimeBook(owner_folder, FOLDER, read_expiring, elsewhere)
-
-
 _NONE: frozenset[str] = frozenset()
 _REVEALED: ContextVar[bool] = ContextVar("revealed", default=False)
+_LEAVES_REPLACED: ContextVar[bool] = ContextVar("_LEAVES_REPLACED", default=False)
 
 
 def nothing_hidden() -> frozenset[str]:
@@ -99,3 +73,18 @@ def put_journal(book: TimeBook, journal: str, times: Mapping[str, float]) -> Non
             **times,
         }
     )
+
+
+@contextmanager
+def leaving_replaced() -> Iterator[None]:
+    """Delete entries inside it so that what they had replaced does not hold again."""
+    token = _LEAVES_REPLACED.set(True)
+    try:
+        yield
+    finally:
+        _LEAVES_REPLACED.reset(token)
+
+
+def leaves_replaced() -> bool:
+    """Whether what an entry had replaced stays replaced once it is deleted, as it is forgotten."""
+    return _LEAVES_REPLACED.get()

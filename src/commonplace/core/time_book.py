@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Protocol
+
+from commonplace.core.errors import CommonplaceError, Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,35 +17,54 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Literal, TypeAlias
 
-    from commonplace.core.times_elsewhere import KeepsTimes
-
     TimeColumn: TypeAlias = Literal["expires_at", "replaced_at"]
     """Under which name a server keeps the times of a file."""
 
     TimesWithin: TypeAlias = Literal["all", "file"]
     """Which times: of all journals, or of those alone whose times stand in the file."""
 
+EXPIRING, REPLACED = "expiring", "replaced"
+"""The folders of an owner's files: when entries expire, and when one that is gone replaced them."""
+
 _NAME = "entries.json"
 
 
-def path_of(owner_folder: str | os.PathLike[str], folder: str) -> str:
-    """Where an owner's file lies that has this folder."""
-    return os.path.join(owner_folder, folder, _NAME)
+class KeepsTimes(Protocol):
+    """A journal on a server that keeps times of its entries itself: when they expire, for one.
 
-
-def read_times(path: str) -> dict[str, float]:
-    """The times in a file, in seconds since 1970, by ref; empty where there is no file.
-
-    Raises: OSError, or ValueError where it is damaged.
+    So every process sees them, on whichever machine. Times are in seconds since 1970, by ref.
     """
-    try:
-        with open(path, "rb") as file:
-            found = json.loads(file.read())
-        return {str(ref): float(at) for ref, at in found.items()}
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (TypeError, AttributeError, RecursionError) as exc:
-        raise ValueError(path) from exc
+
+    def covers(self, ref: str) -> bool:
+        """Whether an entry is of this journal; asks no server."""
+        ...
+
+    def read_times(self, refs: Sequence[str] | None = None) -> Mapping[str, float]:
+        """The times of those of these entries that have one, or all. Raises: Unavailable."""
+        ...
+
+    def list_due(self, now: float) -> Sequence[str]:
+        """The refs of entries whose time has come, the oldest first. Raises: Unavailable."""
+        ...
+
+    def keep_times(self, times: Mapping[str, float]) -> None:
+        """Set times, in place of any earlier ones. Raises: Unavailable."""
+        ...
+
+    def take_over(self, times: Mapping[str, float]) -> Sequence[str]:
+        """Set times that were kept elsewhere, unless one is there that is later.
+
+        Returns:
+            Which entries it has, or had: what it never had is not set.
+
+        Raises:
+            Unavailable.
+        """
+        ...
+
+    def drop_times(self, refs: Sequence[str]) -> None:
+        """Remove the times of entries. Raises: Unavailable."""
+        ...
 
 
 class TimeBook:
@@ -53,8 +75,7 @@ class TimeBook:
 
     Args:
         owner_folder: The owner's folder; it is made at the first write.
-        folder: The file's own, in that one.
-        read: Gives the times for the owner's folder; it says what a damaged file means.
+        folder: The file's own, in that one: `EXPIRING` or `REPLACED`.
         elsewhere: What keeps the times of a journal on a server; None where there is none.
     """
 
@@ -62,13 +83,10 @@ class TimeBook:
         self,
         owner_folder: Path,
         folder: str,
-        read: Callable[[Path], dict[str, float]],
         elsewhere: KeepsTimes | None = None,
     ) -> None:
-        self._owner_folder = owner_folder
         self._folder = owner_folder / folder
-        self._path = path_of(owner_folder, folder)
-        self._read = read
+        self._path = os.path.join(self._folder, _NAME)
         self._elsewhere = elsewhere
         self._seen: tuple[tuple[int, int, int], dict[str, float]] | None = None
         self._moved: dict[str, float] = {}
@@ -77,7 +95,8 @@ class TimeBook:
     def read(self) -> Mapping[str, float]:
         """The time of each entry, by its ref; the file is read only where it has changed since.
 
-        Raises: as the function that reads it; Unavailable.
+        Raises: Unavailable where a server does not answer, or the file cannot be read: no expired
+            entry may be shown. What was replaced is then shown as if it held.
         """
         known, other = self._read_file(), self._elsewhere
         if other is None:
@@ -122,8 +141,6 @@ class TimeBook:
         Of a server that does not answer there are none: it answers no question for them either.
         Raises: as `read`, for a file that is there.
         """
-        from commonplace.core.errors import CommonplaceError
-
         if (other := self._elsewhere) is None:
             return []
         known = self._read_file() if os.path.exists(self._path) else {}
@@ -168,18 +185,33 @@ class TimeBook:
 
         make_folder(self._folder)
         with locked(self._folder):
-            changed = change(self._read(self._owner_folder))
+            changed = change(self._read_times())
             replace_file(self._folder / _NAME, json.dumps(changed, indent=0).encode())
+
+    def _read_times(self) -> dict[str, float]:
+        try:
+            with open(self._path, "rb") as file:
+                found = json.loads(file.read())
+            return {str(ref): float(at) for ref, at in found.items()}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as exc:
+            if self._folder.name == REPLACED:
+                return {}
+            raise Unavailable(
+                f"{self._path}, which says when entries expire, cannot be read.",
+                hint="Restore it from a backup, or remove it: then nothing expires.",
+            ) from exc
 
     def _read_file(self) -> Mapping[str, float]:
         try:
             stat = os.stat(self._path)
         except OSError:
-            return self._read(self._owner_folder)
+            return self._read_times()
         mark = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
         seen = self._seen
         if seen is None or seen[0] != mark:
-            self._seen = seen = mark, self._read(self._owner_folder)
+            self._seen = seen = mark, self._read_times()
         return seen[1]
 
     def _move(self, known: Mapping[str, float], other: KeepsTimes) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from commonplace_server.background import Background
 from commonplace.core.errors import CommonplaceError
+from commonplace_server.background import Background
 
 if TYPE_CHECKING:
     from commonplace.app.process import ProcessContext

@@ -11,11 +11,11 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commonplace_server.background import Background
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.expiring import FOLDER as EXPIRING
 from commonplace.core.owner_folders import folder_owner
+from commonplace.core.time_book import EXPIRING
 from commonplace.verbs.timeline.commands import TimelineCommands
+from commonplace_server.background import Background
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,8 +9,8 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from commonplace_server.background import Background
 from commonplace.core.errors import CommonplaceError
+from commonplace_server.background import Background
 from commonplace_server.index.nearest import maintain_nearest
 from commonplace_server.postgres.database import connect, parse_address
 from commonplace_server.postgres.errors import TranslatedPostgres

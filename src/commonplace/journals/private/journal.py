@@ -25,6 +25,7 @@ from commonplace.core.errors import (
     NotFound,
     already_superseded,
 )
+from commonplace.core.expiring import leaves_replaced
 from commonplace.core.files import (
     locked,
     remove_file,
@@ -34,7 +35,6 @@ from commonplace.core.files import (
     translated,
 )
 from commonplace.core.redact import Screen
-from commonplace.core.replaced import leaves_replaced
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
 from commonplace.journals.private.copied import key_of_copy

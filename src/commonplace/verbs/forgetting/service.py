@@ -21,9 +21,8 @@ from msgspec import Struct
 from commonplace.core.brief_item import CLIENT
 from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
-from commonplace.core.expiring import FORMER_HISTORY, revealed
+from commonplace.core.expiring import FORMER_HISTORY, leaving_replaced, revealed
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
-from commonplace.core.replaced import leaving_replaced
 from commonplace.core.text import counted_entries
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.verbs.forgetting.byte_scan import ByteScan, history_of

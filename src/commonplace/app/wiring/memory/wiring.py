@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import TakesOverFormerTexts
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Searched, Source
     from commonplace.core.project_folders import ProjectFolders
-    from commonplace.core.time_book import TimeColumn
-    from commonplace.core.times_elsewhere import KeepsTimes
+    from commonplace.core.time_book import KeepsTimes, TimeColumn
     from commonplace.core.values import Finding
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.search.filing.port import FilingPort
