@@ -60,7 +60,7 @@ def test_unsetting_makes_no_folder():
 def test_what_a_killed_command_left_beside_the_file_is_removed():
     """A temporary file that is old, at the next write."""
     write_setting("owner", "ann", user_file())
-    temp = user_file().with_name(".12-00000000-0123456789abcdef.tmp")
+    temp = user_file().with_name(".00000000-0123456789abcdef.tmp")
     temp.write_text("owner")
     os.utime(temp, (0, 0))
     write_setting("owner", "bob", user_file())

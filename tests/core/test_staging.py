@@ -88,22 +88,6 @@ def test_what_is_not_ours_is_left(elsewhere, name):
     assert clear_stages(elsewhere) == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        ".commonplace-export-123-0123abcd",
-        ".commonplace-restore-7-0123abcd",
-        "download-0123456789abcdef.zip",
-    ],
-)
-def test_what_earlier_versions_left_goes_after_a_day(elsewhere, name):
-    """They held no lock, so that a younger one may belong to a running process."""
-    (elsewhere / name).write_text("a text")
-    assert clear_stages(elsewhere) == []
-    os.utime(elsewhere / name, (0, 0))
-    assert clear_stages(elsewhere) == [elsewhere / name]
-
-
 def test_a_note_that_leads_elsewhere_removes_nothing(stages, elsewhere):
     """Only a folder with the name of a stage is ever removed, and never through a link."""
     stages.folder.mkdir(parents=True)

@@ -16,7 +16,6 @@ from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import Unavailable
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.owner_folders import owner_folder
-from commonplace.core.ports import ClosesIdle
 from commonplace.core.values import EncoderState
 
 if TYPE_CHECKING:
@@ -26,9 +25,10 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
     from commonplace.core.expiring import Hidden
-    from commonplace.core.ports import EncoderSlot, Index, OwnerIndex, Searched
+    from commonplace.core.ports import EncoderSlot, OwnerIndex, Searched
     from commonplace.core.redact import Screen
     from commonplace.core.rollups import Lineage
+    from commonplace.index.sqlite.index import SqliteIndex
     from commonplace.inference.encoder.profiles import Missing, Weights
     from commonplace.search.filing.port import Refreshing
     from commonplace.search.finder import Finder
@@ -100,7 +100,7 @@ class ProcessContext:
         return hidden_refs(TimeBook(self.folder_of(owner), EXPIRING), clock)
 
     @locked_cached_property
-    def indexes(self) -> Index:
+    def indexes(self) -> SqliteIndex:
         """The indexes of all owners here."""
         return self._indexes_in(lambda owner: self.reach_of(owner) / "index")
 
@@ -135,10 +135,10 @@ class ProcessContext:
         return ("private", "chronicle", *notebook)
 
     @locked_cached_property
-    def _others(self) -> Index:
+    def _others(self) -> SqliteIndex:
         return self._indexes_in(lambda folder: self.settings.home / "users" / folder / "index")
 
-    def _indexes_in(self, folder_of: Callable[[str], Path]) -> Index:
+    def _indexes_in(self, folder_of: Callable[[str], Path]) -> SqliteIndex:
         from commonplace.app.backends import VECTORS
         from commonplace.index.sqlite.index import SqliteIndex
 
@@ -288,7 +288,7 @@ class ProcessContext:
 
     def close_idle(self, owner: str) -> None:
         """Close an owner's index until it is used again."""
-        if "indexes" in self.__dict__ and isinstance(self.indexes, ClosesIdle):
+        if "indexes" in self.__dict__:
             self.indexes.close_idle(owner)
 
     def close(self) -> None:

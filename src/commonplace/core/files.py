@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 
 LEFTOVER_AGE_S = 600.0
 
-# Earlier versions put the number of their process before the machine, and held no lock; SQLite
-# puts files of its own beside one that is a database.
-_TEMP_NAME = re.compile(
-    r"\.(?P<former>\d{1,9}-)?(?P<machine>[0-9a-f]{8})-[0-9a-f]{16}\.tmp(?:-journal|-wal|-shm)?"
-)
+# SQLite puts files of its own beside one that is a database.
+_TEMP_NAME = re.compile(r"\.([0-9a-f]{8})-[0-9a-f]{16}\.tmp(?:-journal|-wal|-shm)?")
 
 # What filesystems without hard links (FAT, some network shares) answer to link(2).
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
@@ -442,7 +439,7 @@ def _remove_abandoned(name: os.DirEntry[str]) -> bool:
     is_abandoned = time.time() - found.st_mtime > LEFTOVER_AGE_S
     with contextlib.ExitStack() as held:
         # Another machine's locks may not be seen here.
-        if match and not match["former"] and match["machine"] == _machine() and not is_abandoned:
+        if match and match[1] == _machine() and not is_abandoned:
             flags = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
             descriptor = os.open(name.path, flags | getattr(os, "O_NONBLOCK", 0))
             held.callback(os.close, descriptor)

@@ -530,15 +530,6 @@ class Index(Protocol):
 
 
 @runtime_checkable
-class ClosesIdle(Protocol):
-    """Indexes that can close an owner's files until they are used again."""
-
-    def close_idle(self, owner: str) -> None:
-        """Close what nobody uses now; the next use opens it again. Never raises."""
-        ...
-
-
-@runtime_checkable
 class Tallying(Protocol):
     """An index that can say how much it holds of each journal."""
 
@@ -579,30 +570,6 @@ class AppliesCurrent(Protocol):
         """Make those changes that still hold once nothing else files; else as `OwnerIndex.apply`.
 
         lost: refs of which words may be missing, though the index seems to have them.
-        """
-        ...
-
-
-class FilesForWorker(AppliesCurrent, Protocol):
-    """The index of one owner as the worker of all owners fills it."""
-
-    def put_vectors(self, identity: str, encoded: Sequence[Encoded]) -> None:
-        """File vectors of present texts; see `OwnerIndex`. Raises: Unavailable, Invalid."""
-        ...
-
-    def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
-        """Drop other encoders' vectors of docs that have ones of this, some at a time.
-
-        Args:
-            identity: of the encoder whose vectors stay.
-            are_current: asked before each step; the work ends where it says no.
-
-        Returns:
-            Whether it said yes to the end.
-
-        Raises:
-            Unavailable: the database does not answer.
-            Conflict: another process changed the same rows.
         """
         ...
 

@@ -30,8 +30,6 @@ FOLDER = "staging"
 
 _PREFIX = ".commonplace-stage-"
 _NAME = re.compile(re.escape(_PREFIX) + r"[0-9a-f]{16}")
-# Of earlier versions, which held no lock, and the names of their downloads.
-_FORMER = re.compile(r"\.commonplace-(?:export|restore)-\d+-[0-9a-f]{8}|download-[0-9a-f]{16}\.zip")
 _NOTE = ".beside"
 UNLOCKED_AGE_S = 86_400.0
 """After so long a stage counts as abandoned where nothing can be locked: a backup takes hours."""
@@ -39,7 +37,7 @@ UNLOCKED_AGE_S = 86_400.0
 
 def is_stage(name: str) -> bool:
     """Whether a folder or file of this name is a stage, of a running process or of a killed one."""
-    return _NAME.fullmatch(name) is not None or _FORMER.fullmatch(name) is not None
+    return _NAME.fullmatch(name) is not None
 
 
 @contextlib.contextmanager
@@ -75,7 +73,7 @@ def remove_stage(path: Path) -> bool:
     """Remove a stage if it is abandoned; whether it was. Never raises."""
     with _taken(path) as is_abandoned:
         if is_abandoned:
-            _remove(path)
+            shutil.rmtree(path, ignore_errors=True)
         return is_abandoned
 
 
@@ -200,8 +198,6 @@ def _is_abandoned(path: Path, held: contextlib.ExitStack) -> bool:
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
         return False
     is_old = time.time() - found.st_mtime > UNLOCKED_AGE_S
-    if _FORMER.fullmatch(path.name):
-        return is_old
     if not stat.S_ISDIR(found.st_mode):
         return False
     descriptor = _opened(path)
@@ -217,14 +213,6 @@ def _opened(stage: Path) -> int | None:
     if os.name == "nt":
         return None
     return os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with contextlib.suppress(OSError):
-            path.unlink()
 
 
 def _remove_note(note: Path) -> None:

@@ -142,10 +142,7 @@ def test_forget_finds_it(outside):
     assert [each["place"] for each in found if "commonplace-stage" in each["place"]] != []
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["staging/.commonplace-stage-0123456789abcdef", "users/me/.commonplace-export-123-0123abcd"],
-)
+@pytest.mark.parametrize("name", ["staging/.commonplace-stage-0123456789abcdef"])
 def test_no_restore_brings_it_back(outside, name):
     """Of a backup that an earlier version made of it."""
     home = opened_home()

@@ -204,7 +204,7 @@ class PostgresOwnerIndex:
                 tx.query("drop_bare_facets")
 
     def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
-        """Drop other encoders' vectors; see `core.ports.FilesForWorker`. Raises: Unavailable."""
+        """Drop other encoders' vectors; see `worker.filing.FilesForWorker`. Raises: Unavailable."""
         bound = {"model": plain(identity), "limit": _PREVIOUS_AT_ONCE}
         after: int | None = FIRST
         while after is not None:

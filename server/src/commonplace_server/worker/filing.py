@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Lost
+from commonplace.core.ports import AppliesCurrent
 from commonplace.core.values import Put
 from commonplace.journals.memory.entry import change_now
 from commonplace_server.records.outbox_checks import check_in_charge, check_unchanged
@@ -22,13 +23,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from commonplace.core.outbox import OutboxLine
-    from commonplace.core.ports import FilesForWorker
-    from commonplace.core.values import Change, Encoded
+    from commonplace.core.values import AreCurrent, Change, Encoded
     from commonplace.journals.memory.records import Record
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+
+
+class FilesForWorker(AppliesCurrent, Protocol):
+    """The index of one owner as the worker of all owners fills it."""
+
+    def put_vectors(self, identity: str, encoded: Sequence[Encoded]) -> None:
+        """File vectors of present texts; see `OwnerIndex`. Raises: Unavailable, Invalid."""
+        ...
+
+    def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
+        """Drop other encoders' vectors of docs that have ones of this, some at a time.
+
+        Args:
+            identity: of the encoder whose vectors stay.
+            are_current: asked before each step; the work ends where it says no.
+
+        Returns:
+            Whether it said yes to the end.
+
+        Raises:
+            Unavailable: the database does not answer.
+            Conflict: another process changed the same rows.
+        """
+        ...
 
 
 class ReadsRecords(Protocol):

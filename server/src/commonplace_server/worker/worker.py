@@ -27,12 +27,12 @@ from commonplace_server.worker.filing import LeasedRecords
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from commonplace.core.ports import Encoder, EncoderSlot, FilesForWorker
+    from commonplace.core.ports import Encoder, EncoderSlot
     from commonplace.core.values import Encoded, Unencoded
     from commonplace.search.filing.batches import Spans
     from commonplace_server.records.backlog import MemoryBacklog
     from commonplace_server.records.upkeep import MemoryUpkeep
-    from commonplace_server.worker.filing import ReadsRecords, Task
+    from commonplace_server.worker.filing import FilesForWorker, ReadsRecords, Task
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _LOAD_S = 60.0
