@@ -46,6 +46,7 @@ NO_TEXT = {
     "doors.hooks.prompt": "refs that a session was told",
     "doors.last_examination": "what doctor found: paths and refs",
     "doors.setup.changes": "settings of clients",
+    "doors.setup.timer": "what the system runs, and when",
     "doors.stdio.prompt_listener": "a socket",
     "index.scoring.stems": "in memory alone",
     "index.sqlite.damage": "in memory alone",
