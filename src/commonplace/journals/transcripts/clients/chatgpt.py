@@ -71,7 +71,7 @@ def _said(nodes: dict[str, object], conversation: Conversation) -> Iterator[Mess
             continue
         text = _text(content) if kind in _SAID and not to_tool else ""
         yield from map(without_words, _others(fields, content))
-        message = conversation.message(
+        yield from conversation.message(
             name_of(fields.get("id")),
             role,
             text,
@@ -79,8 +79,6 @@ def _said(nodes: dict[str, object], conversation: Conversation) -> Iterator[Mess
             parent=name_of(node.get("parent")),
             tools=(name_of(fields.get("recipient")),) if to_tool else (),
         )
-        if message:
-            yield message
 
 
 def _places(nodes: dict[str, object], begun: str) -> dict[str, tuple[str, int]]:

@@ -77,7 +77,7 @@ def _said(said: list[object], conversation: Conversation) -> Iterator[Message | 
             elif kind == "tool_use":
                 tools.append(name_of(block.get("name")))
         yield from map(without_words, _files(fields))
-        message = conversation.message(
+        yield from conversation.message(
             name_of(fields.get("uuid")),
             role,
             # Older exports have a text alone, newer ones repeat the blocks in it with notes.
@@ -86,10 +86,8 @@ def _said(said: list[object], conversation: Conversation) -> Iterator[Message | 
             ),
             at=instant(fields.get("created_at")),
             parent=name_of(fields.get("parent_message_uuid")),
-            tools=tuple(name for name in tools if name),
+            tools=tools,
         )
-        if message:
-            yield message
 
 
 def _files(fields: dict[str, object]) -> list[object]:

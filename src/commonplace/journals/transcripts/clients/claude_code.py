@@ -168,8 +168,7 @@ def _messages(lines: Iterable[object], conversation: Conversation) -> Iterator[M
         elif kind in ("attachment", "queue-operation"):
             conversation.sidechain = is_agent or fields.get("isSidechain") is True
             yield from _attached(dict_of(fields.get("attachment")))
-            if message := _typed_during_a_turn(fields, conversation):
-                yield message
+            yield from _typed_during_a_turn(fields, conversation)
         elif not isinstance(kind, str) or kind not in _NOTES:
             yield unknown(kind)
 
@@ -191,7 +190,7 @@ def _attached(put: dict[str, object]) -> Iterator[Skipped]:
 
 def _typed_during_a_turn(
     fields: dict[str, object], conversation: Conversation
-) -> Message | Skipped | None:
+) -> tuple[Message | Skipped, ...]:
     """What the user typed while the model worked, where it was given to the model at once.
 
     Versions note that in an attachment, in the queue, or in both: its id is made of its words and
@@ -206,10 +205,10 @@ def _typed_during_a_turn(
     elif fields.get("operation") == "remove" and fields.get("reason") == "absorbed_mid_turn":
         content = fields.get("content")
     else:
-        return None
+        return ()
     text = typed(result_text(content))
     if not text:
-        return None
+        return ()
     conversation.after = conversation.after or _find_last(conversation.before())
     own = made_id("queued", conversation.after, text)
     at = instant(fields.get("timestamp"))
@@ -261,16 +260,14 @@ def _said(
     at, text = instant(fields.get("timestamp")), "\n\n".join(text for text in texts if text)
     # Some lines have no id: one is made of what a copy of the line has too.
     own = name_of(fields.get("uuid")) or made_id(at or conversation.at, role, text, *tools)
-    said = conversation.message(
+    yield from conversation.message(
         own,
         role,
         text,
         at=at,
         parent=name_of(fields.get("parentUuid")),
-        tools=tuple(name for name in tools if name),
+        tools=tools,
     )
-    if said:
-        yield said
     yield from _of_tools(others, own, conversation)
 
 
@@ -312,11 +309,9 @@ def _of_tools(
         name = conversation.tool_names.get(key, "")
         if not name or is_ours(name):  # of a call that was read before: it may have been ours
             continue
-        message = conversation.message(
+        yield from conversation.message(
             f"{own}:{name_of(key)}", "tool", text, parent=own, tools=(name,)
         )
-        if message:
-            yield message
 
 
 def result_text(content: object) -> str:

@@ -168,15 +168,11 @@ def _item(
         return
     if kind == "message":
         yield from _others(item)
-        message = _message(item, at, conversation)
+        yield from _message(item, at, conversation)
     elif kind in _CALLS:
-        message = _call(item, at, conversation)
+        yield from _call(item, at, conversation)
     elif kind in _OUTPUTS and conversation.kept.tools == "all":
-        message = _output(item, at, conversation)
-    else:
-        return
-    if message:
-        yield message
+        yield from _output(item, at, conversation)
 
 
 def _others(item: dict[str, object]) -> Iterator[Skipped]:
@@ -194,10 +190,10 @@ def _others(item: dict[str, object]) -> Iterator[Skipped]:
 
 def _message(
     item: dict[str, object], at: str, conversation: Conversation
-) -> Message | Skipped | None:
+) -> tuple[Message | Skipped, ...]:
     role = text_of(item.get("role"))
     if role not in ("user", "assistant"):
-        return None
+        return ()
     parts = [text_of(dict_of(part).get("text")) for part in list_of(item.get("content"))]
     if role == "user":
         meta = dict_of(item.get("internal_chat_message_metadata_passthrough"))
@@ -213,7 +209,9 @@ def _message(
     return conversation.message(_own_id(item, at, role, text), role, text, at=at)
 
 
-def _call(item: dict[str, object], at: str, conversation: Conversation) -> Message | Skipped | None:
+def _call(
+    item: dict[str, object], at: str, conversation: Conversation
+) -> tuple[Message | Skipped, ...]:
     name = name_of(item.get("name")) or text_of(item.get("type")).removesuffix("_call")
     namespace = name_of(item.get("namespace"))
     key = name_of(item.get("call_id")) or name_of(item.get("id"))
@@ -230,11 +228,11 @@ def _call(item: dict[str, object], at: str, conversation: Conversation) -> Messa
 
 def _output(
     item: dict[str, object], at: str, conversation: Conversation
-) -> Message | Skipped | None:
+) -> tuple[Message | Skipped, ...]:
     key = name_of(item.get("call_id"))
     name = conversation.tool_names.get(key, "")
     if not name or is_ours(name):  # of a call that was read before: it may have been one of ours
-        return None
+        return ()
     output = item.get("output")
     content = dict_of(output).get("content", output)
     texts = (

@@ -150,15 +150,13 @@ def _said(
         text = text_of(fields.get("text"))
         calls = [dict_of(call) for call in list_of(fields.get("calls"))]
         names = [name_of(call.get("name")) for call in calls]
-        message = conversation.message(
+        yield from conversation.message(
             own,
             role,
             typed(text) if role == "user" else text,
             at=instant(fields.get("timestamp")),
-            tools=tuple(name for name in names if name),
+            tools=names,
         )
-        if message:
-            yield message
         if conversation.kept.tools == "all":
             yield from _of_tools(own, calls, conversation)
 
@@ -174,6 +172,4 @@ def _of_tools(
         text = json.dumps(
             {"args": call.get("args"), "result": call.get("result")}, ensure_ascii=False
         )
-        message = conversation.message(f"{own}:{number}", "tool", text, parent=own, tools=(name,))
-        if message:
-            yield message
+        yield from conversation.message(f"{own}:{number}", "tool", text, parent=own, tools=(name,))

@@ -289,16 +289,14 @@ def _message(
     tools = [part for part in parts if part.get("type") == "tool"]
     names = [name_of(part.get("tool")) for part in tools]
     is_summary = role == "assistant" and fields.get("summary") is True
-    message = conversation.message(
+    yield from conversation.message(
         own,
         role,
         "" if is_summary else "\n\n".join(typed(x) if role == "user" else x for x in texts),
         at=instant(dict_of(fields.get("time")).get("created")),
         parent=name_of(fields.get("parentID")),
-        tools=tuple(name for name in names if name),
+        tools=names,
     )
-    if message:
-        yield message
     if conversation.kept.tools != "all":
         return
     for number, (name, part) in enumerate(zip(names, tools, strict=True)):
@@ -306,6 +304,4 @@ def _message(
             continue
         state = dict_of(part.get("state"))
         text = json.dumps({key: state.get(key) for key in ("input", "output")}, ensure_ascii=False)
-        kept = conversation.message(f"{own}:{number}", "tool", text, parent=own, tools=(name,))
-        if kept:
-            yield kept
+        yield from conversation.message(f"{own}:{number}", "tool", text, parent=own, tools=(name,))

@@ -156,23 +156,23 @@ class Conversation:
         *,
         at: str = "",
         parent: str = "",
-        tools: tuple[str, ...] = (),
-    ) -> Message | Skipped | None:
-        """A message without what is ours; None where nothing is left of it.
+        tools: Sequence[str] = (),
+    ) -> tuple[Message | Skipped, ...]:
+        """A message without what is ours, or why it is skipped; none where nothing is left of it.
 
         Without an id it cannot be told apart, and is left out; without a time, as `instant` gives
         it, it has that of the message before. The rest is as of a `Message`.
         """
         self.at = at or self.at
         text = whole(without_ours(text)).strip()
-        named = tools if self.kept.tools != "none" else ()
+        named = tuple(filter(None, tools)) if self.kept.tools != "none" else ()
         if not (text or named):
-            return None
+            return ()
         if self.sidechain and not self.kept.subagents:
-            return OF_SUB_AGENT
+            return (OF_SUB_AGENT,)
         if not id or not self.at:
-            return TIMELESS if id else NAMELESS
-        return Message(
+            return (TIMELESS if id else NAMELESS,)
+        message = Message(
             id=whole(id),
             role=role,
             at=self.at,
@@ -183,6 +183,7 @@ class Conversation:
             tools=named,
             sidechain=self.sidechain,
         )
+        return (message,)
 
 
 _CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
