@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LARGEST_VALUE = 16 * 1024 * 1024
 """The most characters of one value."""
 
-_PIECE = 256 * 1024
+_CHUNK = 256 * 1024
 _MARGIN = 64
 """A fault this close to the end of what was read may be that end."""
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -73,7 +73,7 @@ class JsonReader:
             self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # matches nothing, too
             if self._at < len(self._text):
                 return self._text[self._at]
-            if not self._read(_PIECE):
+            if not self._read(_CHUNK):
                 return ""
 
     def kind(self) -> str:
@@ -153,7 +153,7 @@ class JsonReader:
         self._at += 1
 
     def _raw(self) -> Any:
-        size = _PIECE
+        size = _CHUNK
         while len(self._text) - self._at <= LARGEST_VALUE:
             try:
                 value, end = self._decode(self._text, self._at)
@@ -183,12 +183,12 @@ class JsonReader:
 
     def _read(self, size: int) -> bool:
         """Read on; whether there was anything."""
-        piece = self._bytes(size)
+        chunk = self._bytes(size)
         _ = self.line  # counts what leaves
         self._text, self._at, self._counted = self._text[self._at :], 0, 0
         try:
-            self._text += self._decoder.decode(piece, final=not piece)
+            self._text += self._decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as exc:
             self._at = len(self._text)
             raise self.fault("it is not UTF-8.", hint="Save it as UTF-8.") from exc
-        return bool(piece)
+        return bool(chunk)

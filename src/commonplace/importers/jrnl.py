@@ -36,7 +36,7 @@ takes = "its journal file or folder, or what `jrnl --format json` wrote"
 into: Into = "private"
 
 _HEAD = re.compile(r"\[([^\]]{6,40})\] ?(.*)", re.DOTALL)
-_FORMS = (
+_TIME_FORMATS = (
     "%Y-%m-%d %I:%M:%S %p",
     "%Y-%m-%d %I:%M %p",
     "%Y-%m-%d %H:%M:%S",
@@ -161,7 +161,7 @@ def _entry(at: datetime, text: str, where: str, names: _Names, read_as: str) -> 
 
 
 def _parsed(text: str, zone: tzinfo) -> datetime | None:
-    for form in _FORMS:
+    for form in _TIME_FORMATS:
         try:
             return datetime.strptime(text.strip(), form).replace(tzinfo=zone).astimezone(UTC)
         except (ValueError, OverflowError):

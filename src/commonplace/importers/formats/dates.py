@@ -27,7 +27,7 @@ _WEEKDAY = re.compile(rf"^{WEEKDAY},? ")
 _CLOCK = re.compile(
     r"(?P<rest>.*?)(?:,? +(?:at +)?|T)(?P<clock>\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?)"
 )
-_CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
+_CLOCK_FORMATS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
 _SINCE_1970 = re.compile(r"\d{10}|\d{13}")
 _SHOWN = 60
 
@@ -94,7 +94,7 @@ def _days(text: str) -> list[date]:
 
 def _hour(clock: str) -> time | None:
     text = re.sub(r" ?([AaPp][Mm])", r" \1", clock)
-    for form in _CLOCKS:
+    for form in _CLOCK_FORMATS:
         try:
             return datetime.strptime(text, form).replace(tzinfo=UTC).time()
         except ValueError:

@@ -28,7 +28,7 @@ _LATIN_1 = {
     0xDC00 + byte: bytes((byte,)).decode("cp1252", "ignore") or chr(byte)
     for byte in range(0x80, 0x100)
 }
-_PIECE = 64 * 1024
+_CHUNK = 64 * 1024
 
 
 def decoded(content: bytes) -> tuple[str, str]:
@@ -65,7 +65,7 @@ def opened_as_utf8(path: str) -> Iterator[io.BufferedReader]:
 
 
 class _FromUtf16(io.RawIOBase):
-    """UTF-16 that is read as UTF-8, piece by piece; what is torn becomes a sign for that."""
+    """UTF-16 that is read as UTF-8, chunk by chunk; what is torn becomes a sign for that."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -82,9 +82,9 @@ class _FromUtf16(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer)
         while not self._rest and not self._ended:
-            piece = self._file.read(_PIECE)
-            self._ended = not piece
-            self._rest = self._decoder.decode(piece, final=self._ended).encode("utf-8", "replace")
+            chunk = self._file.read(_CHUNK)
+            self._ended = not chunk
+            self._rest = self._decoder.decode(chunk, final=self._ended).encode("utf-8", "replace")
         count = min(len(view), len(self._rest))
         view[:count], self._rest = self._rest[:count], self._rest[count:]
         return count

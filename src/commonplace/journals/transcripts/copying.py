@@ -37,7 +37,7 @@ _HEAD = 1024
 _IN_COPY = "+"
 """In the fingerprint of a fork that is copied to within what it repeats: which lines these are is
 known only by reading it from its beginning."""
-_FIRST_PIECE = 16 * 1024
+_FIRST_CHUNK = 16 * 1024
 _LONGEST_FIRST_LINE = 1024 * 1024
 _MOST_KINDS = 50
 _BATCH, _BATCH_CHARACTERS = 2000, 4 * 1024 * 1024
@@ -64,7 +64,7 @@ class Copied:
         self.has_more = False
 
     def count(self, skipped: Skipped) -> None:
-        """Count a piece that is not kept; of a file with kinds without end the first by name."""
+        """Count a chunk that is not kept; of a file with kinds without end the first by name."""
         if len(self.left_out) >= _MOST_KINDS and skipped not in self.left_out:
             skipped = UNKNOWN if skipped.why == UNKNOWN.why else BROKEN
         self.left_out[skipped] = self.left_out.get(skipped, 0) + 1
@@ -193,7 +193,7 @@ def is_whole(offset: int, fingerprint: str, path: str, state: os.stat_result) ->
 
 def _first_line(file: LineFile) -> bytes:
     """The first line, or the beginning of a long one; reads little where that is short."""
-    head = file.read(_FIRST_PIECE)
+    head = file.read(_FIRST_CHUNK)
     if b"\n" not in head:
         head += file.read(_LONGEST_FIRST_LINE - len(head))
     return head.partition(b"\n")[0]

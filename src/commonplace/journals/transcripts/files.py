@@ -121,9 +121,9 @@ def read_lines(path: str, start: int = 0) -> list[Line]:
     return lines
 
 
-def read_pieces(path: str, places: list[tuple[int, int]]) -> list[bytes] | None:
+def read_chunks(path: str, places: list[tuple[int, int]]) -> list[bytes] | None:
     """What stands at these starts and lengths; None where the file is gone."""
-    pieces = []
+    chunks = []
     with translated(path):
         try:
             descriptor = open_plain(path, os.O_RDONLY)
@@ -132,8 +132,8 @@ def read_pieces(path: str, places: list[tuple[int, int]]) -> list[bytes] | None:
         with os.fdopen(descriptor, "rb") as file:
             for start, length in places:
                 file.seek(start)
-                pieces.append(file.read(length))
-    return pieces
+                chunks.append(file.read(length))
+    return chunks
 
 
 def append(path: str, content: bytes) -> tuple[int, int, int]:

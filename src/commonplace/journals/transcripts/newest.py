@@ -36,7 +36,7 @@ WITH_TURNS = 4
 MOST_TURNS = 6
 """How many of the last things that were asked in a session are told after its context is cut."""
 
-SURVEYED = 30
+CANDIDATES = 30
 """The newest sessions in a project's folders that are looked at."""
 
 SHOWN = 216
@@ -76,7 +76,7 @@ def list_newest(
         kept: The lines of before: those of sessions that did not go on are taken as they are, so
             that a hook reads one session and not a dozen.
     """
-    began = (x for x in store.list_in(project.folders, SURVEYED) if project.holds(x.cwd))
+    began = (x for x in store.list_in(project.folders, CANDIDATES) if project.holds(x.cwd))
     found = [*islice(began, MOST_SESSIONS)]
     client, name = session
     if name and all((x.client, x.name) != session for x in found):

@@ -623,8 +623,8 @@ class TranscriptStore:
         if not any(x.message for x in kept):
             return []
         # What is left of a line may hold what was deleted.
-        pieces = [x.encode() for x in gone]
-        return [x for x in kept if x.message or not any(piece in x.content for piece in pieces)]
+        ids = [x.encode() for x in gone]
+        return [x for x in kept if x.message or not any(own in x.content for own in ids)]
 
     def _rows(self, query: str, **values: object) -> list[Any]:
         """The rows of a query of the catalog; none where nothing was ever kept."""
@@ -653,7 +653,7 @@ class TranscriptStore:
         self, client: str, session: str, year: str, rows: list[LineRow]
     ) -> list[Message] | None:
         path = files.path_of(self.folder, client, year, session)
-        contents = files.read_pieces(path, [(x.start, x.length) for x in rows])
+        contents = files.read_chunks(path, [(x.start, x.length) for x in rows])
         if contents is None:
             return None
         messages = []

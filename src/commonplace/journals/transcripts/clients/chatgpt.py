@@ -113,8 +113,8 @@ def _others(fields: dict[str, object], content: dict[str, object]) -> Iterator[o
             kind = text_of(part.get("content_type"))
             yield next((x for x in ("image", "video", "audio") if x in kind), "file")
     metadata = dict_of(fields.get("metadata"))
-    for given in map(dict_of, list_of(metadata.get("attachments"))):
-        if not text_of(given.get("mime_type")).startswith("image/"):
+    for file in map(dict_of, list_of(metadata.get("attachments"))):
+        if not text_of(file.get("mime_type")).startswith("image/"):
             yield "file"
 
 

@@ -250,7 +250,7 @@ def _own_id(item: dict[str, object], at: str, role: str, text: str) -> str:
     Early versions gave none, and some providers count from 1 in each session: such an id is made
     from the time and the text.
     """
-    given = name_of(item.get("id"))
-    if len(given) >= _SHORTEST_UNIQUE:
-        return given
-    return made_id(given, at, role, text) if at else ""
+    known = name_of(item.get("id"))
+    if len(known) >= _SHORTEST_UNIQUE:
+        return known
+    return made_id(known, at, role, text) if at else ""

@@ -138,7 +138,7 @@ def _media(content: object) -> list[object]:
 def _said(
     records: dict[str, dict[str, object]], conversation: Conversation
 ) -> Iterator[Message | Skipped]:
-    for given, fields in records.items():
+    for known, fields in records.items():
         kind = text_of(fields.get("type"))
         role = _ROLES.get(kind)
         if role is None:
@@ -146,7 +146,7 @@ def _said(
                 yield unknown(kind)
             continue
         yield from map(without_words, list_of(fields.get("media")))
-        own = given if len(given) >= _SHORTEST_UNIQUE else f"{conversation.session}:{given}"
+        own = known if len(known) >= _SHORTEST_UNIQUE else f"{conversation.session}:{known}"
         text = text_of(fields.get("text"))
         calls = [dict_of(call) for call in list_of(fields.get("calls"))]
         names = [name_of(call.get("name")) for call in calls]

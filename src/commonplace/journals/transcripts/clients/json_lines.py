@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 LONGEST_LINE = 16 * 1024 * 1024
 """The most bytes of one line; a longer one is skipped, and counted as broken."""
 
-_PIECE = 64 * 1024  # a hook has no megabytes to spare
+_CHUNK = 64 * 1024  # a hook has no megabytes to spare
 
 
 def json_lines(file: Seekable, *, start: int = 0) -> Iterator[tuple[object | Skipped, int]]:
     """The value of each whole line, and where the next line begins.
 
     Args:
-        file: What is read, in pieces.
+        file: What is read, in chunks.
         start: Where the first line begins.
     """
     file.seek(start)
-    rest: list[bytes] = []  # the pieces of a line that goes on
+    rest: list[bytes] = []  # the chunks of a line that goes on
     at, held, is_skipping = start, 0, False
-    while piece := file.read(_PIECE):
-        *lines, last = piece.split(b"\n")
+    while chunk := file.read(_CHUNK):
+        *lines, last = chunk.split(b"\n")
         for line in lines:
             whole = b"".join([*rest, line])
             at += len(line) + 1
@@ -68,7 +68,7 @@ def json_lines(file: Seekable, *, start: int = 0) -> Iterator[tuple[object | Ski
 
 def lines_before(path: str, end: int) -> Iterator[object | Skipped]:
     """The values of a file's lines that end before a place, the last first. Raises: OSError."""
-    size, rest = _PIECE, b""
+    size, rest = _CHUNK, b""
     with open_regular(path) as file:
         while end > 0:
             start = max(0, end - size)

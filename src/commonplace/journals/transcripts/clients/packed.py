@@ -1,6 +1,6 @@
 """Opens a file of lines for reading, packed by zstd or not: Codex packs what is a week old.
 
-Never holds more than a piece of it and a window of 32 MB, and never unpacks what swells beyond all
+Never holds more than a chunk of it and a window of 32 MB, and never unpacks what swells beyond all
 measure.
 """
 
@@ -21,7 +21,7 @@ PACKED = ".zst"
 """How the name of a packed file ends, behind that of the file it was."""
 
 _LARGEST_WINDOW_LOG = 25
-_PIECE = 64 * 1024
+_CHUNK = 64 * 1024
 
 
 def is_packed(path: str) -> bool:
@@ -75,15 +75,15 @@ class LineFile:
         if self.failure:
             return b""
         try:
-            piece = self._lines.read(size)
+            chunk = self._lines.read(size)
         except (EOFError, _zstd(self._path).ZstdError):
-            piece = b""
+            chunk = b""
             self.failure = Invalid(
                 "The packed session {place} is damaged; what stands before the damage is taken.",
                 hint="Put the file back from a backup, or remove it.",
                 place=self._path,
             )
-        self._at += len(piece)
+        self._at += len(chunk)
         if self._at > self._most:
             self.failure = Invalid(
                 f"The packed session {{place}} unpacks {self.state.st_size:,} bytes into more than "
@@ -92,7 +92,7 @@ class LineFile:
                 place=self._path,
             )
             return b""
-        return piece
+        return chunk
 
     def seek(self, at: int) -> bool:
         """Go to a place, if the file reaches so far; whether it does."""
@@ -102,7 +102,7 @@ class LineFile:
         if at < self._at:
             self._lines.seek(0)
             self._at = 0
-        while self._at < at and self.read(min(at - self._at, _PIECE)):
+        while self._at < at and self.read(min(at - self._at, _CHUNK)):
             continue
         return self._at == at
 
