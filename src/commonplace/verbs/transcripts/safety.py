@@ -13,17 +13,20 @@ from msgspec import Struct
 
 from commonplace.core.plain_files import open_regular
 from commonplace.core.text import counted
-from commonplace.journals.transcripts.clients import LINE_CLIENTS, load_client, session_folders
+from commonplace.journals.transcripts.clients import (
+    FOLDERS,
+    LINE_CLIENTS,
+    load_client,
+    session_folders,
+)
+from commonplace.journals.transcripts.copying import copied_from, is_whole
 from commonplace.verbs.transcripts.left_out import left_out_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from commonplace.journals.transcripts.clients.parsing import Skipped
     from commonplace.journals.transcripts.store import TranscriptStore
-
-LOOKED_AT = ("claude-code", "codex", "gemini")
-"""The clients that keep a file for each session on this machine."""
 
 DELETING = "claude-code"
 """The client that deletes its transcripts, so many days after their last change."""
@@ -78,17 +81,8 @@ NO_SESSIONS = Safety(safe=0, waiting=0, days_left=None)
 
 
 def clients_with_sessions(home: str, environ: Mapping[str, str]) -> list[str]:
-    """The clients that keep sessions on this machine, so that no other needs to be imported.
-
-    Args:
-        home: The user's home folder.
-        environ: The environment's variables, which may say where clients keep theirs.
-    """
-    return [
-        client
-        for client in LOOKED_AT
-        if any(map(os.path.isdir, session_folders(client, home, environ)))
-    ]
+    """The clients that keep sessions on this machine, so that no other needs to be imported."""
+    return [x for x in FOLDERS if any(map(os.path.isdir, session_folders(x, home, environ)))]
 
 
 def read_safety(
@@ -101,30 +95,32 @@ def read_safety(
 ) -> Safety:
     """Compare the originals of this machine's user with what is kept of them.
 
-    Args:
-        store: What is kept.
-        home: The user's home folder.
-        environ: The environment's variables, which may say where clients keep theirs.
-        now: In seconds since 1970.
-        subagents: Whether what sub-agents said is kept; else their files do not count.
+    Files of sub-agents count where what they said is kept. now: in seconds since 1970.
     """
     waiting: set[tuple[str, str]] = set()
     oldest: float | None = None
-    for client, path, session in _originals(home, environ, subagents=subagents):
-        try:
-            found = os.stat(path)
-            if not _is_behind(store, client, path, found):
+    for client in clients_with_sessions(home, environ):
+        module = load_client(client)
+        for path, session in module.originals(home, environ):
+            if not subagents and os.path.basename(path).startswith("agent-"):
                 continue
-        except OSError:  # it vanished just now
-            continue
-        waiting.add((client, session))
-        if client == DELETING:
-            oldest = found.st_mtime if oldest is None else min(oldest, found.st_mtime)
+            try:
+                found = os.stat(path)
+                offset, fingerprint = copied_from(store, path)
+                if client in LINE_CLIENTS:
+                    is_copied = is_whole(offset, fingerprint, path, found)
+                else:
+                    is_copied = fingerprint == module.stamp(path)
+            except OSError:  # it vanished just now
+                continue
+            if not is_copied:
+                waiting.add((client, session))
+                if client == DELETING:
+                    oldest = min(oldest or found.st_mtime, found.st_mtime)
     kept = {(each.client, each.name) for each in store.sessions()}
     left = None
     if oldest is not None:
-        days = (oldest - now) / _DAY_S + cleanup_days(home, environ)
-        left = max(0, int(days))
+        left = max(0, int((oldest - now) / _DAY_S + cleanup_days(home, environ)))
     return Safety(
         safe=len(kept - waiting),
         waiting=len(waiting),
@@ -134,12 +130,7 @@ def read_safety(
 
 
 def cleanup_days(home: str, environ: Mapping[str, str]) -> float:
-    """After how many days Claude Code deletes a transcript, as its settings say.
-
-    Args:
-        home: The user's home folder.
-        environ: The environment's variables.
-    """
+    """After how many days Claude Code deletes a transcript, as its settings say."""
     folder = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     try:
         with open_regular(os.path.join(folder, "settings.json")) as file:
@@ -150,22 +141,3 @@ def cleanup_days(home: str, environ: Mapping[str, str]) -> float:
     if isinstance(days, (int, float)) and not isinstance(days, bool) and days >= 0:
         return days
     return CLEANUP_DAYS
-
-
-def _originals(
-    home: str, environ: Mapping[str, str], *, subagents: bool
-) -> Iterator[tuple[str, str, str]]:
-    """Client, path and session of each original that has something in it."""
-    for client in clients_with_sessions(home, environ):
-        for path, session in load_client(client).originals(home, environ):
-            if subagents or not os.path.basename(path).startswith("agent-"):
-                yield client, path, session
-
-
-def _is_behind(store: TranscriptStore, client: str, path: str, found: os.stat_result) -> bool:
-    from commonplace.journals.transcripts.copying import copied_from, is_whole
-
-    offset, fingerprint = copied_from(store, path)
-    if client in LINE_CLIENTS:
-        return not is_whole(offset, fingerprint, path, found)
-    return bool(fingerprint != load_client(client).stamp(path))

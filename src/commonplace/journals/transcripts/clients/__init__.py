@@ -28,41 +28,30 @@ LINE_CLIENTS = ("claude-code", "codex")
 EXPORTED = ("claude-ai", "chatgpt")
 """Those of which this machine has nothing but an export that the user asked for."""
 
-_FOLDERS = {
+FOLDERS = {
     "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", ("projects",)),
     "codex": ("CODEX_HOME", ".codex", ("sessions", "archived_sessions")),
     "gemini": ("GEMINI_CLI_HOME", "", (os.path.join(".gemini", "tmp"),)),
 }
+"""Clients that keep a file for each session: a variable that names a place, the usual one, folders."""
 
 
 def session_folders(name: str, home: str, environ: Mapping[str, str]) -> list[str]:
-    """Where a client keeps a file for each session of this machine's user, whether it is there.
-
-    Args:
-        name: One of Claude Code, Codex and Gemini CLI; KeyError for any other.
-        home: The user's home folder.
-        environ: The environment's variables, of which each client has one for another place.
-    """
-    variable, place, folders = _FOLDERS[name]
+    """Where a client of `FOLDERS` keeps the sessions of this machine's user, there or not."""
+    variable, place, folders = FOLDERS[name]
     root = environ.get(variable) or os.path.join(home, place)
     return [os.path.join(root, folder) for folder in folders]
 
 
 def memory_folder(name: str, home: str, environ: Mapping[str, str]) -> str:
-    """Where a client keeps what it notes by itself: below each project's, or in one folder.
-
-    Args:
-        name: Claude Code or Codex.
-        home: As for `session_folders`.
-        environ: Likewise.
-    """
+    """Where Claude Code or Codex keeps what it notes: below each project's, or in one folder."""
     folder = session_folders(name, home, environ)[0]
     return folder if name == "claude-code" else os.path.join(os.path.dirname(folder), "memories")
 
 
 def list_session_folders(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Where all clients keep a file for each session, there or not; as `session_folders`."""
-    return tuple(x for name in _FOLDERS for x in session_folders(name, home, environ))
+    return tuple(x for name in FOLDERS for x in session_folders(name, home, environ))
 
 
 def find_original(path: str) -> str:
