@@ -33,7 +33,7 @@ FOLDERS = {
     "codex": ("CODEX_HOME", ".codex", ("sessions", "archived_sessions")),
     "gemini": ("GEMINI_CLI_HOME", "", (os.path.join(".gemini", "tmp"),)),
 }
-"""Clients that keep a file for each session: a variable that names a place, the usual one, folders."""
+"""Clients that keep a file a session: the variable that names a place, the usual one, folders."""
 
 
 def session_folders(name: str, home: str, environ: Mapping[str, str]) -> list[str]:
