@@ -35,14 +35,8 @@ _SHOWN = 60
 def instants_of(value: str, zone: tzinfo) -> tuple[datetime, datetime]:
     """The instant that a date names, read with the day first and with the month first.
 
-    Both are the same wherever only one of them is a date: `23/11/2026`, `May 3, 2024`.
-
-    Args:
-        value: A date, with or without a time, as it stands or as a link, `[[2026-11-23]]`.
-        zone: For a time that names none.
-
-    Raises:
-        ValueError: It is not a time, or lies outside the calendar; the message is for people.
+    Both are the same wherever only one of them is a date: `23/11/2026`, `May 3, 2024`. It may have
+    a time, and be a link, `[[2026-11-23]]`. Raises: ValueError, with a message for people.
     """
     text = " ".join(value.strip().removeprefix("[[").removesuffix("]]").split())
     if _SINCE_1970.fullmatch(text):

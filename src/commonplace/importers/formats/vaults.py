@@ -52,12 +52,7 @@ _TOKEN = re.compile(
 
 
 def day_form(form: str, folder: str = "") -> re.Pattern[str]:
-    """The names of the notes of days, without `.md`.
-
-    Args:
-        form: In the letters of Moment.js: `YYYY-MM-DD`.
-        folder: In which they lie.
-    """
+    """The names of the notes of days in a folder, of a form in the letters of Moment.js."""
     below = folder.strip("/") + "/" if folder.strip("/") else ""
     seen: set[str] = set()
     parts = [re.escape(below)]
@@ -82,12 +77,7 @@ def entry_of(note: Note, zone: tzinfo, *, day: date | None, title: str = "") -> 
     """A note as an entry, at noon of its day, or below its title at its date property.
 
     Where it has neither, at noon of the day that its name begins with, or when its file changed.
-
-    Args:
-        note: Read already.
-        zone: In which times without one are read.
-        day: Whose note it is.
-        title: In place of the name of its file.
+    Its title stands in place of the name of its file.
     """
     tags = tuple(dict.fromkeys(_tags(note)))
     others = [

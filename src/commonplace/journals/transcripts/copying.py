@@ -179,11 +179,7 @@ def copied_from(store: TranscriptStore, path: str) -> tuple[int, str]:
 def is_whole(offset: int, fingerprint: str, path: str, state: os.stat_result) -> bool:
     """Whether an original of lines was copied to its end, or to the torn line at its end.
 
-    Args:
-        offset: How far it was copied.
-        fingerprint: As it was noted.
-        path: The original's.
-        state: How large it is now, and when it was written to: packing leaves that as it was.
+    Its state is how large it is now, and when it was written to: packing leaves that as it was.
     """
     _mark, size, mtime_ns = [*fingerprint.split(" "), "", ""][:3]
     if size == str(state.st_size):

@@ -67,14 +67,10 @@ def list_newest(
     session: tuple[str, str] = ("", ""),
     kept: Iterable[BriefItem] = (),
 ) -> list[BriefItem]:
-    """A line for each of the newest sessions, and what was said in it first and last.
+    """A line for each of the newest sessions of a project, and what was said in it first and last.
 
-    Args:
-        store: The transcripts.
-        project: The sessions that began in it are told of.
-        session: Client and id of one more, wherever it began.
-        kept: The lines of before: those of sessions that did not go on are taken as they are, so
-            that a hook reads one session and not a dozen.
+    So of one more, by client and id, wherever it began. Of the lines of before, those of sessions
+    that did not go on are taken as they are: a hook reads one session and not a dozen.
     """
     began = (x for x in store.list_in(project.folders, CANDIDATES) if project.holds(x.cwd))
     found = [*islice(began, MOST_SESSIONS)]

@@ -73,9 +73,7 @@ def without_ours(text: str) -> str:
 def is_ours(tool: str, *, namespace: str = "") -> bool:
     """Whether a tool is one of ours, so that neither its arguments nor its answer are kept.
 
-    Args:
-        tool: Its name, as the client keeps it.
-        namespace: Where the client keeps the server's name beside it.
+    Some clients keep the server's name beside that of the tool, as a namespace.
     """
     return namespace in _NAMESPACES or tool.startswith(OURS)
 
@@ -126,11 +124,7 @@ def _cut(
 ) -> str:
     """A text without what stands between openings and the closings that follow each.
 
-    Args:
-        text: What is cut.
-        opening: Where a cut begins.
-        closing: What ends it; an opening without one stays.
-        instead: What stands in its place, made from what was inside.
+    An opening without a closing stays. `instead` makes what stands there, of what was inside.
     """
     parts, at, never = [], 0, set()
     for found in opening.finditer(text):

@@ -36,13 +36,7 @@ _TITLES = {
 
 
 def program_answer(done: ProgramImport, zone: tzinfo, *, dry_run: bool) -> Answer:
-    """What became of the entries of a program, or would.
-
-    Args:
-        done: As the service counted them.
-        zone: In which days are cut.
-        dry_run: Whether nothing was written.
-    """
+    """What became of the entries of a program, or would; days are cut in the zone."""
     new, updated = done.counts["new"], done.counts["updated"]
     what = f"{counted_entries(updated)} in {done.into} updated" if updated else "nothing new"
     if new:
@@ -171,13 +165,10 @@ def programs_answer(
     clients: Mapping[str, str],
     originals: Mapping[str, int],
 ) -> Answer:
-    """What can be imported, and what of it is on this machine.
+    """What can be imported, and what of it is on this machine: entries of programs, and sessions.
 
-    Args:
-        importers: Each with where its program keeps its entries here.
-        failed: Why others cannot be used.
-        clients: The titles of clients whose sessions can be imported, by name.
-        originals: How many files with sessions those clients keep here that keep any.
+    Importers come with where their programs keep their entries, clients with their titles, and with
+    how many files with sessions those have here that have any.
     """
     width = max(map(len, [*importers, *clients]))
     lines = ["Sessions of AI clients, into transcripts:"]

@@ -143,14 +143,9 @@ class ForeignImport:
         self._environ = environ
 
     def find(self, program: str, path: str = "") -> list[str]:
-        """What is to be read of a program.
+        """What is to be read of a program: a path, else where it keeps its entries.
 
-        Args:
-            program: The name of its importer.
-            path: Of a file or a folder, in place of where the program keeps its entries.
-
-        Raises:
-            NotFound: There is nothing.
+        Raises: NotFound where there is nothing, Unavailable where there is no such importer.
         """
         importer = load_importer(program)
         hint = f"Name {importer.takes}."

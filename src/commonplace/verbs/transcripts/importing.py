@@ -288,13 +288,7 @@ class _Counting:
 
 
 def import_answer(imports: Sequence[ClientImport], zone: tzinfo, *, dry_run: bool) -> Answer:
-    """What an import took of sessions, or would take, in words for people.
-
-    Args:
-        imports: As `TranscriptImport` counted them.
-        zone: In which days are cut.
-        dry_run: Whether nothing was written.
-    """
+    """What an import took of sessions, or would take; days are cut in the zone."""
     lines = [_line(each, zone, dry_run=dry_run) for each in imports]
     facts = _facts(imports, dry_run=dry_run)
     return answer_of(lines or ["No sessions were found."], facts, _notes(imports))

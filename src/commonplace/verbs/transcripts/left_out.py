@@ -31,11 +31,7 @@ _REASONS = {
 
 
 def left_out_sentences(left_out: Iterable[tuple[str, Skipped, int]]) -> list[str]:
-    """A sentence for each client and reason, with the names of the kinds.
-
-    Args:
-        left_out: Client, kind and number.
-    """
+    """A sentence for each client and reason, with the names of the kinds."""
     found: dict[tuple[str, str], dict[str, int]] = {}
     for client, skipped, count in left_out:
         found.setdefault((client, skipped.why), {})[skipped.kind] = count

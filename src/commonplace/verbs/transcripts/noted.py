@@ -48,13 +48,7 @@ class NotedSessions:
         """Keep messages of an original, and note it.
 
         A session that another process kept at this moment, as a hook does, is not the import's.
-
-        Args:
-            client: Whose session it is.
-            session: Its id.
-            original: The path of what it is copied from.
-            new: How many messages are not there yet.
-            write: Keeps them, and says how many it kept.
+        `new` messages are not there yet; `write` keeps them, and says how many it kept.
         """
         name = session_name(session)
         state = self._store.find_session(client, name)

@@ -148,11 +148,8 @@ class Repeated:
 class _Theirs:
     """What a parent has said, in its order, and how far it has been repeated.
 
-    Args:
-        said: Each message, with the id that a copy of it has where that is kept alone.
-        screened: A text as it stands in these messages.
-        is_there: Whether the parent is.
-        is_deleted: Whether it was deleted for good.
+    Of each message the id is known that a copy of it has where that is kept alone; `screened` gives
+    a text as it stands in these messages.
     """
 
     def __init__(
@@ -238,10 +235,7 @@ def _ending_in(folder: str, ends: tuple[str, ...]) -> str:
 def _copy_id(session: str, key: str, count: int) -> str:
     """The id of a message of a session that is not there, the same in each copy of it.
 
-    Args:
-        session: The one it was copied from.
-        key: Of its words.
-        count: How often they were said up to here.
+    It is made of the key of its words, and of how often they were said up to here.
     """
     return made_id("copy", session, key, str(count))
 

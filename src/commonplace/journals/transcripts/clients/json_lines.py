@@ -35,12 +35,7 @@ _CHUNK = 64 * 1024  # a hook has no megabytes to spare
 
 
 def json_lines(file: Seekable, *, start: int = 0) -> Iterator[tuple[object | Skipped, int]]:
-    """The value of each whole line, and where the next line begins.
-
-    Args:
-        file: What is read, in chunks.
-        start: Where the first line begins.
-    """
+    """The value of each whole line from a place on, and where the next line begins."""
     file.seek(start)
     rest: list[bytes] = []  # the chunks of a line that goes on
     at, held, is_skipping = start, 0, False

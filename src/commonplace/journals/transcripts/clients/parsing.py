@@ -195,8 +195,7 @@ _MILLISECONDS = 1e11
 def instant(value: object) -> str:
     """A time as UTC with milliseconds, `2026-11-22T10:00:00.123Z`; empty where it is not a time.
 
-    Args:
-        value: ISO 8601, without a zone in UTC, or a number of seconds or milliseconds.
+    It is ISO 8601, without a zone in UTC, or a number of seconds or milliseconds.
     """
     try:
         if isinstance(value, str):
