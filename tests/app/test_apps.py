@@ -175,7 +175,7 @@ def test_an_idle_app_is_closed_and_one_in_use_stays(world):
         with apps.using("ben") as idle:
             pass
         world.now = IDLE_S + 1
-        apps.tidy()
+        apps.close_idle()
         with apps.using("ben") as again, apps.using("ann") as still:
             assert again is not idle
             assert still is used
@@ -190,7 +190,7 @@ def test_of_too_many_owners_the_longest_unused_is_closed(world):
         world.now += 1
         with apps.using(f"user{number}") as app:
             seen[number] = app
-    apps.tidy()
+    apps.close_idle()
     with apps.using("user1") as second, apps.using("user0") as first:
         assert second is seen[1]
         assert first is not seen[0]
@@ -207,7 +207,7 @@ def test_owners_who_call_in_turns_do_not_close_each_others_apps(world):
                 assert turn == 0 or app is seen[number]
                 seen[number] = app
     world.now = MOMENT_S + 1
-    apps.tidy()
+    apps.close_idle()
     with apps.using("user0") as first, apps.using("user3") as fourth:
         assert first is not seen[0]
         assert fourth is seen[3]
@@ -297,7 +297,7 @@ def test_whoever_left_has_no_file_open(world):
         write_everywhere(app, "vermilion")
         recalled(app, "vermilion")
     world.now = IDLE_S + 1
-    apps.tidy()
+    apps.close_idle()
     users = str(world.settings().home / "users")
     assert [x.path for x in psutil.Process().open_files() if x.path.startswith(users)] == []
     with apps.using("ann") as app:
@@ -360,6 +360,6 @@ def test_journals_that_cannot_be_closed_keep_no_others_open(world, monkeypatch):
     monkeypatch.setattr(broken, "close", lambda: 1 / 0)
     monkeypatch.setattr(whole, "close", lambda: closed.append("ben"))
     world.now = IDLE_S + 1
-    apps.tidy()
+    apps.close_idle()
     assert closed == ["ben"]
     apps.close()

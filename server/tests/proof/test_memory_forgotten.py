@@ -36,7 +36,7 @@ def vector_of(text):
 
 
 def test_what_is_deleted_leaves_every_file(world, own_server):
-    """Of each kind: table, words, vectors and their indexes, once the worker has tidied up."""
+    """Of each kind: table, words, vectors and their indexes, once the worker has vacuumed."""
     mine, other = world.open("ann"), world.open("bob")
     for number in range(50):
         mine.save_todo(f"harbour{number} amber")
@@ -69,7 +69,7 @@ def test_what_is_deleted_leaves_every_file(world, own_server):
 
 
 def test_an_earlier_wording_leaves_every_file(world, own_server):
-    """An edit, and preferences that were altered, once the worker has tidied up.
+    """An edit, and preferences that were altered, once the worker has vacuumed.
 
     What `undo` needs is beside the records alone, until that is over as well.
     """
@@ -160,9 +160,9 @@ def test_erasing_holds_up_nobody(world):
     working = [threading.Thread(target=work, args=(user,)) for user in ("bob", "cy", "dee")]
     for each in working:
         each.start()
-    tidied = 0
+    vacuumed = 0
     while any(each.is_alive() for each in working):
-        tidied += world.worker.run_once() > 0
+        vacuumed += world.worker.run_once() > 0
     assert errors == []
-    assert tidied > 0
+    assert vacuumed > 0
     assert left == {"bob": 8, "cy": 8, "dee": 8}

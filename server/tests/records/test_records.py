@@ -300,16 +300,16 @@ class TestBacklog:
         mine.save(todo("a"))
         mine.note_call(call)
         clock.advance(timedelta(days=31).total_seconds())
-        upkeep.tidy()
+        upkeep.vacuum()
         assert database.rows("SELECT 1 FROM wb_tool_invocation_log") == []
 
     @pytest.mark.parametrize(
         "mode", ["ACCESS SHARE", pytest.param("SHARE UPDATE EXCLUSIVE", marks=pytest.mark.long)]
     )
-    def test_a_table_that_is_in_use_is_tidied_the_next_time(
+    def test_a_table_that_is_in_use_is_vacuumed_the_next_time(
         self, mine, backlog, upkeep, database, mode
     ):
-        """The others are tidied now, and nobody is told of a failure.
+        """The others are vacuumed now, and nobody is told of a failure.
 
         Whether it is read, or cleaned by another; each lock is waited for two seconds.
         """
@@ -319,23 +319,23 @@ class TestBacklog:
         before = database.rows(files)
         with psycopg.connect(database.admin_url) as busy:
             busy.execute(f"LOCK TABLE wb_message IN {mode} MODE")
-            assert upkeep.tidy() == 1
+            assert upkeep.vacuum() == 1
         assert database.rows(files) != before
-        assert upkeep.tidy() == 1
-        while upkeep.tidy():  # a session that begins in another database may hold all back
+        assert upkeep.vacuum() == 1
+        while upkeep.vacuum():  # a session that begins in another database may hold all back
             pass
         assert database.rows("SELECT stale FROM wb_outbox") == [(False,)]
 
-    def test_what_is_deleted_is_not_tidied_before_it_is_out_of_the_index(
+    def test_what_is_deleted_is_not_vacuumed_before_it_is_out_of_the_index(
         self, mine, backlog, upkeep
     ):
         """A desk has forgotten it; a worker that came too early may not know yet."""
         ref_id = mine.save(todo("harbour")).ref_id
         mine.delete("todo", ref_id)
         mine.erased([f"memory:todo/{ref_id}"])
-        assert upkeep.tidy() == 0
+        assert upkeep.vacuum() == 0
         backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
-        assert upkeep.tidy() == 1
+        assert upkeep.vacuum() == 1
 
     def test_what_an_older_snapshot_keeps_is_looked_at_again(
         self, mine, backlog, upkeep, database, caplog
@@ -349,36 +349,36 @@ class TestBacklog:
             until(lambda: keeps_nothing_before(reader, written), "no older snapshot")
             mine.delete("todo", mine.save(todo("wall")).ref_id)
             backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
-            assert upkeep.tidy() == 2
+            assert upkeep.vacuum() == 2
             # A session that begins in another database may hold all of a server back for a moment.
-            while upkeep.tidy() != 1:
+            while upkeep.vacuum() != 1:
                 assert database.rows("SELECT stale FROM wb_outbox ORDER BY at")[1] == (True,)
             assert database.rows("SELECT stale FROM wb_outbox ORDER BY at") == [(False,), (True,)]
             # Nor is anything written anew for nothing as long as that lasts, and that is told.
 
             def is_left_alone():
                 before = database.rows("SELECT pg_relation_filenode('wb_todo')")
-                assert upkeep.tidy() == 1
+                assert upkeep.vacuum() == 1
                 return database.rows("SELECT pg_relation_filenode('wb_todo')") == before
 
             until(is_left_alone, "the table to be left alone")
             assert "stays in the files" in caplog.text
-        while upkeep.tidy():
+        while upkeep.vacuum():
             pass
         assert database.rows("SELECT stale FROM wb_outbox ORDER BY at") == [(False,), (False,)]
 
-    def test_one_process_tidies_at_a_time_and_not_too_often(self, upkeep, database):
+    def test_one_process_vacuums_at_a_time_and_not_too_often(self, upkeep, database):
         """However many workers there are; one that fails or dies lets the next one."""
         pool = Postgres(database.worker_url, check=check_worker)
         other = MemoryUpkeep(pool)
-        with upkeep.tidying(every_s=60) as mine, other.tidying(every_s=0) as others:
+        with upkeep.vacuuming(every_s=60) as mine, other.vacuuming(every_s=0) as others:
             assert (mine, others) == (True, False)
-        with other.tidying(every_s=60) as others:
+        with other.vacuuming(every_s=60) as others:
             assert not others
-        with pytest.raises(Conflict), upkeep.tidying(every_s=0):
-            raise Conflict("It cannot be tidied.")
+        with pytest.raises(Conflict), upkeep.vacuuming(every_s=0):
+            raise Conflict("It cannot be vacuumed.")
         database.run("UPDATE wb_upkeep SET tidied_at = now() - interval '60 s'")
-        with other.tidying(every_s=60) as others:
+        with other.vacuuming(every_s=60) as others:
             assert others
         pool.close()
 

@@ -1,4 +1,4 @@
-"""Workers of one database: which model they make vectors with, what they tidy, and what they leave."""
+"""Workers of one database: which model they make vectors with, what they vacuum, and what they leave."""
 
 from __future__ import annotations
 
@@ -407,7 +407,7 @@ class TestFiling:
             worker.work()
 
 
-def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, parts, monkeypatch):
+def test_what_is_saved_is_filed_while_a_worker_vacuums(world, parts, monkeypatch):
     """However long that takes, and a worker that ends does not wait for it.
 
     Also where a fault ended it; what is under way then enters nobody as at work.
@@ -416,13 +416,13 @@ def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, parts, monkeypat
     begun, ended, is_over = threading.Event(), threading.Event(), threading.Event()
     faults = []
 
-    def tidy():
+    def vacuum():
         begun.set()
         return ended.wait(PATIENCE_S)
 
     @contextmanager
-    def tidying(*, every_s):
-        with parts["upkeep"].tidying(every_s=every_s) as is_ours:
+    def vacuuming(*, every_s):
+        with parts["upkeep"].vacuuming(every_s=every_s) as is_ours:
             yield is_ours
         is_over.set()
 
@@ -432,7 +432,7 @@ def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, parts, monkeypat
         return parts["backlog"].lease(most, **given)
 
     instead = {
-        "upkeep": Over(parts["upkeep"], tidy=tidy, tidying=tidying),
+        "upkeep": Over(parts["upkeep"], vacuum=vacuum, vacuuming=vacuuming),
         "backlog": Over(parts["backlog"], lease=lease),
     }
     worker, raised = MemoryWorker(**{**parts, **instead}), []
@@ -457,8 +457,8 @@ def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, parts, monkeypat
     assert raised == faults
     assert is_over.wait(PATIENCE_S)
     until(
-        lambda: "tidying" not in [thread.name for thread in threading.enumerate()],
-        "the tidying to end",
+        lambda: "vacuuming" not in [thread.name for thread in threading.enumerate()],
+        "the vacuuming to end",
     )
     assert world.database.rows("SELECT 1 FROM wb_upkeep WHERE until IS NOT NULL") == []
 
@@ -532,15 +532,15 @@ def test_a_database_that_is_away_is_told_of_once(parts, caplog):
     assert caplog.text.count("The worker of memory waits: It is away.") == 2
 
 
-def test_a_fault_in_tidying_is_told_by_the_worker(parts, monkeypatch, caplog):
+def test_a_fault_in_vacuuming_is_told_by_the_worker(parts, monkeypatch, caplog):
     """A database that is away is waited for; what else is wrong ends the worker's run."""
     monkeypatch.setattr(numbers, "VACUUM_EVERY_S", 0.01)
     faults = [Unavailable("It is away."), ValueError("ours")]
 
-    def tidy():
+    def vacuum():
         raise faults.pop(0)
 
-    worker = MemoryWorker(**{**parts, "upkeep": Over(parts["upkeep"], tidy=tidy)})
+    worker = MemoryWorker(**{**parts, "upkeep": Over(parts["upkeep"], vacuum=vacuum)})
     with pytest.raises(ValueError, match="ours"):
         worker.run(threading.Event())
-    assert "Memory was not tidied up: It is away." in caplog.text
+    assert "Memory was not vacuumed: It is away." in caplog.text

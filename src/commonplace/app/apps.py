@@ -57,8 +57,8 @@ class _Kept(Struct):
 class Apps:
     """An app for each owner who is served, opened when one is used and closed when idle.
 
-    Idle ones are closed by `tidy`, which somebody is to call every few seconds: no call of one
-    owner waits for another's journals to be closed, unless too many are open.
+    Idle ones are closed by `close_idle`, called every few seconds: no call of one owner
+    waits for another's journals to be closed, unless too many are open.
     settings: the machine's own. Its owner has the machine user's folders, every other owner only
     what lies in `users/<owner>`, and nobody has a project. Thread-safe. Close it at the end.
     """
@@ -104,7 +104,7 @@ class Apps:
                 kept.users -= 1
                 kept.left_at = self._monotonic()
 
-    def tidy(self) -> None:
+    def close_idle(self) -> None:
         """Close what nobody has used for a while, and the longest unused of too many."""
         with self._lock:
             now, count = self._monotonic(), len(self._kept)

@@ -54,7 +54,7 @@ _FILES = 16_384
 WATCH_S = 1.0
 """How long the sessions of a token may stay open after it was revoked."""
 
-TIDY_S = 2.0
+CLOSE_IDLE_S = 2.0
 ADJUST_S = 0.1
 
 TASKS_STOP_S = 2.0
@@ -65,7 +65,7 @@ INTERRUPTED_CALLS_S = 0.8
 class ServedApps(OwnerApps, Protocol):
     """The apps of all owners, which the server closes when it stops."""
 
-    def tidy(self) -> None:
+    def close_idle(self) -> None:
         """Close the apps that have not been used for a while."""
         ...
 
@@ -188,7 +188,7 @@ class HttpDoor:
             tasks.start_soon(shutdown.run, self._limits.finish_s)
             on_stop_signals(shutdown.begin, at_ctrl_c=shutdown.interrupt)
             tasks.start_soon(_watch, callers, authenticator)
-            tasks.start_soon(_tidy, self._apps)
+            tasks.start_soon(_close_idle, self._apps)
             tasks.start_soon(_adjust_threads, self._concurrency)
             for task in self._background_tasks:
                 task.start()
@@ -334,13 +334,13 @@ async def _adjust_threads(concurrency: ConcurrencyLimit) -> None:
         await anyio.sleep(ADJUST_S)
 
 
-async def _tidy(apps: ServedApps) -> None:
+async def _close_idle(apps: ServedApps) -> None:
     """Close apps that are not used, in a thread: closing may wait for a batch of vectors."""
     alone = anyio.CapacityLimiter(1)
     while True:
-        await anyio.sleep(TIDY_S)
+        await anyio.sleep(CLOSE_IDLE_S)
         try:
-            await anyio.to_thread.run_sync(apps.tidy, limiter=alone)
+            await anyio.to_thread.run_sync(apps.close_idle, limiter=alone)
         except Exception:  # noqa: BLE001  what could not be closed holds up no answer
             _log.exception("An unused journal was not closed")
 

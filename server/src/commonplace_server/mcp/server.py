@@ -110,6 +110,48 @@ def _counted(work: Callable[[], AbstractContextManager[None]]) -> Iterator[None]
         yield
 
 
+class _Handlers:
+    """What the SDK's server calls for each method of the protocol."""
+
+    def __init__(self, offer: McpOffer) -> None:
+        self._offer = offer
+        self._lists = offer.lists
+
+    async def tools(self, _ctx: Any, _params: Any) -> ListToolsResult:
+        return ListToolsResult.model_validate({"tools": self._lists["tools"]})
+
+    async def resources(self, _ctx: Any, _params: Any) -> ListResourcesResult:
+        return ListResourcesResult.model_validate({"resources": self._lists["resources"]})
+
+    async def templates(self, _ctx: Any, _params: Any) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=[])
+
+    async def prompts(self, _ctx: Any, _params: Any) -> ListPromptsResult:
+        return ListPromptsResult.model_validate({"prompts": self._lists["prompts"]})
+
+    async def call(
+        self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult:
+        result = await _in_thread(
+            self._offer.call,
+            params.name,
+            params.arguments or {},
+            meta=ctx.meta or {},
+            structured=_asked_by_header(ctx),
+            model=_model_of(ctx, params, self._offer),
+        )
+        kind = InputRequiredResult if "inputRequests" in result else CallToolResult
+        return kind.model_validate(result)
+
+    async def read(self, _ctx: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
+        read = await _in_thread(self._offer.read, str(params.uri))
+        return ReadResourceResult.model_validate(read)
+
+    async def prompt(self, _ctx: Any, params: GetPromptRequestParams) -> GetPromptResult:
+        written = await _in_thread(self._offer.prompt, params.name, params.arguments or {})
+        return GetPromptResult.model_validate(written)
+
+
 def make_server(
     offer: McpOffer,
     *,
@@ -123,51 +165,17 @@ def make_server(
         middleware: What sees every message before the server does.
         security: What protects the state that a client is given to hold.
     """
-    lists = offer.lists
-
-    async def tools(_ctx: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult.model_validate({"tools": lists["tools"]})
-
-    async def resources(_ctx: Any, _params: Any) -> ListResourcesResult:
-        return ListResourcesResult.model_validate({"resources": lists["resources"]})
-
-    async def templates(_ctx: Any, _params: Any) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=[])
-
-    async def prompts(_ctx: Any, _params: Any) -> ListPromptsResult:
-        return ListPromptsResult.model_validate({"prompts": lists["prompts"]})
-
-    async def call(
-        ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams
-    ) -> CallToolResult | InputRequiredResult:
-        result = await _in_thread(
-            offer.call,
-            params.name,
-            params.arguments or {},
-            meta=ctx.meta or {},
-            structured=_asked_by_header(ctx),
-            model=_model_of(ctx, params, offer),
-        )
-        kind = InputRequiredResult if "inputRequests" in result else CallToolResult
-        return kind.model_validate(result)
-
-    async def read(_ctx: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
-        return ReadResourceResult.model_validate(await _in_thread(offer.read, str(params.uri)))
-
-    async def prompt(_ctx: Any, params: GetPromptRequestParams) -> GetPromptResult:
-        written = await _in_thread(offer.prompt, params.name, params.arguments or {})
-        return GetPromptResult.model_validate(written)
-
+    handlers = _Handlers(offer)
     server: Server[Any] = Server(
-        **lists["server"],
-        instructions=lists["instructions"],
-        on_list_tools=tools,
-        on_list_resources=resources,
-        on_list_resource_templates=templates,
-        on_list_prompts=prompts,
-        on_call_tool=call,
-        on_read_resource=read,
-        on_get_prompt=prompt,
+        **offer.lists["server"],
+        instructions=offer.lists["instructions"],
+        on_list_tools=handlers.tools,
+        on_list_resources=handlers.resources,
+        on_list_resource_templates=handlers.templates,
+        on_list_prompts=handlers.prompts,
+        on_call_tool=handlers.call,
+        on_read_resource=handlers.read,
+        on_get_prompt=handlers.prompt,
     )
     sealing = RequestStateBoundary(
         security or RequestStateSecurity.ephemeral(), default_audience=server.name

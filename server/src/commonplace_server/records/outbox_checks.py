@@ -1,4 +1,4 @@
-"""Checks inside a transaction of the index what still holds of the outbox, and who is in charge.
+"""Checks inside a transaction of the index what still holds of the outbox, and who is in the lead.
 
 Never reads a record.
 """
@@ -30,7 +30,7 @@ def check_unchanged(lines: Sequence[OutboxLine]) -> AreCurrent:
     return check
 
 
-def check_in_charge(encoder: str) -> AreCurrent:
+def check_leads(encoder: str) -> AreCurrent:
     """What asks, by a worker's connection, whether other encoders' vectors may still go."""
 
     def check(conn: Connection) -> list[bool]:

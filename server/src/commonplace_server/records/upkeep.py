@@ -1,4 +1,4 @@
-"""Owns what workers of all memories on Postgres agree on: whose vectors are made, what is tidied.
+"""Owns what workers of all memories on Postgres agree on: whose vectors are made, what is vacuumed.
 
 Never sees a text: across users its role is shown the outbox, and which workers there are.
 """
@@ -32,7 +32,7 @@ _log = logging.getLogger(f"commonplace.{__name__}")
 # As long as one table may take.
 _VACUUM_S = 3600.0
 # As long as all tables together may take, and more.
-_TIDYING_S = 86_400.0
+_VACUUMING_S = 86_400.0
 # A transaction for each user.
 _PRUNED_EVERY = timedelta(days=1)
 # A table up to this size is rewritten: its users wait until that is done.
@@ -50,14 +50,14 @@ def query(name: str) -> sql.SQL:
 
 
 class MemoryUpkeep:
-    """What the workers of one database agree on: whose vectors are made, and what is tidied when.
+    """What the workers of one database agree on: whose vectors are made, and what is vacuumed when.
 
-    One encoder is in charge at a time: two that each made their vectors again would never end.
+    One encoder is in the lead at a time: two that each made their vectors again would never end.
     Thread-safe.
 
     Args:
         database: Opened as the worker's role.
-        tables: Those of the index, tidied like the records'.
+        tables: Those of the index, vacuumed like the records'.
     """
 
     def __init__(
@@ -70,39 +70,39 @@ class MemoryUpkeep:
         self._clock = clock
         self._is_reported = False
 
-    def take_charge(self, encoder: str, *, seconds: float) -> str:
-        """Take or renew the lease of the encoder in charge; gives that one, this or another.
+    def take_lead(self, encoder: str, *, seconds: float) -> str:
+        """Take or renew the lease of the encoder in the lead; gives that one, this or another.
 
         All workers of one encoder share the lease; once it has run out, or was released, the next
         encoder that asks has it. Raises: Unavailable.
         """
         with self._database.across() as conn:
-            conn.execute(query("take_charge"), {"encoder": encoder, "seconds": seconds})
+            conn.execute(query("take_lead"), {"encoder": encoder, "seconds": seconds})
             row = conn.execute(query("in_charge")).fetchone()
         return "" if row is None else str(row[0])
 
-    def release_charge(self, encoder: str) -> None:
+    def release_lead(self, encoder: str) -> None:
         """Give the lease back, if it is this encoder's. Raises: Unavailable."""
         with self._database.across() as conn:
-            conn.execute(query("release_charge"), {"encoder": encoder})
+            conn.execute(query("release_lead"), {"encoder": encoder})
 
     @contextmanager
-    def tidying(self, *, every_s: float) -> Iterator[bool]:
-        """Tidy up inside it, if it gives True: nobody else does, nor has for so long.
+    def vacuuming(self, *, every_s: float) -> Iterator[bool]:
+        """Vacuum inside it, if it gives True: nobody else does, nor has for so long.
 
         Ended without an error, it is noted as done. Raises: Unavailable.
         """
         # Held by a transaction, not a session: a proxy gives the next one another session. It has
         # no snapshot, so it keeps nothing from being vacuumed.
-        with self._database.across(deadline_s=_TIDYING_S) as conn:
-            is_ours = _is_so(conn, "take_tidying") and _is_so(
-                conn, "tidying_is_due", every_s=every_s
+        with self._database.across(deadline_s=_VACUUMING_S) as conn:
+            is_ours = _is_so(conn, "take_vacuuming") and _is_so(
+                conn, "vacuuming_is_due", every_s=every_s
             )
             yield is_ours
             if is_ours:
-                conn.execute(query("note_tidied"))
+                conn.execute(query("note_vacuumed"))
 
-    def tidy(self) -> int:
+    def vacuum(self) -> int:
         """Delete old calls, and vacuum what the database keeps of what is deleted; how many were.
 
         Raises: Unavailable.
@@ -126,7 +126,7 @@ class MemoryUpkeep:
     def find_outdated(self, encoder: str, *, kept_s: float) -> list[str]:
         """Users who may have vectors of other encoders, which nobody has needed for so long.
 
-        None unless this one is in charge and has made all that others had made: that is noted,
+        None unless this one is in the lead and has made all that others had made: that is noted,
         and so long after they are given, until they are cleared. Raises: Unavailable.
         """
         asked = {"encoder": encoder, "kept_s": kept_s}
@@ -142,7 +142,7 @@ class MemoryUpkeep:
             conn.execute(query("note_cleared"), {"encoder": encoder})
 
     def _is_held_back(self) -> bool:
-        """Whether a forgotten transaction, say, keeps all that it kept when all was last tidied.
+        """Whether a forgotten transaction, say, keeps all that it kept when all was last vacuumed.
 
         Tables are not rewritten for nothing: they are locked while it lasts.
         """

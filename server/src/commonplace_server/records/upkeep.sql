@@ -1,7 +1,7 @@
--- The queries of the workers' upkeep on Postgres: which encoder is in charge, and tidying up.
+-- The queries of the workers' upkeep on Postgres: which encoder is in the lead, and vacuuming.
 
--- name: take_charge
--- The encoder in charge renews its lease; another one takes over once that has run out. Vectors of
+-- name: take_lead
+-- The encoder in the lead renews its lease; another one takes over once that has run out. Vectors of
 -- others are to be dropped once all are made again, unless there are none: the first in charge cannot
 -- say whose there are, once any were made.
 UPDATE wb_upkeep SET
@@ -17,8 +17,8 @@ UPDATE wb_upkeep SET
     END
 WHERE encoder = %(encoder)s OR until IS NULL OR until < now();
 
--- name: release_charge
--- A worker of this encoder has ended: any may be in charge.
+-- name: release_lead
+-- A worker of this encoder has ended: any may be in the lead.
 UPDATE wb_upkeep SET until = NULL WHERE encoder = %(encoder)s;
 
 -- name: in_charge
@@ -26,7 +26,7 @@ UPDATE wb_upkeep SET until = NULL WHERE encoder = %(encoder)s;
 SELECT encoder FROM wb_upkeep;
 
 -- name: note_whole
--- Whether for so long no record has had the vectors of another encoder than the one in charge.
+-- Whether for so long no record has had the vectors of another encoder than the one in the lead.
 UPDATE wb_upkeep SET whole_at = CASE
     WHEN EXISTS (SELECT FROM wb_outbox WHERE NOT gone AND encoder > '' AND encoder < %(encoder)s)
         OR EXISTS (SELECT FROM wb_outbox WHERE NOT gone AND encoder > %(encoder)s) THEN NULL
@@ -36,7 +36,7 @@ WHERE encoder = %(encoder)s AND NOT is_cleared
 RETURNING coalesce(whole_at <= now() - make_interval(secs => %(kept_s)s), false);
 
 -- name: is_whole_still
--- Whether this encoder is in charge, and none was since all was found to have its vectors.
+-- Whether this encoder is in the lead, and none was since all was found to have its vectors.
 SELECT encoder = %(encoder)s AND whole_at IS NOT NULL FROM wb_upkeep;
 
 -- name: note_cleared
@@ -47,16 +47,16 @@ UPDATE wb_upkeep SET is_cleared = true WHERE encoder = %(encoder)s;
 -- Everybody of whom anything was ever kept.
 SELECT DISTINCT user_id FROM wb_outbox;
 
--- name: take_tidying
--- One process at a time tidies up; one that ends, or dies, releases it with the transaction.
+-- name: take_vacuuming
+-- One process at a time vacuums; one that ends, or dies, releases it with the transaction.
 SELECT pg_try_advisory_xact_lock(7166182915203);
 
--- name: tidying_is_due
--- Whether nobody has tidied up for so long.
+-- name: vacuuming_is_due
+-- Whether nobody has vacuumed for so long.
 SELECT tidied_at IS NULL OR tidied_at <= now() - make_interval(secs => %(every_s)s) FROM wb_upkeep;
 
--- name: note_tidied
--- Everything was tidied up to the end.
+-- name: note_vacuumed
+-- Everything was vacuumed to the end.
 UPDATE wb_upkeep SET tidied_at = now();
 
 -- name: pruning_is_due
@@ -105,12 +105,12 @@ WHERE frozen.xid IS NOT NULL ORDER BY age(frozen.xid) DESC LIMIT 1;
 VACUUM (FREEZE) wb_upkeep;
 
 -- name: is_held_back
--- Whether that is as far as when the tables were last tidied: nothing more would leave them.
+-- Whether that is as far as when the tables were last vacuumed: nothing more would leave them.
 SELECT coalesce(u.horizon = c.relfrozenxid, false)
 FROM wb_upkeep AS u, pg_catalog.pg_class AS c WHERE c.oid = 'wb_upkeep'::regclass;
 
 -- name: note_horizon
--- How far back the tables may hold what is dead, all tidied.
+-- How far back the tables may hold what is dead, all vacuumed.
 UPDATE wb_upkeep SET horizon = %(horizon)s::text::xid;
 
 -- name: size

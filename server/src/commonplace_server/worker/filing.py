@@ -15,7 +15,7 @@ from commonplace.core.errors import CommonplaceError, Lost
 from commonplace.core.ports import AppliesCurrent
 from commonplace.core.values import Put
 from commonplace.journals.memory.entry import change_now
-from commonplace_server.records.outbox_checks import check_in_charge, check_unchanged
+from commonplace_server.records.outbox_checks import check_leads, check_unchanged
 from commonplace_server.worker import numbers
 from commonplace_server.worker.word_filing import size_of
 
@@ -133,10 +133,10 @@ class LeasedRecords:
         return {owner for owner, mine in sorted(encoded.items()) if _tried(put, owner, mine)}
 
     def drop_previous(self, identity: str, owner: str) -> bool:
-        """Drop other encoders' vectors; whether they are gone, and this one in charge yet."""
+        """Drop other encoders' vectors; whether they are gone, and this one in the lead yet."""
 
         def drop(owner: str, _: Iterable[object]) -> bool:
-            return self._index_of(owner).drop_previous(identity, check_in_charge(identity))
+            return self._index_of(owner).drop_previous(identity, check_leads(identity))
 
         return bool(_tried(drop, owner, ()))
 

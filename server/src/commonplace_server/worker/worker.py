@@ -39,7 +39,7 @@ _LOAD_S = 60.0
 _ENDING_S = 1.0
 
 
-class _Charge(NamedTuple):
+class _Lead(NamedTuple):
     """Whose vectors are made. identity: of the own encoder; asked_at: when the lease was asked."""
 
     identity: str
@@ -55,7 +55,7 @@ class MemoryWorker:
         upkeep: What the workers of one database agree on.
         store_of: Opens what reads a user's records.
         index_of: Opens the index of a user.
-        encoder: Makes the vectors, where it is in charge.
+        encoder: Makes the vectors, where it is in the lead.
         monotonic: Counts the seconds of leases.
     """
 
@@ -74,17 +74,17 @@ class MemoryWorker:
         self._records = LeasedRecords(store_of=store_of, index_of=index_of)
         self._encoder = encoder
         self._monotonic = monotonic
-        self._charge: _Charge | None = None
+        self._lead: _Lead | None = None
 
     def run_once(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """File everything that waits, then tidy up; how much was filed.
+        """File everything that waits, then vacuum; how much was filed.
 
         progress: called with (filed so far, 0): what is left is not counted. Raises: Unavailable.
         """
         self._encoder.get(_LOAD_S)
         with self._at_work():
             filed = self._work(progress)
-            self._tidy(threading.Event())
+            self._vacuum(threading.Event())
         return filed
 
     def renew(self) -> int:
@@ -99,13 +99,13 @@ class MemoryWorker:
     def run(self, stop: threading.Event) -> None:
         """File what comes, until stop is set; a database that is away is waited for.
 
-        Tidies up in a thread, every so often: nothing waits for that.
+        Vacuums in a thread, every so often: nothing waits for that.
         """
-        with self._at_work(), self._tidying() as tidied:
+        with self._at_work(), self._vacuuming() as vacuumed:
             warned = ""
             while not stop.is_set():
-                if tidied.done():
-                    tidied.result()
+                if vacuumed.done():
+                    vacuumed.result()
                 filed: int | None = None
                 try:
                     filed = self._file_batch()
@@ -139,45 +139,45 @@ class MemoryWorker:
         try:
             yield
         finally:
-            charge, self._charge = self._charge, None
-            if charge is not None:
+            lead, self._lead = self._lead, None
+            if lead is not None:
                 # Where that fails, it is held for a minute more at the most.
                 with suppress(CommonplaceError):
-                    self._upkeep.release_charge(charge.identity)
+                    self._upkeep.release_lead(lead.identity)
 
     def _find_encoder(self) -> Encoder | None:
-        """The encoder, if it is in charge; renews its lease now and then. Raises: Unavailable."""
+        """The encoder, if it is in the lead; renews its lease now and then. Raises: Unavailable."""
         encoder = self._encoder.get()
         if encoder is None:
             return None
-        identity, now, charge = encoder.identity, self._monotonic(), self._charge
-        is_due = charge is None or now - charge.asked_at >= numbers.BACKLOG_LEASE_S / 4
-        if charge is None or is_due or charge.identity != identity:
-            chosen = self._upkeep.take_charge(identity, seconds=numbers.BACKLOG_LEASE_S)
-            if charge is None or charge.chosen != chosen:
+        identity, now, lead = encoder.identity, self._monotonic(), self._lead
+        is_due = lead is None or now - lead.asked_at >= numbers.BACKLOG_LEASE_S / 4
+        if lead is None or is_due or lead.identity != identity:
+            chosen = self._upkeep.take_lead(identity, seconds=numbers.BACKLOG_LEASE_S)
+            if lead is None or lead.chosen != chosen:
                 _log_chosen(chosen, identity)
-            self._charge = charge = _Charge(identity, chosen, now)
-        return encoder if charge.chosen == identity else None
+            self._lead = lead = _Lead(identity, chosen, now)
+        return encoder if lead.chosen == identity else None
 
     @contextmanager
-    def _tidying(self) -> Iterator[Future[None]]:
+    def _vacuuming(self) -> Iterator[Future[None]]:
         """Clean up in a thread at the same time; holds the error, if there was one."""
         fault: Future[None] = Future()
         # Its own: a worker that fails ends without its stop being set.
         ending = threading.Event()
 
-        def tidy() -> None:
+        def vacuum() -> None:
             try:
                 while not ending.wait(numbers.VACUUM_EVERY_S):
                     try:
-                        self._tidy(ending, every_s=numbers.VACUUM_EVERY_S / 2)
+                        self._vacuum(ending, every_s=numbers.VACUUM_EVERY_S / 2)
                     except CommonplaceError as exc:
-                        _log.warning("Memory was not tidied up: %s", exc)
+                        _log.warning("Memory was not vacuumed: %s", exc)
                 fault.set_result(None)
             except BaseException as exc:  # noqa: BLE001  raised in the worker's own thread
                 fault.set_exception(exc)
 
-        thread = threading.Thread(target=tidy, name="tidying", daemon=True)
+        thread = threading.Thread(target=vacuum, name="vacuuming", daemon=True)
         thread.start()
         try:
             yield fault
@@ -186,11 +186,11 @@ class MemoryWorker:
             # A table that is being rewritten stays as it was where nothing waits for it.
             thread.join(_ENDING_S)
 
-    def _tidy(self, ending: threading.Event, *, every_s: float = 0.0) -> None:
-        """Tidy up, unless another process does, or has in that time."""
-        with self._upkeep.tidying(every_s=every_s) as is_ours:
+    def _vacuum(self, ending: threading.Event, *, every_s: float = 0.0) -> None:
+        """Vacuum, unless another process does, or has in that time."""
+        with self._upkeep.vacuuming(every_s=every_s) as is_ours:
             if is_ours:
-                self._upkeep.tidy()
+                self._upkeep.vacuum()
                 self._drop_previous(ending)
 
     def _drop_previous(self, ending: threading.Event) -> None:

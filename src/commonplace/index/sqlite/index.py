@@ -163,7 +163,7 @@ class SqliteOwnerIndex:
                 if mark is not None:
                     conn.execute(self._sql["keep_mark"], {"name": source, "mark": mark})
             for *encoder, _ in conn.execute(self._sql["list_matrices"]).fetchall():
-                self._tidy(conn, opened, EncoderRow(*encoder))
+                self._write_if_due(conn, opened, EncoderRow(*encoder))
 
     def since(self, source: str) -> Since:
         """What is known of a source; see the port. Raises: Unavailable."""
@@ -205,7 +205,7 @@ class SqliteOwnerIndex:
                         encoder = EncoderRow(added or 0, identity, dimensions)
                     self._put_vectors(conn, encoder, each, vectors)
             if encoder is not None:
-                self._tidy(conn, opened, encoder)
+                self._write_if_due(conn, opened, encoder)
 
     def candidates(self, asked: Asked) -> Candidates:
         """The best by words and by meaning, and around them; see the port.
@@ -475,7 +475,7 @@ class SqliteOwnerIndex:
         with transaction(conn):
             conn.execute(self._sql["drop_lease"], {"name": name, "holder": holder})
 
-    def _tidy(self, conn: sqlite3.Connection, opened: Opened, encoder: EncoderRow) -> None:
+    def _write_if_due(self, conn: sqlite3.Connection, opened: Opened, encoder: EncoderRow) -> None:
         if opened.meaning.is_due(conn, encoder):
             self._write_matrix(conn, opened, encoder)
 
