@@ -66,12 +66,8 @@ class ClientConnection:
     """One connection, and since when the server waits for its client.
 
     Args:
-        address: Of its client.
         peer: Who opened it: an account of this machine, or an address.
         is_own: Whether that is the account of this process.
-        transport: To the client.
-        monotonic: Gives the time in seconds.
-        limits: How long it may keep the server waiting.
     """
 
     def __init__(
@@ -164,9 +160,7 @@ class Connections:
     however many clients send them, keep out none that sends a whole one.
 
     Args:
-        limits: How many, and how long.
         find_account: The account at the other end of a connection, as `account_of`.
-        monotonic: Gives the time in seconds.
     """
 
     def __init__(

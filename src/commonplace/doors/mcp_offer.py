@@ -49,7 +49,6 @@ class McpOffer:
     """Toolsets as a client sees them; it opens no journal before the first call.
 
     Args:
-        toolsets: What is offered.
         screen: Hides secrets in all that is answered; None for one that knows no own secrets.
         structured: Whether every result carries JSON beside its text. Else only those do whose call
             asks for it: the main clients give a model the JSON in place of the text.

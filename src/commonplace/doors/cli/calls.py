@@ -169,12 +169,7 @@ def _versions(app: App, answer: Answer) -> dict[str, str] | None:
 
 
 def check_age(app: App, named: str, entry: EditableText, *, yes: bool) -> None:
-    """Ask before a number changes an entry that is older than the terminal's last list.
-
-    Raises:
-        Invalid: There is no terminal to ask on.
-        click.Abort: The answer is no.
-    """
+    """Ask before a number changes an entry that is older than the last list; see `confirm`."""
     if is_older_than_list(named, entry, app.settings):
         confirm(
             f"{named} is {entry.ref}, which is older than the last list. Go on?",

@@ -6,6 +6,7 @@ Never decides anything about the log: each command parses, calls one verb and sh
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -256,18 +257,12 @@ def export(
         if file is None:
             show(answer, as_json=False)
             return
-        if _is_same(file, app.chronicle.journal.path):
-            raise Invalid(f"{file} is chronicle's own database.", hint="Name another file.")
+        with suppress(OSError):  # it is not there yet
+            if os.path.samefile(file, app.chronicle.journal.path):
+                raise Invalid(f"{file} is chronicle's own database.", hint="Name another file.")
         replace_file(file, answer.text.encode())
         text = f"Exported {counted_entries(answer.facts['count'])} to {file}."
         show(Answer(text=text, facts={**answer.facts, "file": str(file)}), as_json)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
 
 
 @chronicle.command(name="import", short_help="Add the entries of an export or a Markdown tree.")

@@ -73,13 +73,6 @@ def _service(app: App, user: str | None) -> Iterator[MemoryTools]:
         service.store.close()
 
 
-def _record_ref(app: App, kind: str, ref: str, user: str | None) -> str:
-    """The ref that is meant; what another user keeps is in no index of this one."""
-    if _is_others(user) and not is_number(ref):
-        return ref
-    return whole_ref(app, ref, within=_records(kind))
-
-
 def _is_others(user: str | None) -> bool:
     return user not in {None, settings().owner}
 
@@ -208,7 +201,8 @@ def delete(kind: str, ref: str, user: str | None, yes: bool, as_json: bool) -> N
     -1 for the newest.
     """
     with opened() as app:
-        ref = _record_ref(app, kind, ref, user)
+        if not _is_others(user) or is_number(ref):  # what another keeps is in no index of this one
+            ref = whole_ref(app, ref, within=_records(kind))
         with _service(app, user) as tools:
             record = look_up(ref, lambda each: tools.find(kind, each))
             confirm(f"Delete {record.ref} for good?", yes=yes, text=record.text)

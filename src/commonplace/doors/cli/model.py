@@ -43,9 +43,14 @@ def status(as_json: bool) -> None:
     read_profile(read.encoder.model)
     facts = [_state(profile, read) for profile in PROFILES.values()]
     width = max(len(one["name"]) for one in facts)
-    lines = [
-        f"{'*' if one['in_use'] else ' '} {one['name']:{width}}  {_line(one)}" for one in facts
-    ]
+    lines = []
+    for one in facts:
+        said = f"not here: `commonplace model fetch {one['name']}`"
+        if one["here"]:
+            said = f"here, from {one['origin']}; {one['identity']}"
+        elif one["in_use"]:
+            said = str(one["reason"])
+        lines.append(f"{'*' if one['in_use'] else ' '} {one['name']:{width}}  {said}")
     text = "\n".join([*lines, "", "* in use"])
     show(Answer(text=text, facts={"encoders": facts}), as_json)
 
@@ -63,14 +68,6 @@ def _state(profile: Profile, read: Settings) -> dict[str, Any]:
         "folder": str(found.model.parent) if isinstance(found, Weights) else None,
         "reason": found.located if isinstance(found, Missing) else None,
     }
-
-
-def _line(one: dict[str, Any]) -> str:
-    if one["here"]:
-        return f"here, from {one['origin']}; {one['identity']}"
-    if one["in_use"]:
-        return str(one["reason"])
-    return f"not here: `commonplace model fetch {one['name']}`"
 
 
 def _find(profile: Profile, read: Settings) -> Weights | Missing:

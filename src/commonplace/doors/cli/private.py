@@ -85,11 +85,7 @@ def write(
 
 
 def _edited_thoughts(category: str) -> dict[str, str]:
-    """What was written under each heading of a template in the editor.
-
-    Raises:
-        Invalid: Nothing was written, or a category was given twice.
-    """
+    """What was written under each heading of a template in the editor. Raises: Invalid."""
     headings = {name: f"## {name.replace('_', ' ').title()}" for name in CATEGORIES}
     template = "".join(f"{heading}\n\n\n" for heading in headings.values())
     names = {heading: name for name, heading in headings.items()}

@@ -52,8 +52,6 @@ class Holding(NamedTuple):
     """An entry or a summary that holds a secret.
 
     Attributes:
-        journal: Whose it is.
-        ref: Its address.
         kinds: The kinds of the secrets, in words.
         fixed: The field that holds one and that no edit changes; empty for none.
         has_others: Whether another field holds one too, where a fixed one does.

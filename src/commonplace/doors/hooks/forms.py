@@ -48,14 +48,9 @@ class HookCall:
     """What a client said of the event.
 
     Args:
-        event: One of `EVENTS`.
-        client: The client's name, as transcripts name it.
-        session: The client's id of the session.
         transcript: The path of its transcript, or of the sub-agent's that ends; empty for none.
-        cwd: The folder it works in.
         old_cwd: The folder it worked in before, where that changed.
         source: Why the session starts: `startup`, `resume`, `clear`, `compact`.
-        prompt: What the user asked.
     """
 
     __slots__ = ("client", "cwd", "event", "old_cwd", "prompt", "session", "source", "transcript")

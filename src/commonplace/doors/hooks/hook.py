@@ -34,12 +34,13 @@ a busy machine keeps a process waiting, sooner than clients give up (10 s)."""
 
 MOST_BYTES = 1 << 24
 _LOG_BYTES = 1 << 18
+_NOT_COPIED = ("prompt", "subagent-start", "cwd-changed")
 _CHUNK = 1 << 16
 
 
 def serve(argv: Sequence[str]) -> None:
     """Serve one event and end the process; return where the command line is to explain itself."""
-    event, client = parse_argv(argv)
+    event, client = _parse_argv(argv)
     if "--help" in argv or (event not in EVENTS and _is_terminal(0)):
         return
     _set_alarm()
@@ -52,7 +53,7 @@ def serve(argv: Sequence[str]) -> None:
     os._exit(0)
 
 
-def parse_argv(argv: Sequence[str]) -> tuple[str, str]:
+def _parse_argv(argv: Sequence[str]) -> tuple[str, str]:
     """The event and the client that the words after `hook` name."""
     event, client = "", DEFAULT_CLIENT
     words = iter(argv)
@@ -81,7 +82,10 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
         try:
             context = settings.screen().shown(_context(call, settings, environ))
         finally:  # what was said is copied, whether or not there is anything to answer
-            _capture(call, settings)
+            if call.transcript and call.event not in _NOT_COPIED:
+                from commonplace.doors.hooks.capture import capture
+
+                capture(call, settings)
     except BaseException as exc:  # noqa: BLE001  a hook must not disturb the user's work
         _log(settings, environ, f"{event} {client}: {_place_of(exc)}")
     return render_answer(call, context) if call else ""
@@ -140,13 +144,6 @@ def _brief(call: HookCall, settings: QuickSettings) -> str:
 
         note_brief(call, settings, brief)
     return brief
-
-
-def _capture(call: HookCall, settings: QuickSettings) -> None:
-    if call.transcript and call.event not in ("prompt", "subagent-start", "cwd-changed"):
-        from commonplace.doors.hooks.capture import capture
-
-        capture(call, settings)
 
 
 def _set_alarm() -> None:

@@ -22,9 +22,6 @@ def note_move(folder: str, session: str, before: str, after: str) -> None:
     """Note that a session went from one project's root to another's; each may be empty for none.
 
     One that came back is as it was.
-
-    Raises:
-        OSError: The note cannot be written.
     """
     if not session or before == after:
         return

@@ -35,11 +35,7 @@ _MOST_REFS_BYTES = 1 << 15
 
 
 def recall_for(call: HookCall, settings: QuickSettings) -> str:
-    """What a server finds for a prompt; empty where it is late, or there is none.
-
-    Raises:
-        OSError: The refs that were given cannot be kept.
-    """
+    """What a server finds for a prompt; empty where none is in time. Raises: OSError."""
     import socket
 
     folder = os.path.join(settings.owner_folder, FOLDER)
@@ -57,11 +53,7 @@ def recall_for(call: HookCall, settings: QuickSettings) -> str:
 
 
 def note_brief(call: HookCall, settings: QuickSettings, brief: str) -> None:
-    """Note the entries that a brief showed to a session; a cut lets them be shown again.
-
-    Raises:
-        OSError: It cannot be kept.
-    """
+    """Note what a brief showed to a session; a cut lets it be shown again. Raises: OSError."""
     folder = os.path.join(settings.owner_folder, FOLDER)
     if not os.path.isdir(folder):
         from commonplace.core.files import make_folder

@@ -44,10 +44,8 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     Args:
         path: The keys that lead to the list that the rule is an item of, or to the rule itself.
-        value: What stands there.
         levels: The levels that need it.
         is_item: Whether it is an item of a list.
-        is_toml: Whether the file is TOML; else it is JSON.
         is_wanted: Whether it is to be in the file; else it is taken out where it is ours.
         is_ours: Whether the note says that setup wrote it.
     """
@@ -169,7 +167,6 @@ class Leave(Struct, frozen=True, kw_only=True):
     Args:
         server: Its name for our server.
         level: One of `LEVELS`.
-        has_plugin: Whether our plugin brings the server.
         noted: The labels of the rules that setup wrote.
     """
 
@@ -259,13 +256,7 @@ def render_policies(client: str, server: str) -> dict[str, str]:
 
 
 def kept_level(client: str, leave: Leave, text: str) -> str:
-    """The level of the rules that setup wrote into a text.
-
-    Args:
-        client: A key of `ALLOWING`.
-        leave: Of any level.
-        text: The text of the client's file.
-    """
+    """The level of the rules that setup wrote into the text of a client's file."""
     found = [rule for rule in list_rules(client, leave) if rule.find(text)]
     if any(rule.levels == (ALL,) for rule in found):
         return ALL

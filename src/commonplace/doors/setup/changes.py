@@ -39,7 +39,6 @@ class Change(Struct, frozen=True, kw_only=True):
     """A planned change of a client's file.
 
     Args:
-        file: The file.
         before: Its content; None where there is no file yet.
         after: What is to be written; None to delete the file.
         needs_backup: Whether the content of before would be lost without a copy.

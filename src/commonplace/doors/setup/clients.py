@@ -52,12 +52,10 @@ class Client(Struct, frozen=True, kw_only=True):
     """One MCP client.
 
     Args:
-        title: Its name.
         file: Where a machine has its list of servers.
         table: The key of that list in the file.
         afterwards: What the user does next, a sentence.
         extra: What an entry holds besides the command.
-        is_toml: Whether the file is TOML; else it is JSON.
         variables: Where an entry lists the names of the variables that the client hands on; empty
             where it hands on all it has.
         is_one_list: Whether an entry has the program and its arguments in one list.

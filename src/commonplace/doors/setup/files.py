@@ -66,7 +66,6 @@ class ListedServer(Struct, frozen=True, kw_only=True):
     """Our server among a client's, whatever the form of the file.
 
     Attributes:
-        client: The client.
         entry: What the list holds under our name.
         label: That name; empty for the one that it has, or is to have where the user named none.
     """
@@ -217,7 +216,6 @@ class OwnFile(Struct, frozen=True, kw_only=True):
 
     Args:
         kind: `skill`, `module` or `rule`.
-        label: Its name.
         text: What stands in it; empty where it is not to be there.
         others: What else setup writes there, of which no backup is needed.
     """

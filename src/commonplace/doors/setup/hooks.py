@@ -30,7 +30,6 @@ class HookTable(Struct, frozen=True, kw_only=True):
             else it has a list of hooks.
         fields: What a hook holds besides its command and time limit.
         top: What the file holds besides `hooks`.
-        command_key: The key of the command.
         windows_key: The key of the command on Windows, where a plugin can have both.
         guard: What follows the command in a plugin, so that a client which takes a 2 as a veto
             goes on where an older `commonplace`, or another program of the name, is on the path.
@@ -97,18 +96,13 @@ HOOKS: dict[str, HookTable] = {
 }
 
 
-def hook_words(program: Sequence[str], event: str, client: str) -> list[str]:
-    """The command of one hook, word by word."""
-    return [*program, "hook", event, "--client", client]
-
-
 def render_hook(
     program: Sequence[str], event: str, client: str, *, platform: str
 ) -> dict[str, Any]:
     """One hook as the client's file holds it."""
     table = HOOKS[client]
     key, limit = table.timeout
-    line = shell_line(hook_words(program, event, client), platform=platform)
+    line = _shell_line([*program, "hook", event, "--client", client], platform=platform)
     command_key = table.command_key
     if command_key == "bash" and platform == "win32":
         command_key, line = "powershell", f"& {line}"
@@ -145,7 +139,7 @@ def is_ours(hook: object, event: str, client: str) -> bool:
     return any(isinstance(line, str) and ends.search(line) for line in commands)
 
 
-def shell_line(words: Sequence[str], *, platform: str) -> str:
+def _shell_line(words: Sequence[str], *, platform: str) -> str:
     """A command as one line that the shells which run hooks on this platform all read alike."""
     if platform != "win32":
         return shlex.join(words)

@@ -33,13 +33,7 @@ _LAST_COMMA = re.compile(rf"({_STRING})|,(?=[ \t\r\n]*[}}\]])", re.DOTALL)
 
 
 class _Child(NamedTuple):
-    """The positions of a member or an item in the text.
-
-    Args:
-        start: Of its key, or of the item itself.
-        value: Of its value.
-        end: After its value.
-    """
+    """Where a member or an item begins in the text, where its value does, and where that ends."""
 
     start: int
     value: int
@@ -47,13 +41,7 @@ class _Child(NamedTuple):
 
 
 class _JsonContainer(NamedTuple):
-    """The positions of an object or a list in the text, and of its members or items.
-
-    Args:
-        start: Of its opening brace or bracket.
-        end: After the closing one.
-        children: By key or number, in their order.
-    """
+    """Where an object or a list begins and ends in the text, and its members or items in order."""
 
     start: int
     end: int
@@ -61,11 +49,7 @@ class _JsonContainer(NamedTuple):
 
 
 def parse_json_object(text: str, *, name: str) -> dict[str, Any]:
-    """Parse a text that holds one JSON object.
-
-    Raises:
-        Invalid: It is not JSON, or not an object.
-    """
+    """Parse a text that holds one JSON object; blank for an empty one. Raises: Invalid."""
     plain = _without_commas(_without_comments(text))
     if not plain.strip():
         return {}
@@ -123,11 +107,7 @@ def set_json_value(text: str, path: JsonPath, value: Any, *, name: str) -> str:
 
 
 def append_json_item(text: str, path: JsonPath, item: Any, *, name: str) -> str:
-    """Append an item to the list at a path of keys, which is made where there is none.
-
-    Raises:
-        Invalid: The text is not JSON, or the path leads to something else than a list.
-    """
+    """Append an item to the list at a path, made where there is none. Raises: Invalid."""
     old = parse_json_object(text, name=name)
     level: Any = old
     for at, step in enumerate(path):
@@ -143,11 +123,7 @@ def append_json_item(text: str, path: JsonPath, item: Any, *, name: str) -> str:
 
 
 def cut_json_value(text: str, path: JsonPath, *, name: str) -> str:
-    """Take out what is at a path, and what holds nothing else than that.
-
-    Raises:
-        Invalid: The text is not JSON, or its form is unusual.
-    """
+    """Take out what is at a path, and what holds nothing else than that. Raises: Invalid."""
     expected = parse_json_object(text, name=name)
     while len(path) > 1 and len(_at(expected, path[:-1])) == 1 and not _is_explained(text, path):
         path = path[:-1]

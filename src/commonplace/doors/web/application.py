@@ -107,10 +107,7 @@ class WebApplication:
 
     Args:
         apps: The apps of the owners who may look.
-        entrance: Who is let in.
         knows_host: Whether a Host header names this server.
-        clock: Says what time it is.
-        screen: Hides secrets in all that is shown.
         shows_paths: Whether who looks may know where on this machine something lies.
         prefix: Where the pages begin, such as `/web`; empty for the root.
         limits: How many requests and streams one owner may have, and how large a form may be.

@@ -185,11 +185,7 @@ def check_origin(headers: Mapping[str, str], host: str) -> None:
 
 
 def check_form(visitor: Visitor, given: str) -> None:
-    """Refuse a form that no page of this visitor has shown, or that may change nothing.
-
-    Raises:
-        Denied: It is not the visitor's, or the visitor may only read.
-    """
+    """Refuse a form that no page of this visitor has shown, or that may change nothing."""
     check_writes(visitor)
     if not _same(visitor.csrf, given):
         raise Denied(

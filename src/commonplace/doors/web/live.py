@@ -28,13 +28,7 @@ _NOTHING = b": open\n\n"
 
 
 class LiveMarks:
-    """Follows the marks of owners' sources, for any number of open pages.
-
-    Args:
-        apps: The apps of the owners.
-        monotonic: Seconds that only go on.
-        sleep: Waits so many seconds.
-    """
+    """Follows the marks of owners' sources, for any number of open pages."""
 
     def __init__(
         self,

@@ -62,11 +62,7 @@ AGAIN_S = 600.0
 def start(
     settings: Settings, port: int, *, user_home: Path | None, ready: Callable[[str], None]
 ) -> None:
-    """Serve the pages until SIGTERM or Ctrl-C, then end the process.
-
-    Raises:
-        Unavailable: Another process listens there.
-    """
+    """Serve the pages until SIGTERM or Ctrl-C, then end the process. Raises: Unavailable."""
     opened = listen(HOST, port, option="--port")
     app = App(settings, user_home=user_home)
     opening = threading.Thread(target=_open_first, args=(app,), name="open", daemon=True)

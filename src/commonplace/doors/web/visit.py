@@ -40,8 +40,6 @@ class Visitor(Struct, kw_only=True):
     """Who is looking: a browser that was let in.
 
     Args:
-        owner: Whose journals it sees.
-        may_write: Whether it may change anything.
         csrf: What each form that writes bears, known to this browser's pages alone.
         token_id: The token it was let in with; empty for the machine's own owner.
         notes: What its next page is to say.
@@ -88,9 +86,6 @@ class Visit(Struct, frozen=True, kw_only=True):
     """One request for a page.
 
     Args:
-        app: The journals of the visitor's owner.
-        visitor: Who asks.
-        now: When, aware.
         parts: What `{names}` of the page's path stand for.
         query: What follows `?`, every value of a name, in order.
         form: What a form sent, likewise; empty unless the page writes.
@@ -205,7 +200,6 @@ class Download(Struct, frozen=True, kw_only=True):
     Args:
         path: The file; it is unlinked as soon as it begins to be sent.
         name: What the browser calls it.
-        media_type: Such as `application/zip`.
         close: Removes the folder that it was made in; may be called twice.
     """
 

@@ -92,7 +92,7 @@ def period(visit: Visit) -> WebPage:
         start = visit.number("start", most=100_000)
         listed = service.list_in(interval, within=within, limit=LISTED, start=start)
     parts = [interval] if step is None else list(periods_in(interval, step, zone))
-    cells = count_cells(visit, parts, step or level, within)
+    cells = _count_cells(visit, parts, step or level, within)
     values: dict[str, Any] = {
         "current": "calendar",
         "key": key,
@@ -134,7 +134,7 @@ def name_of(interval: Interval, level: Level, zone: tzinfo) -> str:
             return f"{day:%a} {day.day} {day:%b} {day.year}, {local:%H:%M}"
 
 
-def count_cells(
+def _count_cells(
     visit: Visit, parts: Sequence[Interval], level: Level, within: Filter
 ) -> list[Cell]:
     """Parts of a time with the number of their entries."""

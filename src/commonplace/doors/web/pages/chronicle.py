@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from commonplace.core.clock import period_key, render_interval
 from commonplace.core.text import opening
 from commonplace.doors.web.charts import Bar, Dot, bars, line
@@ -16,7 +14,7 @@ from commonplace.verbs.chronicle.story import count_line, same_notes
 from commonplace.verbs.times import read_span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from commonplace.doors.web.visit import Visit
     from commonplace.journals.chronicle.event import Event
@@ -32,16 +30,6 @@ TAGS = 40
 
 _SHOWN = 600
 _ROWS = 200
-
-
-class LoggedLine(Struct, frozen=True, kw_only=True):
-    """An entry of the log as a list shows it. ago: how long ago it was; empty where not shown."""
-
-    event: Event
-    text: str
-    tags: Sequence[str]
-    place: str
-    ago: str = ""
 
 
 def chronicle(visit: Visit) -> WebPage:
@@ -121,14 +109,14 @@ def _found(visit: Visit, verbs: ChronicleVerbs, found: WhenFound) -> Mapping[str
     }
 
 
-def _line(visit: Visit, event: Event, *, how_long: str = "") -> LoggedLine:
-    return LoggedLine(
-        event=event,
-        text=visit.shown_opening(event.message, _SHOWN),
-        tags=[each for each in event.own_tags if each],
-        place=visit.place("chronicle", event.directory) if event.directory else "",
-        ago=how_long,
-    )
+def _line(visit: Visit, event: Event, *, how_long: str = "") -> Mapping[str, object]:
+    return {
+        "event": event,
+        "text": visit.shown_opening(event.message, _SHOWN),
+        "tags": [each for each in event.own_tags if each],
+        "place": visit.place("chronicle", event.directory) if event.directory else "",
+        "ago": how_long,
+    }
 
 
 def _drawn(visit: Visit, found: FigureOverTime) -> Mapping[str, object]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from commonplace.core.errors import Denied, Invalid
 from commonplace.core.text import opening
 from commonplace.doors.web.pages.entry import ref_of
@@ -34,23 +32,6 @@ NAMES: dict[Kind, str] = {
 """The heading of each kind."""
 
 _SHOWN = 600
-
-
-class RecordLine(Struct, frozen=True, kw_only=True):
-    """A record as a list shows it.
-
-    Attributes:
-        version: The version that a change replaces.
-        is_done: Whether a to-do is done; None for every other kind.
-        successor: The ref of the record that took its place; empty for none.
-    """
-
-    record: Record
-    text: str
-    version: str
-    is_done: bool | None
-    is_draft: bool
-    successor: str
 
 
 def memory(visit: Visit) -> WebPage:
@@ -123,18 +104,18 @@ def _kind(text: str) -> Kind | None:
     raise Invalid(f"Unknown kind: {opening(text, 60)!r}.", hint=f"Use {', '.join(KINDS)}.")
 
 
-def _lines(visit: Visit, store: MemoryStore, records: Sequence[Record]) -> list[RecordLine]:
+def _lines(visit: Visit, store: MemoryStore, records: Sequence[Record]) -> list[dict[str, object]]:
+    """The records as a list shows them: of a to-do whether it is done, of no other."""
     lines = []
     for each in records:
         after = store.find_successor(each.kind, each.id)
-        lines.append(
-            RecordLine(
-                record=each,
-                text=visit.shown_opening(each.text, _SHOWN),
-                version=version_of(each),
-                is_done=each.done if isinstance(each, Todo) else None,
-                is_draft=isinstance(each, JournalEntry) and each.is_draft,
-                successor="" if after is None else after.ref,
-            )
-        )
+        line: dict[str, object] = {
+            "record": each,
+            "text": visit.shown_opening(each.text, _SHOWN),
+            "version": version_of(each),
+            "is_done": each.done if isinstance(each, Todo) else None,
+            "is_draft": isinstance(each, JournalEntry) and each.is_draft,
+            "successor": "" if after is None else after.ref,
+        }
+        lines.append(line)
     return lines

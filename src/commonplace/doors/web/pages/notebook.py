@@ -6,8 +6,6 @@ import difflib
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.doors.web.visit import Redirect, WebPage
 from commonplace.journals.notebook.format import parse_file
@@ -28,18 +26,6 @@ STEPS = 20
 """Entries of a history on one page."""
 
 _AROUND = 2
-
-
-class Step(Struct, frozen=True, kw_only=True):
-    """An entry of a section with what it changed in the overview.
-
-    Args:
-        changed: Lines of the overview, each with `+`, `-` or a blank before it; empty where the
-            entry left it as it was.
-    """
-
-    entry: EntryLine
-    changed: Sequence[tuple[str, str]]
 
 
 def notebook(visit: Visit) -> WebPage:
@@ -164,12 +150,15 @@ def _clash_page(
     )
 
 
-def _steps(visit: Visit, found: Notebook, name: str, lines: Sequence[EntryLine]) -> Iterator[Step]:
+def _steps(
+    visit: Visit, found: Notebook, name: str, lines: Sequence[EntryLine]
+) -> Iterator[dict[str, object]]:
     """Each entry with what it changed; the last of the lines is only compared with."""
     overviews = [_overview_at(found, line.hash, name) for line in lines]
     for place, line in enumerate(lines):
         before = overviews[place + 1] if place + 1 < len(lines) else ""
-        yield Step(entry=line, changed=_changed(visit.shown(before), visit.shown(overviews[place])))
+        now = visit.shown(overviews[place])
+        yield {"entry": line, "changed": _changed(visit.shown(before), now)}
 
 
 def _overview_at(found: Notebook, commit: str, name: str) -> str:
