@@ -13,14 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.config.toml_edit import set_toml_value, unset_toml_value
-from commonplace.core.errors import CommonplaceError, Conflict
-from commonplace.core.toml import parse_toml
+from commonplace.core.errors import Conflict
 from commonplace.doors import entry_point
-from commonplace.doors.setup.clients import OUR_PLUGIN, SERVER
+from commonplace.doors.setup.clients import OUR_PLUGIN, SERVER, read_settings
 from commonplace.doors.setup.json_text import (
     append_json_item,
     cut_json_value,
-    read_json_object,
     set_json_value,
 )
 from commonplace.doors.setup.packaged import MARK
@@ -66,10 +64,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     def held(self, text: str) -> Any:
         """What a text has at the path; None where it has nothing."""
-        try:
-            level: Any = parse_toml(text, name="") if self.is_toml else read_json_object(text)
-        except CommonplaceError:
-            return None
+        level: Any = read_settings(text, is_toml=self.is_toml)
         for key in self.path:
             level = level.get(key) if isinstance(level, dict) else None
         return level

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from commonplace.config.table import SETTINGS
+from commonplace.core.errors import Invalid
 from commonplace.core.programs import find_program
+from commonplace.core.toml import parse_toml
+from commonplace.doors.setup.json_text import parse_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -177,6 +180,19 @@ def _copilot(machine: Machine, *names: str) -> Path:
 
 def _windsurf(machine: Machine, *names: str) -> Path:
     return machine.home.joinpath(".codeium", "windsurf", *names)
+
+
+def parse_settings(text: str, *, is_toml: bool, name: str) -> dict[str, Any]:
+    """The settings in the text of a file. Raises: Invalid."""
+    return parse_toml(text, name=name) if is_toml else parse_json_object(text, name=name)
+
+
+def read_settings(text: str, *, is_toml: bool) -> dict[str, Any]:
+    """The settings in a text; none where it cannot be parsed."""
+    try:
+        return parse_settings(text, is_toml=is_toml, name="")
+    except Invalid:
+        return {}
 
 
 OUR_PLUGIN = f"{SERVER}@{SERVER}"

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from commonplace.config.toml_edit import cut_toml_table, render_toml_value, set_toml_value
 from commonplace.core.errors import Conflict
-from commonplace.core.toml import parse_toml
 from commonplace.doors.setup.allowing import (
     LEVELS,
     Leave,
@@ -23,7 +22,14 @@ from commonplace.doors.setup.allowing import (
     render_policies,
     skill_rule,
 )
-from commonplace.doors.setup.clients import CLIENTS, SERVER, Client, Machine
+from commonplace.doors.setup.clients import (
+    CLIENTS,
+    SERVER,
+    Client,
+    Machine,
+    parse_settings,
+    read_settings,
+)
 from commonplace.doors.setup.hooks import HOOKS, HookTable, is_ours, render_hook, with_group
 from commonplace.doors.setup.json_text import (
     append_json_item,
@@ -35,7 +41,7 @@ from commonplace.doors.setup.json_text import (
 from commonplace.doors.setup.packaged import MARK, list_skills, render_module, with_allowed_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from commonplace.doors.setup.json_text import JsonPath
@@ -63,7 +69,7 @@ class SetupPart(Protocol):
 
 
 class ListedServer(Struct, frozen=True, kw_only=True):
-    """Our server among a client's, whatever the form of the file.
+    """Our server among a client's.
 
     Attributes:
         entry: What the list holds under our name.
@@ -75,50 +81,44 @@ class ListedServer(Struct, frozen=True, kw_only=True):
     kind: str = "server"
     label: str = ""
 
-    def find(self, text: str) -> Self | None:
+    def find(self, text: str) -> ListedServer | None:
         """See `SetupPart`."""
         name = self.name_in(text)
         present = self._servers(text).get(name)
         is_ours = present is not None and self.client.is_ours(present)
         return replace(self, entry=present, label=name) if is_ours else None
 
-    def _servers(self, text: str) -> dict[str, Any]:
-        """The client's servers, by their names; none where the file has no such list."""
-        raise NotImplementedError
-
-    def _check_name(self, text: str, *, file: str) -> None:
-        """Raises Conflict for a server of the user's own under our name."""
-        name = self.name_in(text)
-        if self._servers(text).get(name) is not None:
+    def put(self, text: str, *, name: str) -> str:
+        """See `SetupPart`. Raises Conflict for a server of the user's own under our name."""
+        parse_settings(text, is_toml=self.client.is_toml, name=name)
+        found, ours = self.find(text), self.name_in(text)
+        if found is None and self._servers(text).get(ours) is not None:
             raise Conflict(
-                f"{file} has a server {name} that is not Commonplace, and stays as it is.",
+                f"{name} has a server {ours} that is not Commonplace, and stays as it is.",
                 hint=f"Run setup again with another name for ours, as --name {SERVER}-memory.",
             )
+        present, wanted = found.entry if found else {}, self.entry
+        listed = self.client.variables
+        if listed in wanted and isinstance(present.get(listed, []), list):
+            kept = present.get(listed, [])
+            wanted = {**wanted, listed: [*kept, *(x for x in wanted[listed] if x not in kept)]}
+        setter = set_toml_value if self.client.is_toml else set_json_value
+        return _with_merged(text, (self.client.table, ours), present, wanted, setter, name=name)
+
+    def cut(self, text: str, *, name: str) -> str:
+        """See `SetupPart`."""
+        cut = cut_toml_table if self.client.is_toml else cut_json_value
+        return cut(text, (self.client.table, self.name_in(text)), name=name)
 
     def name_in(self, text: str) -> str:
         """The name that a text has for our server, or that it is to get there."""
         ours = [name for name, each in self._servers(text).items() if self.client.is_ours(each)]
         return self.label or (ours[0] if ours and SERVER not in ours else SERVER)
 
-
-class JsonServer(ListedServer, frozen=True, kw_only=True):
-    """Our server among a client's, in JSON."""
-
     def _servers(self, text: str) -> dict[str, Any]:
-        return _object(read_json_object(text).get(self.client.table))
-
-    def put(self, text: str, *, name: str) -> str:
-        """See `SetupPart`. Raises Conflict for a server of the user's own under our name."""
-        present, path = self.find(text), (self.client.table, self.name_in(text))
-        if present is None:
-            self._check_name(text, file=name)
-            return set_json_value(text, path, self.entry, name=name)
-        parse_json_object(text, name=name)
-        return _with_merged(text, path, present.entry, self.entry, name=name)
-
-    def cut(self, text: str, *, name: str) -> str:
-        """See `SetupPart`."""
-        return cut_json_value(text, (self.client.table, self.name_in(text)), name=name)
+        """The client's servers, by their names; none where the file has no such list."""
+        found = read_settings(text, is_toml=self.client.is_toml).get(self.client.table)
+        return found if isinstance(found, dict) else {}
 
 
 class JsonHook(Struct, frozen=True, kw_only=True):
@@ -161,7 +161,7 @@ class JsonHook(Struct, frozen=True, kw_only=True):
         """See `SetupPart`."""
         where, present = self._where(text), self.find(text)
         if where is not None and present is not None:
-            return _with_merged(text, where, present.hook, self.hook, name=name)
+            return _with_merged(text, where, present.hook, self.hook, set_json_value, name=name)
         held = parse_json_object(text, name=name)
         for key, value in self._table.top.items():
             if key not in held:
@@ -178,37 +178,6 @@ class JsonHook(Struct, frozen=True, kw_only=True):
             group = group[step]
         is_alone = len(where) == 3 or len(group["hooks"]) == 1  # noqa: PLR2004  hooks, event, number
         return cut_json_value(text, where[:3] if is_alone else where, name=name)
-
-
-class TomlServer(ListedServer, frozen=True, kw_only=True):
-    """Our server among a client's, in TOML."""
-
-    def _servers(self, text: str) -> dict[str, Any]:
-        try:
-            return _object(tomllib.loads(text).get(self.client.table))
-        except (tomllib.TOMLDecodeError, RecursionError):
-            return {}
-
-    def put(self, text: str, *, name: str) -> str:
-        """See `SetupPart`. Raises Conflict for a server of the user's own under our name."""
-        parse_toml(text, name=name)
-        found, path = self.find(text), (self.client.table, self.name_in(text))
-        if found is None:
-            self._check_name(text, file=name)
-        present = found.entry if found else {}
-        listed = self.client.variables
-        kept = present.get(listed, []) if listed in self.entry else []
-        for key, wanted in self.entry.items():
-            value = wanted
-            if key == listed and isinstance(kept, list):
-                value = [*kept, *(name for name in wanted if name not in kept)]
-            if present.get(key) != value:
-                text = set_toml_value(text, (*path, key), value, name=name)
-        return text
-
-    def cut(self, text: str, *, name: str) -> str:
-        """See `SetupPart`."""
-        return cut_toml_table(text, (self.client.table, self.name_in(text)), name=name)
 
 
 class OwnFile(Struct, frozen=True, kw_only=True):
@@ -280,7 +249,7 @@ class ClientFile(Struct, frozen=True, kw_only=True):
                 in braces takes no header of its own.
         """
         first = self.parts[0]
-        if isinstance(first, TomlServer):
+        if isinstance(first, ListedServer) and first.client.is_toml:
             return _toml_block(first, self.parts[1:], beside)
         return self.with_ours("").rstrip("\n")
 
@@ -306,9 +275,8 @@ def list_files(
     """
     chosen = CLIENTS[client]
     entry = chosen.entry([*program, "mcp", *options], machine.environ)
-    make = TomlServer if chosen.is_toml else JsonServer
     files: dict[Path, list[SetupPart]] = {
-        chosen.file(machine): [make(client=chosen, entry=entry, label=name)]
+        chosen.file(machine): [ListedServer(client=chosen, entry=entry, label=name)]
     }
     if chosen.hooks_file is not None:
         files.setdefault(chosen.hooks_file(machine), []).extend(
@@ -348,23 +316,25 @@ def _own_files(
             yield path, OwnFile(kind="rule", label=path.name, text=text, others=all_texts)
 
 
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _with_merged(
-    text: str, path: JsonPath, present: dict[str, Any], wanted: dict[str, Any], *, name: str
+    text: str,
+    path: JsonPath,
+    present: dict[str, Any],
+    wanted: dict[str, Any],
+    setter: Callable[..., str],
+    *,
+    name: str,
 ) -> str:
     """A text with ours beside what the user added or chose; what starts us is ours alone."""
-    started = {"type", "command", "args", "bash", "powershell"}
-    merged = {**wanted, **present} | {key: wanted[key] for key in wanted if key in started}
+    ours = {"type", "command", "args", "env_vars", "bash", "powershell"}
+    merged = {**wanted, **present} | {key: wanted[key] for key in wanted if key in ours}
     for key, value in merged.items():
         if key not in present or present[key] != value:
-            text = set_json_value(text, (*path, key), value, name=name)
+            text = setter(text, (*path, key), value, name=name)
     return text
 
 
-def _toml_block(part: TomlServer, beside_it: Sequence[SetupPart], beside: str) -> str:
+def _toml_block(part: ListedServer, beside_it: Sequence[SetupPart], beside: str) -> str:
     table, name = part.client.table, part.label or SERVER
     rules = [each for each in beside_it if isinstance(each, Rule) and each.is_wanted]
     keys = {**part.entry, **{rule.path[-1]: rule.value for rule in rules}}

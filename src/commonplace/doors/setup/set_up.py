@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from commonplace.config.settings import parse_setting
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import Invalid
 from commonplace.core.programs import find_program
-from commonplace.core.toml import parse_toml
 from commonplace.core.values import Answer
 from commonplace.doors.setup.allowing import (
     ALL,
@@ -29,9 +28,8 @@ from commonplace.doors.setup.allowing import (
     parse_note,
 )
 from commonplace.doors.setup.changes import plan_removal, plan_setup, read_text, write_change
-from commonplace.doors.setup.clients import CLIENTS, SERVER, Machine, own_command
+from commonplace.doors.setup.clients import CLIENTS, SERVER, Machine, own_command, read_settings
 from commonplace.doors.setup.files import ListedServer, SetupPart, list_files
-from commonplace.doors.setup.json_text import read_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -245,11 +243,7 @@ class ClientSetup:
         if self._client.plugin is None:
             return False
         file, path = self._client.plugin(self._machine)
-        text, is_toml = read_text(file), file.suffix == ".toml"
-        try:
-            level: Any = parse_toml(text, name="") if is_toml else read_json_object(text)
-        except CommonplaceError:
-            return False
+        level: Any = read_settings(read_text(file), is_toml=file.suffix == ".toml")
         for key in path:
             level = level.get(key) if isinstance(level, dict) else None
         return bool(level.get("enabled", True) if isinstance(level, dict) else level)
