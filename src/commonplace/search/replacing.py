@@ -127,7 +127,7 @@ def likeness(new: frozenset[str], old: frozenset[str], cosine: float | None) -> 
 
 
 def subject_of(text: str) -> frozenset[str]:
-    """The beginnings of the words that a text is about: none that mean nothing, and no cues."""
+    """The beginnings of the words that a text is about: none that mean nothing or say a change."""
     plain = base_forms(_CUES.sub(" ", text[: policy.REPLACING_LENGTH].casefold()))
     return frozenset(
         word[:_STEM] for word in _WORD.findall(plain) if word not in STOP_WORDS and len(word) > 1

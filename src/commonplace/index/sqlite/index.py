@@ -395,8 +395,7 @@ class SqliteOwnerIndex:
         try:
             faults = find_faults(self._file, self._sql)
             if "pages" not in faults:
-                done = self._repair_faults(faults) if faults else []
-                return done + self._refill_stores()
+                return self._repair_faults(faults) if os.path.exists(self._file.path) else []
         except Corrupted:
             pass
         self._file.recreate()
@@ -416,22 +415,17 @@ class SqliteOwnerIndex:
         from commonplace.index.sqlite.repair import broken_matrices
 
         done = []
-        with self._file.using(write=True) as (conn, opened):
+        with self._file.using(write=bool(faults)) as (conn, opened):
             if "words" in faults:
                 with transaction(conn):
                     conn.execute(self._sql["rebuild_words"])
                 done.append("Rebuilt the word index from the docs.")
-            for encoder in broken_matrices(conn, self._sql, self._file.folder):
+            broken = broken_matrices(conn, self._sql, self._file.folder) if faults else []
+            for encoder in broken:
                 with disk(self._file.folder):
                     opened.meaning.rewrite(conn, encoder)
                 done.append(f"Wrote the matrix of {encoder.identity} again.")
-        return done
-
-    def _refill_stores(self) -> list[str]:
-        if not os.path.exists(self._file.path):
-            return []
-        with self._file.using() as (conn, opened):
-            return opened.meaning.repair(conn)
+            return done + opened.meaning.repair(conn)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         low = well_formed(prefix)

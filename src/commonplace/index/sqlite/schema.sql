@@ -26,7 +26,7 @@ CREATE INDEX docs_blank ON docs (blank);
 -- Few are written down at another time than they are of: a filing of any other costs nothing more.
 CREATE INDEX docs_written ON docs (written_us) WHERE written_us <> at_us;
 
--- Every doc that came, moved or left, so that a reader's roll follows: see `rolls`.
+-- Every doc that came, moved or left, so that a reader's doc table follows: see `doc_table`.
 CREATE TABLE moved (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     doc INTEGER NOT NULL

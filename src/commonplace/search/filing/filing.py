@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 # What each entry of a group says, and its vector where one chunk holds all of it.
 Whole: TypeAlias = "dict[str, tuple[str, Vector | None]]"
+Elsewhere: TypeAlias = "Callable[[Sequence[str]], Iterable[tuple[OwnerIndex, Sequence[str]]]]"
 
 _log = logging.getLogger(__name__)
 _ENCODING = "encoding"
@@ -65,10 +66,6 @@ class Behind(Struct, frozen=True, kw_only=True):
 
     journal: str
     why: str
-
-
-def _none_elsewhere(_refs: Sequence[str]) -> tuple[()]:
-    return ()
 
 
 class Filing:
@@ -104,9 +101,7 @@ class Filing:
         others: Sequence[Source] = (),
         monotonic: Callable[[], float] = time.monotonic,
         quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
-        elsewhere: Callable[
-            [Sequence[str]], Iterable[tuple[OwnerIndex, Sequence[str]]]
-        ] = _none_elsewhere,
+        elsewhere: Elsewhere = lambda _refs: (),
         observer: FilingObserver | None = None,
         shows_paths: bool = True,
         hidden: Hidden = nothing_hidden,
@@ -132,19 +127,15 @@ class Filing:
         self._behind: tuple[Behind, ...] = ()
         self.cut = 0
         """Entries encoded so far of which words alone find the end."""
-        self._background = False
-        self._asked = 0
-        self._done = 0
+        self._asked = self._done = 0
+        self._background = self._all_made = self._closed = self._may_erase = False
+        self._patient = True
         # `start` sweeps; a first search before it is not to share the processor with a sweep.
         self._swept_at = monotonic()
-        self._all_made = False
-        self._patient = True
-        self._closed = False
         self._worker: threading.Thread | None = None
         self._promised: deque[tuple[Encoder, Whole]] = deque()
         self._keeper = BackgroundStep(self._keep_promised, name="places", over=self._over)
         self._eraser = BackgroundStep(self._erase_aside, name="erasing", over=self._over)
-        self._may_erase = False
         self._erase_at = -math.inf
 
     def _new_indexer(self, source: Source) -> SourceIndexer:
