@@ -21,7 +21,11 @@ from commonplace.verbs.backup.making import make_backup
 def back_up(app, folder):
     """As the page does."""
     make_backup(
-        folder / "all.zip", backup_places(app), stages=app.stages, clock=utc_now, program="1"
+        folder / "all.zip",
+        backup_places(app),
+        scratch_folders=app.scratch_folders,
+        clock=utc_now,
+        program="1",
     )
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sampled import sampled
 
-from commonplace.core.values import Glimpse, Hit, Page
+from commonplace.core.values import EntryPreview, Hit, Page
 from commonplace.verbs.renderer import AnswerFrame, Renderer
 from commonplace_testing import START, a_doc
 
@@ -91,9 +91,9 @@ def test_what_was_stored_stands_inside_a_fence(text, name):
         text=text,
         author=name,
         tags=(name,),
-        before=Glimpse(ref="notes:0", at=START - timedelta(days=1), text=name),
-        rollup=Glimpse(ref="notes:r", at=START, text=name),
-        sources=(Glimpse(ref="notes:s", at=START, text=name),),
+        before=EntryPreview(ref="notes:0", at=START - timedelta(days=1), text=name),
+        rollup=EntryPreview(ref="notes:r", at=START, text=name),
+        sources=(EntryPreview(ref="notes:s", at=START, text=name),),
     )
     lines = RENDERER.page(page).text.split("\n")
     assert lines[0].startswith("2026-03-02 09:00 note")
@@ -118,11 +118,11 @@ def test_a_page_is_told_with_all_that_is_known():
         text="A quiet day.",
         author="ann",
         tags=("a", "b"),
-        after=Glimpse(ref="notes:next", at=at, text="Later"),
-        rollup=Glimpse(ref="notes:week", at=at, text="The week"),
+        after=EntryPreview(ref="notes:next", at=at, text="Later"),
+        rollup=EntryPreview(ref="notes:week", at=at, text="The week"),
         sources=(
-            Glimpse(ref="notes:1", at=at, text="One"),
-            Glimpse(ref="notes:2", at=at, text="2"),
+            EntryPreview(ref="notes:1", at=at, text="One"),
+            EntryPreview(ref="notes:2", at=at, text="2"),
         ),
     )
     answer = RENDERER.page(page)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.present import Present
     from commonplace.core.rollups import Lineage
-    from commonplace.core.staging import Stages
+    from commonplace.core.scratch import ScratchFolders
     from commonplace.core.time_book import KeepsTimes, TimeColumn, TimesWithin
     from commonplace.core.values import Answer
     from commonplace.verbs.backup.copies import Copies
@@ -264,15 +264,15 @@ class App(OwnerContext):
             zone=self.settings.timezone,
             screen=self.shared.screen,
             book=self.expiry_book,
-            stages=self.stages,
+            scratch_folders=self.scratch_folders,
         )
 
     @property
-    def stages(self) -> Stages:
+    def scratch_folders(self) -> ScratchFolders:
         """Where what is prepared is, or is noted, until it has its name."""
-        from commonplace.core.staging import FOLDER, Stages
+        from commonplace.core.scratch import FOLDER, ScratchFolders
 
-        return Stages(folder=self.settings.home / FOLDER)
+        return ScratchFolders(folder=self.settings.home / FOLDER)
 
     def copies(self) -> Copies:
         """The list of the backups and exports that were made of this home."""
@@ -479,7 +479,7 @@ class App(OwnerContext):
 
         What killed processes left of a copy goes first.
         """
-        self.stages.clear()
+        self.scratch_folders.clear()
         with suppress(CommonplaceError):  # of notes that are gone the next session is told
             self.private.gone()
         self.brief.refresh()

@@ -24,7 +24,7 @@ from commonplace.config.table import SETTINGS as SETTING_ROWS
 from commonplace.config.toml_edit import set_toml_value
 from commonplace.config.values import parse_folder, parse_path
 from commonplace.core.clock import utc_now
-from commonplace.core.staging import staged_aside
+from commonplace.core.scratch import scratch_folder_aside
 from commonplace.core.time_book import EXPIRING, REPLACED
 from commonplace.core.toml import parse_toml
 from commonplace.journals.chronicle.trust import path_in_request, request_of_path
@@ -193,7 +193,7 @@ def _relocated(text: str, relocation: Relocation) -> str:
 def _settings_in(text: str, user_home: Path | None) -> Settings:
     """The settings of this process, with this text, if any, in place of the user's own file."""
     environ = dict(os.environ)
-    with staged_aside() as folder:
+    with scratch_folder_aside() as folder:
         if text:
             inner = folder / "commonplace"
             inner.mkdir()

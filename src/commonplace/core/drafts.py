@@ -20,7 +20,7 @@ from commonplace.core.files import (
     translated,
     write_new,
 )
-from commonplace.core.staging import staged_aside
+from commonplace.core.scratch import scratch_folder_aside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,12 +67,12 @@ def open_draft(home: Path, content: bytes, *, extension: str) -> Draft:
 def open_draft_aside(content: bytes, *, extension: str) -> Draft:
     """Begin a draft among temporary files, with a text; it is not left, but goes at the end.
 
-    Raises: as `staged_aside`.
+    Raises: as `scratch_folder_aside`.
     """
-    with contextlib.ExitStack() as stage:
-        path = stage.enter_context(staged_aside()) / f"text{extension}"
+    with contextlib.ExitStack() as scratch:
+        path = scratch.enter_context(scratch_folder_aside()) / f"text{extension}"
         write_new(path, content)
-        return Draft(path, stage.pop_all())
+        return Draft(path, scratch.pop_all())
 
 
 def erase(path: Path) -> None:

@@ -336,7 +336,7 @@ class EncoderState(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class Glimpse(Struct, frozen=True, kw_only=True):
+class EntryPreview(Struct, frozen=True, kw_only=True):
     """An entry seen from another: its ref, when it was, and its first words."""
 
     ref: str
@@ -370,10 +370,10 @@ class Page(Struct, frozen=True, kw_only=True):
     text: str
     author: str = ""
     tags: tuple[str, ...] = ()
-    before: Glimpse | None = None
-    after: Glimpse | None = None
-    rollup: Glimpse | None = None
-    sources: tuple[Glimpse, ...] = ()
+    before: EntryPreview | None = None
+    after: EntryPreview | None = None
+    rollup: EntryPreview | None = None
+    sources: tuple[EntryPreview, ...] = ()
     supersedes: str = ""
     superseded_by: str = ""
     replaced: datetime | None = None

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.files import regular_file, translated
-from commonplace.core.staging import staged_aside
+from commonplace.core.scratch import scratch_folder_aside
 from commonplace.core.text import opening
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def foreign_database(path: str, *, in_place: bool = False) -> Iterator[ForeignDa
             yield ForeignDatabase(connection, path)
     elif any(os.path.exists(f"{path}{log}") for log in _LOGS):
         with (
-            staged_aside() as folder,
+            scratch_folder_aside() as folder,
             closing(_connected(_copied(path, str(folder)), "mode=rw")) as connection,
         ):
             yield ForeignDatabase(connection, path)

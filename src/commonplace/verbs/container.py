@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from commonplace.core.staging import Stages
+    from commonplace.core.scratch import ScratchFolders
 
 MANIFEST = "manifest.json"
 EXPORT_FORMAT = "commonplace-export"
@@ -192,15 +192,15 @@ class ArchiveWriter:
 
 def write_archive(
     target: Path,
-    stages: Stages,
+    scratch_folders: ScratchFolders,
     fill: Callable[[ArchiveWriter, Path], _T],
     read_manifest: Callable[[Path], _T],
 ) -> _T:
-    """Write a zip in a stage beside its place, read it back, and only then give it its name.
+    """Write a zip beside its place, read it back, and only then give it its name.
 
     Args:
         target: The file; nothing may be there.
-        stages: Notes where it is made; what killed processes left is removed first.
+        scratch_folders: Notes where it is made; what killed processes left is removed first.
         fill: Writes everything, in a folder for what lies in between; returns the manifest.
         read_manifest: Reads the manifest of a file as whoever is given it does.
 
@@ -209,11 +209,11 @@ def write_archive(
         Unavailable, Denied, NotFound, Invalid; what `fill` raises.
     """
     target = target.absolute()
-    with staged_copy(target, stages) as stage:
-        temp = stage / "made.zip"
+    with scratch_beside(target, scratch_folders) as scratch:
+        temp = scratch / "made.zip"
         with os.fdopen(os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, _MODE), "w+b") as file:
             with closing(ArchiveWriter(file, target)) as writer:
-                made = fill(writer, stage)
+                made = fill(writer, scratch)
                 writer.finish()
             file.flush()
             os.fsync(file.fileno())
@@ -227,13 +227,13 @@ def write_archive(
 
 
 @contextmanager
-def staged_copy(target: Path, stages: Stages) -> Iterator[Path]:
-    """A stage beside the place of a backup or an export. Raises: as `write_archive`."""
+def scratch_beside(target: Path, scratch_folders: ScratchFolders) -> Iterator[Path]:
+    """A scratch folder beside the place of a backup or an export. Raises: as `write_archive`."""
     if os.path.lexists(target):
         raise is_taken(target)
-    stages.clear()
-    with translated(target), stages.beside(target.parent) as stage:
-        yield stage
+    scratch_folders.clear()
+    with translated(target), scratch_folders.beside(target.parent) as scratch:
+        yield scratch
 
 
 def is_taken(target: Path) -> Conflict:

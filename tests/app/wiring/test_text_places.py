@@ -81,7 +81,7 @@ NO_TEXT = {
 
 CALLS = frozenset(
     "LogFile add_line NamedTemporaryFile TemporaryDirectory TemporaryFile connect connect_erasing copy2 copyfile"
-    " mkdtemp mkstemp open_draft publish_new replace_file staged staged_aside temp_file write_archive"
+    " mkdtemp mkstemp open_draft publish_new replace_file scratch_folder scratch_folder_aside temp_file write_archive"
     " write_bytes write_derived write_new write_text".split()
 )
 

@@ -316,12 +316,12 @@ def test_a_page_that_only_reads_has_no_buttons(words_only):
 
 
 @pytest.mark.parametrize(("length", "shown"), [(100, "a" * 100), (40_000, "a" * 40_000)])
-def test_a_glimpse_of_a_short_text_is_all_of_it(world, length, shown):
+def test_a_preview_of_a_short_text_is_all_of_it(world, length, shown):
     """Up to what is screened at once."""
     assert visit_of(world).shown_opening("a" * length, 20_000) == shown
 
 
-def test_a_glimpse_leaves_out_what_the_cut_parts(world):
+def test_a_preview_leaves_out_what_the_cut_parts(world):
     """A secret that the cut goes through is shown by none of its characters."""
     token = "ghp_" + "a1B2" * 9
     for before in range(15_950, 16_001):

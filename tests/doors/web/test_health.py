@@ -58,7 +58,7 @@ def test_a_backup_as_a_download(world, browser):
     with zipfile.ZipFile(io.BytesIO(answer.content)) as held:
         assert held.testzip() is None
         assert any("chronicle" in name for name in held.namelist()), held.namelist()
-    assert [*world.app.stages.folder.iterdir()] == []
+    assert [*world.app.scratch_folders.folder.iterdir()] == []
 
 
 def test_an_export_as_a_download(world, browser):
@@ -70,7 +70,7 @@ def test_an_export_as_a_download(world, browser):
     assert answer.headers["content-disposition"] == named
     with zipfile.ZipFile(io.BytesIO(answer.content)) as held:
         assert b"deployed" in held.read("chronicle/entries.jsonl")
-    assert [*world.app.stages.folder.iterdir()] == []
+    assert [*world.app.scratch_folders.folder.iterdir()] == []
     assert [made.kind for made in world.app.copies().each()] == ["export"]
     assert "Not included: The journals of ann: export them with --owner." in html.unescape(
         browser.get("/health").text
@@ -83,7 +83,7 @@ def test_a_download_has_no_name_once_it_is_sent(world, browser):
 
     async def watched(scope, receive, send):
         async def noted(message):
-            seen.extend(world.app.stages.folder.iterdir())
+            seen.extend(world.app.scratch_folders.folder.iterdir())
             await send(message)
 
         await world.pages(scope, receive, noted)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.values import Glimpse, Page
+from commonplace.core.values import EntryPreview, Page
 from commonplace.journals.chronicle.journal import Author, Chronicle
 from commonplace.journals.chronicle.pages import ChroniclePages
 from commonplace.journals.chronicle.places import ChroniclePlace
@@ -60,8 +60,8 @@ def test_an_entry_is_opened_with_what_came_before_and_after(opened, form):
         text="shipped it",
         author="wren",
         tags=("release",),
-        before=Glimpse(ref="chronicle:id-3", at=NOW - timedelta(seconds=1), text="built it"),
-        after=Glimpse(
+        before=EntryPreview(ref="chronicle:id-3", at=NOW - timedelta(seconds=1), text="built it"),
+        after=EntryPreview(
             ref="chronicle:id-2",
             at=NOW + timedelta(days=400),
             text="went home" + " and on" * 10 + "...",

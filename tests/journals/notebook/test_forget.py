@@ -12,7 +12,7 @@ from commonplace.core.errors import Conflict
 from commonplace.journals.notebook.forget import NotebookHistory
 from commonplace.journals.notebook.format import ref_of
 from commonplace.journals.notebook.sync_checks import BACKUPS
-from commonplace.verbs.forgetting.pieces import cutter, pieces_of
+from commonplace.verbs.forgetting.shingles import cutter, shingles_of
 
 SECRET = "The blue door behind the bakery opens with four seven one one, Ann said so to me."
 
@@ -21,7 +21,7 @@ def forget(team, which, entry, *, keep_days=0):
     """Take an entry of the door out of one clone's history, or its overview for an empty one."""
     history = NotebookHistory(team.notes[which])
     until = team.now + timedelta(days=keep_days) if keep_days else None
-    return history.forget([ref_of("door", entry)], cutter(pieces_of(SECRET)), keep_until=until)
+    return history.forget([ref_of("door", entry)], cutter(shingles_of(SECRET)), keep_until=until)
 
 
 def holds(team, which, text):

@@ -9,7 +9,7 @@ import pytest
 from tests.cases import cases
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
-from commonplace.core.values import Glimpse, Since
+from commonplace.core.values import EntryPreview, Since
 from commonplace.journals.private.pages import PrivatePages
 from commonplace.journals.private.source import other_sources_of, sources_of
 
@@ -66,7 +66,7 @@ def test_neighbours_are_of_the_day_and_of_the_days_around(world):
     assert [page.before and page.before.ref for page in pages] == [None, *refs[:-1]]
     assert [page.after and page.after.ref for page in pages] == [*refs[1:], None]
     later = world.now + 400 * 24 * hour
-    assert pages[3].after == Glimpse(ref=refs[4], at=later, text="much later")
+    assert pages[3].after == EntryPreview(ref=refs[4], at=later, text="much later")
 
 
 def test_a_projects_neighbours_are_its_own(world):

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, may_exist, remove_leftovers
-from commonplace.core.staging import temp_folder
+from commonplace.core.scratch import system_temp_folder
 from commonplace.core.text import counted, counted_entries
 from commonplace.core.values import Problem
 
@@ -100,7 +100,7 @@ class PrivateWiring:
             journal_base=settings.project_folders.get("private.path"),
             private_user=_text(settings.private.user_path),
             private_journal_path=_text(settings.private.both_path),
-            temp=temp_folder(),
+            temp=system_temp_folder(),
         )
         return replace(found, hidden=self._context.hidden)
 
@@ -118,7 +118,7 @@ class PrivateWiring:
 
         if self._context.user_home is None or not self._context.shows_paths:
             return ()
-        homeless = temporary_folder(temp_folder(), None)
+        homeless = temporary_folder(system_temp_folder(), None)
         found = (self._roots.left, homeless)
         return tuple(x for x in found if x is not None and os.path.lexists(x))
 

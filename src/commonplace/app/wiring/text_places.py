@@ -21,7 +21,12 @@ from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file
 from commonplace.core.former_files import FormerFiles
 from commonplace.core.former_texts import render_former
-from commonplace.core.staging import FOLDER, Stages, find_stages, remove_stage
+from commonplace.core.scratch import (
+    FOLDER,
+    ScratchFolders,
+    find_scratch_folders,
+    remove_scratch_folder,
+)
 from commonplace.verbs.brief import kept
 from commonplace.verbs.forgetting.byte_scan import ByteScan
 from commonplace.verbs.forgetting.copies import DRAFT, TextCopy, TextLeftover
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.journals.chronicle.journal import Event
     from commonplace.verbs.backup.copies import Copies
-    from commonplace.verbs.forgetting.pieces import Piece
+    from commonplace.verbs.forgetting.shingles import Shingle
 
 _NOT_SHARED = {"users", "models"}
 BY_ITS_JOURNAL = "deleting the entry"
@@ -63,11 +68,11 @@ class ForgottenText(Struct, frozen=True, kw_only=True):
 
     Attributes:
         refs: Of the entries.
-        pieces: By which their text is known; none that may stand anywhere by chance.
+        shingles: By which their text is known; none that may stand anywhere by chance.
     """
 
     refs: Sequence[str]
-    pieces: Sequence[Piece]
+    shingles: Sequence[Shingle]
 
 
 class TextPlace(Struct, frozen=True, kw_only=True):
@@ -136,8 +141,8 @@ def _of_briefs(owner: TextOwner) -> Iterator[Path]:
     yield from (folder / kept.FOLDER for folder in (owner.context.folder, *others))
 
 
-def _stages(owner: TextOwner) -> Stages:
-    return Stages(folder=owner.home / FOLDER)
+def _scratch_folders(owner: TextOwner) -> ScratchFolders:
+    return ScratchFolders(folder=owner.home / FOLDER)
 
 
 def _beside_places(owner: TextOwner) -> Iterator[Path]:
@@ -150,11 +155,11 @@ def _beside_places(owner: TextOwner) -> Iterator[Path]:
 
 
 def _killed_copies(owner: TextOwner) -> Iterator[TextLeftover]:
-    beside = (path for folder in _beside_places(owner) for path in find_stages(folder))
-    for path in dict.fromkeys([*_stages(owner).find(), *beside]):
+    beside = (path for folder in _beside_places(owner) for path in find_scratch_folders(folder))
+    for path in dict.fromkeys([*_scratch_folders(owner).find(), *beside]):
         yield TextLeftover(
             what=f"{path} is a copy that a killed process was making.",
-            clear=partial(remove_stage, path),
+            clear=partial(remove_scratch_folder, path),
         )
 
 
@@ -168,7 +173,7 @@ def _logs(owner: TextOwner) -> Iterator[Path]:
 def _files_with(owner: TextOwner, text: ForgottenText, folder: Path) -> list[Path]:
     """The files of a folder that hold a text."""
     scan = ByteScan(raw=owner.context.raw_files)
-    scan.read_files([folder], text.pieces, owner.home / "models")
+    scan.read_files([folder], text.shingles, owner.home / "models")
     return sorted(map(Path, scan.found))
 
 
@@ -214,7 +219,7 @@ def _former_texts_on_servers(owner: TextOwner, text: ForgottenText) -> Iterator[
 
 def _says(former: FormerText, text: ForgottenText) -> bool:
     content = render_former(former)
-    return former.ref in text.refs or any(piece.is_in_bytes(content) for piece in text.pieces)
+    return former.ref in text.refs or any(shingle.is_in_bytes(content) for shingle in text.shingles)
 
 
 def _lines_in_logs(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
@@ -448,7 +453,7 @@ PLACES: tuple[TextPlace, ...] = (
         where="`staging`; `.commonplace-stage-…` beside what is made, or among temporary files",
         holds="a backup, export, download, restore or import that is being made, and what you are"
         " writing in an editor where `drafts` cannot be made",
-        paths=lambda owner: (owner.home / FOLDER, *_stages(owner).each()),
+        paths=lambda owner: (owner.home / FOLDER, *_scratch_folders(owner).each()),
         erased="the end of the command; once a process was killed, the next start or backup",
         leftovers=_killed_copies,
         writers=(
@@ -456,7 +461,7 @@ PLACES: tuple[TextPlace, ...] = (
             "verbs.backup.restoring",
             "verbs.export.writing",
             "core.drafts",
-            "core.staging",
+            "core.scratch",
             "journals.notebook.repair",
             "db.foreign",
         ),
@@ -498,15 +503,15 @@ class TextPlaces(Struct, frozen=True, kw_only=True):
             yield from ((path, "") for path in shared)
         yield self.owner.context.folder, ""
 
-    def find(self, refs: Sequence[str], pieces: Sequence[Piece]) -> Iterator[TextCopy]:
+    def find(self, refs: Sequence[str], shingles: Sequence[Shingle]) -> Iterator[TextCopy]:
         """The copies of a text that no journal and no filing erases."""
-        text = _telling(refs, pieces)
+        text = _telling(refs, shingles)
         for row in PLACES:
             yield from row.find(self.owner, text)
 
-    def find_all(self, refs: Sequence[str], pieces: Sequence[Piece]) -> Iterator[TextCopy]:
+    def find_all(self, refs: Sequence[str], shingles: Sequence[Shingle]) -> Iterator[TextCopy]:
         """Those, and the copies that deleting the entry erases or names."""
-        text = _telling(refs, pieces)
+        text = _telling(refs, shingles)
         for row in PLACES:
             yield from row.find_with_entry(self.owner, text)
             yield from row.find(self.owner, text)
@@ -517,5 +522,5 @@ class TextPlaces(Struct, frozen=True, kw_only=True):
             yield from row.leftovers(self.owner)
 
 
-def _telling(refs: Sequence[str], pieces: Sequence[Piece]) -> ForgottenText:
-    return ForgottenText(refs=refs, pieces=[each for each in pieces if not each.is_short])
+def _telling(refs: Sequence[str], shingles: Sequence[Shingle]) -> ForgottenText:
+    return ForgottenText(refs=refs, shingles=[each for each in shingles if not each.is_short])

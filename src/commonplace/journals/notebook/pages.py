@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Denied, NotFound
 from commonplace.core.text import opening
-from commonplace.core.values import Glimpse, Page
+from commonplace.core.values import EntryPreview, Page
 from commonplace.journals.notebook.format import ENTRY, JOURNAL, OVERVIEW, ref_of
 from commonplace.journals.notebook.names import SectionAddress, file_of, find_section, parse_address
 
@@ -104,5 +104,5 @@ class NotebookPages:
         )
 
 
-def _neighbour(line: EntryLine | None) -> Glimpse | None:
-    return Glimpse(ref=line.ref, at=line.at, text=line.summary) if line else None
+def _neighbour(line: EntryLine | None) -> EntryPreview | None:
+    return EntryPreview(ref=line.ref, at=line.at, text=line.summary) if line else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Corrupted, Unavailable
 from commonplace.core.files import locked
-from commonplace.core.staging import staged_aside
+from commonplace.core.scratch import scratch_folder_aside
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Problem
 from commonplace.journals.git.index import age_s, is_ours, lock_path
@@ -159,7 +159,7 @@ def _is_ledger_true(notebook: NotebookReader) -> bool:
     """Whether the ledger, once it has caught up, holds what the whole history gives."""
     if not notebook.ledger.exists:
         return True
-    with staged_aside() as folder:
+    with scratch_folder_aside() as folder:
         rebuilt = Ledger(notebook.repo, Path(folder, "rebuilt.db"), notebook.clock)
         opened = [rebuilt]
         try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from commonplace.core.brief_item import OWN
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.text import first_words, opening
-from commonplace.core.values import Glimpse, Page
+from commonplace.core.values import EntryPreview, Page
 from commonplace.journals.private.copied import FROM, ID
 from commonplace.journals.private.markdown import parse_frontmatter
 from commonplace.journals.private.places import (
@@ -129,7 +129,9 @@ class PrivatePages:
             )
         return root
 
-    def _around(self, place: EntryPlace, at: datetime) -> tuple[Glimpse | None, Glimpse | None]:
+    def _around(
+        self, place: EntryPlace, at: datetime
+    ) -> tuple[EntryPreview | None, EntryPreview | None]:
         """The nearest entries of this root before and after: of the day, else of the next with any.
 
         Days go by their folders, entries of a day by their instants.
@@ -144,7 +146,7 @@ class PrivatePages:
         after = [x for x in of_day if x[:2] > (at, place.ref)]
         before = before or self._first_of(place.root, [x for x in reversed(days) if x < day])
         after = after or self._first_of(place.root, [x for x in days if x > day])
-        return self._glimpse(before[-1:]), self._glimpse(after[:1])
+        return self._preview(before[-1:]), self._preview(after[:1])
 
     def _first_of(self, root: Root, days: Iterable[str]) -> list[_Timed]:
         return next(filter(None, (self._timed(root, day) for day in days)), [])
@@ -158,12 +160,12 @@ class PrivatePages:
                     found.append((read_at(place, self._zone), place.ref, place))
         return sorted(found, key=lambda x: x[:2])
 
-    def _glimpse(self, found: Sequence[_Timed]) -> Glimpse | None:
+    def _preview(self, found: Sequence[_Timed]) -> EntryPreview | None:
         with suppress(CommonplaceError):
             for at, ref, place in found:
                 entry = read_entry(place, self._zone, self._words.asked())
                 mark = "" if entry.word == OWN else "[from the repository] "
-                return Glimpse(ref=ref, at=at, text=mark + first_words(entry.text))
+                return EntryPreview(ref=ref, at=at, text=mark + first_words(entry.text))
         return None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.text import first_words, opening
-from commonplace.core.values import Glimpse, Page
+from commonplace.core.values import EntryPreview, Page
 from commonplace.journals.timeline.entry import JOURNAL, TYPES, names_of, ref_of
 
 if TYPE_CHECKING:
@@ -50,31 +50,31 @@ class TimelinePages:
             tags=names_of(entry.metadata, "tags"),
             before=None if entry.level else self._neighbour("neighbour_before", entry),
             after=None if entry.level else self._neighbour("neighbour_after", entry),
-            rollup=self._glimpse(entry.parent_id),
+            rollup=self._preview(entry.parent_id),
             sources=self._sources(entry),
             supersedes=entry.supersedes,
             superseded_by=self._journal.find_successor(entry),
             origin=_origin(entry.metadata),
         )
 
-    def _neighbour(self, query: str, entry: TimelineEntry) -> Glimpse | None:
+    def _neighbour(self, query: str, entry: TimelineEntry) -> EntryPreview | None:
         rows = self._journal.database.ask(query, timestamp=render_time(entry.at), seq=entry.seq)
         for entry_id, timestamp, content in rows:
-            return _glimpse(entry_id, timestamp, content)
+            return _preview(entry_id, timestamp, content)
         return None
 
-    def _glimpse(self, entry_id: str | None) -> Glimpse | None:
+    def _preview(self, entry_id: str | None) -> EntryPreview | None:
         found = self._journal.database.ask("by_id", id=entry_id) if entry_id else ()
-        return next((_glimpse(row[1], row[5], row[3]) for row in found), None)
+        return next((_preview(row[1], row[5], row[3]) for row in found), None)
 
-    def _sources(self, entry: TimelineEntry) -> tuple[Glimpse, ...]:
+    def _sources(self, entry: TimelineEntry) -> tuple[EntryPreview, ...]:
         """What a rollup was made from: entries that are kept, and refs of other journals."""
         found = []
         for source, name, timestamp, *_ in self._journal.database.ask("links", rollup=entry.seq):
             if source < 0 and isinstance(name, str):
-                found.append(Glimpse(ref=name, at=parse_time(timestamp), text=""))
+                found.append(EntryPreview(ref=name, at=parse_time(timestamp), text=""))
             elif isinstance(name, str) and timestamp:
-                found += [x for x in (self._glimpse(name),) if x is not None]
+                found += [x for x in (self._preview(name),) if x is not None]
         return tuple(found)
 
 
@@ -84,8 +84,8 @@ def _origin(metadata: Mapping[str, Any]) -> str:
     return f"{program}{named}" if isinstance(program, str) else ""
 
 
-def _glimpse(entry_id: str, timestamp: str, content: str) -> Glimpse:
-    return Glimpse(ref=ref_of(entry_id), at=parse_time(timestamp), text=first_words(content))
+def _preview(entry_id: str, timestamp: str, content: str) -> EntryPreview:
+    return EntryPreview(ref=ref_of(entry_id), at=parse_time(timestamp), text=first_words(content))
 
 
 def _parse_ref(ref: str) -> str:

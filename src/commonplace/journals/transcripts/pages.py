@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import NotFound
 from commonplace.core.text import first_words, opening
-from commonplace.core.values import Glimpse, Page
+from commonplace.core.values import EntryPreview, Page
 from commonplace.journals.transcripts.client_memory import PREFIX
 from commonplace.journals.transcripts.message import (
     JOURNAL,
@@ -75,8 +75,8 @@ class TranscriptPages:
             at=instant_of(message.at),
             text=message.text,
             author=message.author,
-            before=before and _glimpse(parts.client, parts.session, before),
-            after=after and _glimpse(parts.client, parts.session, after),
+            before=before and _preview(parts.client, parts.session, before),
+            after=after and _preview(parts.client, parts.session, after),
         )
 
     def _read_session(self, client: str, session: str) -> Page:
@@ -92,7 +92,7 @@ class TranscriptPages:
             at=instant_of(messages[0].at),
             text=first.text,
             author=first.author,
-            sources=tuple(_glimpse(client, session, x) for x in messages),
+            sources=tuple(_preview(client, session, x) for x in messages),
         )
 
 
@@ -104,6 +104,8 @@ def no_such(ref: str) -> NotFound:
     )
 
 
-def _glimpse(client: str, session: str, message: Message) -> Glimpse:
+def _preview(client: str, session: str, message: Message) -> EntryPreview:
     text = f"{message.author}: {first_words(message.text)}"
-    return Glimpse(ref=ref_of(client, session, message.n), at=instant_of(message.at), text=text)
+    return EntryPreview(
+        ref=ref_of(client, session, message.n), at=instant_of(message.at), text=text
+    )

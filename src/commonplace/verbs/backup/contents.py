@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from commonplace.core.errors import NotFound
 from commonplace.core.files import is_leftover, translated
-from commonplace.core.staging import FOLDER, is_stage
+from commonplace.core.scratch import FOLDER, is_scratch_folder
 from commonplace.db.sqlite import is_database
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def is_passing(name: str) -> bool:
     """Whether a name in a backup is that of something prepared, or left by a killed process."""
     parts = name.split("/")
     in_staging = parts[:2] == ["home", FOLDER]
-    return in_staging or any(is_stage(part) or is_leftover(part) for part in parts)
+    return in_staging or any(is_scratch_folder(part) or is_leftover(part) for part in parts)
 
 
 def list_contents(place: BackupPlace, *, with_tokens: bool = False) -> Iterator[BackupItem]:

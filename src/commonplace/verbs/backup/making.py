@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
-    from commonplace.core.staging import Stages
+    from commonplace.core.scratch import ScratchFolders
     from commonplace.journals.git.repo import GitRepository
     from commonplace.verbs.backup.manifest import BackupPlace, EntryKind
     from commonplace.verbs.container import ArchiveWriter
@@ -53,7 +53,7 @@ def make_backup(
     target: Path,
     places: Sequence[BackupPlace],
     *,
-    stages: Stages,
+    scratch_folders: ScratchFolders,
     clock: Clock,
     program: str,
     user_home: Path | None = None,
@@ -65,7 +65,7 @@ def make_backup(
     Args:
         target: The file; nothing may be there.
         places: What is backed up.
-        stages: Notes where it is made; what killed processes left is removed first.
+        scratch_folders: Notes where it is made; what killed processes left is removed first.
         clock: Says when.
         program: The version of this program.
         user_home: Below which a restore elsewhere finds what the paths in it lead to.
@@ -77,8 +77,8 @@ def make_backup(
         Unavailable, Denied, NotFound, Invalid, Corrupted.
     """
 
-    def fill(archive: ArchiveWriter, stage: Path) -> Manifest:
-        writer = _Writer(archive, stage)
+    def fill(archive: ArchiveWriter, scratch: Path) -> Manifest:
+        writer = _Writer(archive, scratch)
         for place in places:
             writer.add_place(place, with_tokens=with_tokens)
         made = Manifest(
@@ -94,7 +94,7 @@ def make_backup(
         archive.put(MANIFEST, [encode_manifest(made)])  # last, since it has the hashes
         return made
 
-    return write_archive(target, stages, fill, read_backup_manifest)
+    return write_archive(target, scratch_folders, fill, read_backup_manifest)
 
 
 def _names_of(user_home: Path | None) -> list[str]:
@@ -105,11 +105,11 @@ def _names_of(user_home: Path | None) -> list[str]:
 
 
 class _Writer:
-    """What a backup is made of, as it is written. stage: a folder for what lies in between."""
+    """What a backup is made of, as it is written. scratch: a folder for what lies in between."""
 
-    def __init__(self, archive: ArchiveWriter, stage: Path) -> None:
+    def __init__(self, archive: ArchiveWriter, scratch: Path) -> None:
         self._archive = archive
-        self._stage = stage
+        self._scratch = scratch
         self.files: list[FileEntry] = []
         self.repositories: list[RepositoryEntry] = []
         self.left_out: list[str] = []
@@ -196,7 +196,7 @@ class _Writer:
 
     @contextlib.contextmanager
     def _temp(self) -> Iterator[Path]:
-        temp = self._stage / "part"
+        temp = self._scratch / "part"
         try:
             yield temp
         finally:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Unavailable
 from commonplace.core.files import make_folder, regular_file, sync_folder, translated
-from commonplace.core.staging import clear_stages, staged
+from commonplace.core.scratch import clear_scratch_folders, scratch_folder
 from commonplace.journals.git.repo import init_repository
 from commonplace.journals.git.run import LONG_TIMEOUT_S
 from commonplace.verbs.backup.contents import KEY, is_passing, list_contents
@@ -61,7 +61,7 @@ def restore_backup(
         backup = _without_passing(relocated(held))
         for place in (*places, *kept):
             # Beside those as well that were done when the process was killed.
-            clear_stages(place.path.parent)
+            clear_scratch_folders(place.path.parent)
         wanted = {each.name.partition("/")[0] for each in backup.manifest.files}
         wanted |= {each.name.partition("/")[0] for each in backup.manifest.repositories}
         due = [
@@ -70,9 +70,9 @@ def restore_backup(
             if place.root in wanted and not _is_restored(backup, place)
         ]
         with contextlib.ExitStack() as undo:
-            ready = [(place, undo.enter_context(_staged(backup, place))) for place in due]
-            for place, stage in ready:
-                _publish(stage, place)
+            ready = [(place, undo.enter_context(_prepared(backup, place))) for place in due]
+            for place, scratch in ready:
+                _publish(scratch, place)
         return backup.manifest
 
 
@@ -115,25 +115,25 @@ def _hash_of(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def _staged(backup: Backup, place: BackupPlace) -> Iterator[Path]:
+def _prepared(backup: Backup, place: BackupPlace) -> Iterator[Path]:
     """A folder beside the place that holds its part, all of it on the disk; gone at the end."""
     make_folder(place.path.parent)
-    with staged(place.path.parent) as stage:
-        with translated(stage):
-            folders = {stage}
+    with scratch_folder(place.path.parent) as scratch:
+        with translated(scratch):
+            folders = {scratch}
             for each in backup.manifest.files:
                 if _is_in(each.name, place):
-                    folders.update(_write(backup, each, stage))
+                    folders.update(_write(backup, each, scratch))
             for folder in folders:
                 sync_folder(folder)
         for repository in backup.manifest.repositories:
             if _is_in(repository.name, place):
-                _make_repository(backup, repository, stage)
-        yield stage
+                _make_repository(backup, repository, scratch)
+        yield scratch
 
 
-def _write(backup: Backup, each: FileEntry, stage: Path) -> Iterator[Path]:
-    path = stage.joinpath(*each.name.split("/"))
+def _write(backup: Backup, each: FileEntry, scratch: Path) -> Iterator[Path]:
+    path = scratch.joinpath(*each.name.split("/"))
     make_folder(path.parent)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     descriptor = os.open(path, flags, each.mode & 0o777 | 0o600)
@@ -146,15 +146,15 @@ def _write(backup: Backup, each: FileEntry, stage: Path) -> Iterator[Path]:
     yield path.parent
 
 
-def _make_repository(backup: Backup, each: RepositoryEntry, stage: Path) -> None:
-    folder = stage.joinpath(*each.name.split("/"))
+def _make_repository(backup: Backup, each: RepositoryEntry, scratch: Path) -> None:
+    folder = scratch.joinpath(*each.name.split("/"))
     repository = init_repository(folder)
     git = repository.git
     if each.shallow:
         with translated(folder):
             (repository.common_dir / "shallow").write_text(each.shallow, "ascii")
     if each.bundle:
-        bundle = stage / "bundle"
+        bundle = scratch / "bundle"
         entry = next(e for e in backup.manifest.files if e.name == each.bundle)
         with translated(bundle), open(bundle, "wb") as file:
             file.writelines(backup.chunks(entry))
@@ -172,9 +172,9 @@ def _make_repository(backup: Backup, each: RepositoryEntry, stage: Path) -> None
         git.run(["read-tree", "HEAD"], timeout_s=LONG_TIMEOUT_S)
 
 
-def _publish(stage: Path, place: BackupPlace) -> None:
-    """Move a staged part to its place, where nothing is but what can be made again."""
-    part = stage / place.root
+def _publish(scratch: Path, place: BackupPlace) -> None:
+    """Move a scratch_folder part to its place, where nothing is but what can be made again."""
+    part = scratch / place.root
     with translated(place.path):
         if part.is_file():
             try:

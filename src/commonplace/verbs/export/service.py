@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from commonplace.core.portable import PortableItem
     from commonplace.core.ports import Portable
     from commonplace.core.redact import Screen
-    from commonplace.core.staging import Stages
+    from commonplace.core.scratch import ScratchFolders
     from commonplace.core.time_book import TimeBook
     from commonplace.verbs.export.manifest import ExportManifest
     from commonplace.verbs.export.reading import Export
@@ -64,7 +64,7 @@ class ExportService:
         zone: The time zone of the pages.
         screen: Hides secrets on the way out, and on the way in.
         book: When entries expire.
-        stages: Where an export is noted that is being made.
+        scratch_folders: Where an export is noted that is being made.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class ExportService:
         zone: tzinfo,
         screen: Screen,
         book: TimeBook,
-        stages: Stages,
+        scratch_folders: ScratchFolders,
     ) -> None:
         self._portables = portables
         self._owner = owner
@@ -84,7 +84,7 @@ class ExportService:
         self._zone = zone
         self._screen = screen
         self._book = book
-        self._stages = stages
+        self._scratch_folders = scratch_folders
 
     def export(
         self,
@@ -115,9 +115,9 @@ class ExportService:
                 )
         expiring = {ref: datetime.fromtimestamp(at, UTC) for ref, at in self._book.read().items()}
 
-        def fill(stage: Path) -> ExportManifest:
+        def fill(scratch: Path) -> ExportManifest:
             writer = ExportWriter(
-                stage,
+                scratch,
                 zone=self._zone,
                 screen=self._screen,
                 expiring=expiring,
@@ -133,7 +133,7 @@ class ExportService:
                     raise Invalid(f"The {name} journal cannot be exported.", hint="Leave it out.")
             return writer.finish(self._owner, str(self._zone), since)
 
-        return write_export(target, self._stages, fill)
+        return write_export(target, self._scratch_folders, fill)
 
     def take(
         self,

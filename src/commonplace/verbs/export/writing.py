@@ -20,7 +20,7 @@ from commonplace.verbs.container import (
     MANIFEST,
     file_chunks,
     is_taken,
-    staged_copy,
+    scratch_beside,
     unlike_what_was_written,
     write_archive,
 )
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from commonplace.core.portable import PortableItem
     from commonplace.core.ports import Portable
     from commonplace.core.redact import Screen
-    from commonplace.core.staging import Stages
+    from commonplace.core.scratch import ScratchFolders
     from commonplace.verbs.container import ArchiveWriter
 
 _MODE = 0o600
@@ -55,7 +55,7 @@ class ExportWriter:
     """An export that is being written.
 
     Args:
-        stage: An empty folder.
+        scratch: An empty folder.
         zone: The time zone of the pages.
         screen: Hides secrets.
         expiring: When entries expire, by their refs.
@@ -64,14 +64,14 @@ class ExportWriter:
 
     def __init__(
         self,
-        stage: Path,
+        scratch: Path,
         *,
         zone: tzinfo,
         screen: Screen,
         expiring: Mapping[str, datetime],
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        self._stage = stage
+        self._scratch = scratch
         self._zone = zone
         self._screen = screen
         self._expiring = expiring
@@ -83,7 +83,7 @@ class ExportWriter:
     def add(self, portable: Portable, since: datetime | None) -> None:
         """Write a journal. Raises: as `Portable.export_items`; Denied, Unavailable."""
         name = portable.journal
-        make_folder(self._stage / name)
+        make_folder(self._scratch / name)
         successors = {x.supersedes: x.ref for x in portable.export_items(since) if x.supersedes}
         items = (self._completed(x, successors) for x in portable.export_items(since))
         self._counts[name] = self._put(name, ENTRIES, items, "")
@@ -95,7 +95,7 @@ class ExportWriter:
 
     def finish(self, owner: str, zone: str, since: datetime | None) -> ExportManifest:
         """Write the manifest, last, since it has the hashes."""
-        folders = [self._stage / name for name in self._counts]
+        folders = [self._scratch / name for name in self._counts]
         names = sorted(f"{x.name}/{each}" for x in folders for each in os.listdir(x))
         made = ExportManifest(
             format=EXPORT_FORMAT,
@@ -108,7 +108,7 @@ class ExportWriter:
         )
         with self._new(MANIFEST) as write:
             write(encode_export_manifest(made))
-        for folder in (*folders, self._stage):
+        for folder in (*folders, self._scratch):
             sync_folder(folder)
         return made
 
@@ -131,7 +131,7 @@ class ExportWriter:
                     page = wanted
                     pages.close()
                     name = f"{journal}/{prefix}{page}"
-                    is_begun = os.path.exists(self._stage / name)
+                    is_begun = os.path.exists(self._scratch / name)
                     write_page = pages.enter_context(self._new(name, begun=is_begun))
                     if not is_begun:
                         write_page(render_head(journal, page).encode())
@@ -149,27 +149,27 @@ class ExportWriter:
         """A function that writes into a new or begun file, which is synced to disk at the end."""
         flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
         flags |= 0 if begun else os.O_CREAT | os.O_EXCL
-        with os.fdopen(os.open(self._stage / name, flags, _MODE), "ab") as file:
+        with os.fdopen(os.open(self._scratch / name, flags, _MODE), "ab") as file:
             yield file.write
             file.flush()
             os.fsync(file.fileno())
 
     def _file(self, name: str) -> ExportFile:
         role, items = self._lines.get(name, ("page", 0))
-        with open(self._stage / name, "rb") as file:
+        with open(self._scratch / name, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             size = os.fstat(file.fileno()).st_size
         return ExportFile(name=name, role=role, items=items, size=size, sha256=digest)  # type: ignore[arg-type]  # the three there are
 
 
 def write_export(
-    target: Path, stages: Stages, fill: Callable[[Path], ExportManifest]
+    target: Path, scratch_folders: ScratchFolders, fill: Callable[[Path], ExportManifest]
 ) -> ExportManifest:
-    """Make an export in a stage beside its place, read it back, and give it its name.
+    """Make an export in a scratch folder beside its place, read it back, and give it its name.
 
     Args:
         target: A zip where its name ends so, else a folder; nothing may be there.
-        stages: Notes where it is made.
+        scratch_folders: Notes where it is made.
         fill: Writes the export into an empty folder.
 
     Raises:
@@ -180,18 +180,18 @@ def write_export(
     make_folder(target.parent)
     if target.suffix.casefold() == ".zip":
 
-        def fill_zip(archive: ArchiveWriter, stage: Path) -> ExportManifest:
-            made = fill(stage)
-            archive.put(MANIFEST, file_chunks(stage / MANIFEST))
+        def fill_zip(archive: ArchiveWriter, scratch: Path) -> ExportManifest:
+            made = fill(scratch)
+            archive.put(MANIFEST, file_chunks(scratch / MANIFEST))
             for each in made.files:
-                read_back = archive.put(each.name, file_chunks(stage / each.name))
+                read_back = archive.put(each.name, file_chunks(scratch / each.name))
                 if read_back != (each.size, each.sha256):
                     raise unlike_what_was_written(target)
             return made
 
-        return write_archive(target, stages, fill_zip, read_export_manifest)
-    with staged_copy(target, stages) as stage:
-        content = stage / "export"
+        return write_archive(target, scratch_folders, fill_zip, read_export_manifest)
+    with scratch_beside(target, scratch_folders) as scratch:
+        content = scratch / "export"
         make_folder(content)
         made = fill(content)
         with open_export(content) as written:

@@ -1,4 +1,4 @@
-"""Looks through files, and through what git has packed, for pieces of a text.
+"""Looks through files, and through what git has packed, for shingles of a text.
 
 Follows no link and changes nothing.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from commonplace.db.raw_files import RawFiles
     from commonplace.journals.git.repo import GitRepository
-    from commonplace.verbs.forgetting.pieces import Piece
+    from commonplace.verbs.forgetting.shingles import Shingle
 
 _PART = 16 << 20
 _OVERLAP = 1 << 16
@@ -33,7 +33,7 @@ class ByteScan(Struct, kw_only=True):
         files: How many were read.
         objects: How many objects of git were read, unpacked.
         size: Bytes of both.
-        found: The pieces that a place holds, by the place.
+        found: The shingles that a place holds, by the place.
         unread: What could not be read, each with the reason.
     """
 
@@ -41,15 +41,15 @@ class ByteScan(Struct, kw_only=True):
     files: int = 0
     objects: int = 0
     size: int = 0
-    found: dict[str, set[Piece]] = field(default_factory=dict)
+    found: dict[str, set[Shingle]] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
 
-    def read_files(self, places: Sequence[Path], pieces: Sequence[Piece], skip: Path) -> None:
+    def read_files(self, places: Sequence[Path], shingles: Sequence[Shingle], skip: Path) -> None:
         """Look through every file of these folders, each once.
 
         Args:
             places: Folders and files; those that are not there are passed over.
-            pieces: What is looked for.
+            shingles: What is looked for.
             skip: A folder to leave out: that of the weights, which hold no entry.
         """
         seen: set[str] = set()
@@ -58,9 +58,9 @@ class ByteScan(Struct, kw_only=True):
                 real = os.path.realpath(path)
                 if real not in seen and not _is_shared_memory(path):
                     seen.add(real)
-                    self._read_file(path, pieces)
+                    self._read_file(path, shingles)
 
-    def read_repository(self, repo: GitRepository, pieces: Sequence[Piece]) -> None:
+    def read_repository(self, repo: GitRepository, shingles: Sequence[Shingle]) -> None:
         """Look through every object of a repository, whether anything leads to it or not."""
         try:
             names = repo.git.run(
@@ -72,25 +72,25 @@ class ByteScan(Struct, kw_only=True):
                     if each is not None:
                         self.objects += 1
                         self.size += len(each.content)
-                        self._look(history_of(repo), each.content, pieces)
+                        self._look(history_of(repo), each.content, shingles)
         except CommonplaceError as exc:
             self.unread.append(exc.located)
 
-    def read_texts(self, place: str, texts: Iterable[str], pieces: Sequence[Piece]) -> None:
+    def read_texts(self, place: str, texts: Iterable[str], shingles: Sequence[Shingle]) -> None:
         """Look through texts that lie in a place that is no file, such as a database."""
         for text in texts:
             content = text.encode("utf-8", "surrogatepass")
             self.size += len(content)
-            self._look(place, content, pieces)
+            self._look(place, content, shingles)
 
-    def _read_file(self, path: str, pieces: Sequence[Piece]) -> None:
+    def _read_file(self, path: str, shingles: Sequence[Shingle]) -> None:
         try:
             with self.raw.opened(path) as file:
                 before = b""
                 while part := file.read(_PART):
                     self.size += len(part)
                     there = before + part
-                    self._look(path, there, pieces)
+                    self._look(path, there, shingles)
                     before = there[-_OVERLAP:]
             self.files += 1
         except FileNotFoundError:
@@ -98,8 +98,8 @@ class ByteScan(Struct, kw_only=True):
         except (OSError, ValueError) as exc:
             self.unread.append(f"{path}: {exc}")
 
-    def _look(self, place: str, content: bytes, pieces: Sequence[Piece]) -> None:
-        if there := {piece for piece in pieces if piece.is_in_bytes(content)}:
+    def _look(self, place: str, content: bytes, shingles: Sequence[Shingle]) -> None:
+        if there := {shingle for shingle in shingles if shingle.is_in_bytes(content)}:
             self.found.setdefault(place, set()).update(there)
 
 

@@ -27,7 +27,7 @@ from commonplace.core.text import counted_entries
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.verbs.forgetting.byte_scan import ByteScan, history_of
 from commonplace.verbs.forgetting.inherited import drop_inherited, find_heirs
-from commonplace.verbs.forgetting.pieces import Piece, cutter, pieces_in, pieces_of
+from commonplace.verbs.forgetting.shingles import Shingle, cutter, shingles_in, shingles_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -91,11 +91,11 @@ class TextCopies(Protocol):
         """The places, each with the journal whose entries alone it holds; empty for any."""
         ...
 
-    def find(self, refs: Sequence[str], pieces: Sequence[Piece]) -> Iterable[TextCopy]:
+    def find(self, refs: Sequence[str], shingles: Sequence[Shingle]) -> Iterable[TextCopy]:
         """The copies of a text that no journal and no filing erases."""
         ...
 
-    def find_all(self, refs: Sequence[str], pieces: Sequence[Piece]) -> Iterable[TextCopy]:
+    def find_all(self, refs: Sequence[str], shingles: Sequence[Shingle]) -> Iterable[TextCopy]:
         """Those, and the copies that deleting the entry erases or names."""
         ...
 
@@ -175,7 +175,7 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
         same_words: Refs of other entries that say the same words; they stay.
         stays: What will hold the text all the same, each as a sentence.
         unreached: What cannot be reached from here, each as a sentence.
-        pieces: By which the text is known.
+        shingles: By which the text is known.
         kept_days: For how many days the notebook's former history is kept once it is rewritten;
             None where it is not rewritten.
         heirs: What took the place of an entry that goes, and has values of it beside its text.
@@ -188,7 +188,7 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
     same_words: tuple[str, ...]
     stays: tuple[str, ...]
     unreached: tuple[str, ...]
-    pieces: tuple[Piece, ...]
+    shingles: tuple[Shingle, ...]
     kept_days: int | None = None
     heirs: tuple[Heir, ...] = ()
     with_inherited: tuple[Inherited, ...] = ()
@@ -294,7 +294,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         rewrites = kept_days is not None
         # What a client noted stays, so nothing that quotes it goes with it.
         ours = [each for each in named if not each.file]
-        known = {piece: each.ref for each in ours for piece in pieces_of(each.text)}
+        known = {shingle: each.ref for each in ours for shingle in shingles_of(each.text)}
         entries = [_planned(each) for each in ours if rewrites or not _is_commit(each.ref)]
         found = _SameWords(stays=self._left_of(named, kept_days))
         for doc, said in self._docs_with(tuple(known), {each.ref for each in named}, found.lost):
@@ -318,7 +318,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 *(f"Memories in the database: {why}" for why in found.lost),
                 *self.texts.unreached(),
             ),
-            pieces=tuple(known),
+            shingles=tuple(known),
             kept_days=kept_days,
             heirs=tuple(find_heirs(self.amend, gone)),
             with_inherited=tuple(with_inherited),
@@ -458,17 +458,17 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         versions: of the entries, by ref. Of one that has another by now all copies stay: it is
         going to be refused.
         """
-        pieces: dict[Piece, None] = {}
+        shingles: dict[Shingle, None] = {}
         refs = []
         for ref, version in versions.items():
             with suppress(NotFound):
                 found = self.amend.read_kept_text(ref)
                 if version not in {"", found.version}:
                     continue
-                pieces |= dict.fromkeys(pieces_of(found.text))
+                shingles |= dict.fromkeys(shingles_of(found.text))
             refs.append(ref)
         notes = []
-        for each in self.copies.find(refs, tuple(pieces)):
+        for each in self.copies.find(refs, tuple(shingles)):
             left = each.left
             if each.erase is not None:
                 try:
@@ -493,11 +493,11 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 there.append(self.amend.read_kept_text(ref))
         notes: list[str] = []
         if there:
-            pieces = {piece: None for each in there for piece in pieces_of(each.text)}
+            shingles = {shingle: None for each in there for shingle in shingles_of(each.text)}
             keep_until = self.clock() + days * _DAY if days else None
             notes += self.notebook.history().forget(
                 [each.ref for each in there],
-                cutter(tuple(pieces)),
+                cutter(tuple(shingles)),
                 keep_until=keep_until,
                 without_context=bare,
             )
@@ -510,21 +510,21 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     def _prove(self, plan: ForgettingPlan, notes: tuple[str, ...]) -> ForgettingProof:
         scan, places = ByteScan(raw=self.raw), list(self.copies.each())
-        scan.read_files([path for path, _ in places], plan.pieces, self.skip)
+        scan.read_files([path for path, _ in places], plan.shingles, self.skip)
         repo = self.notebook.repository()
         if repo is not None:
-            scan.read_repository(repo, plan.pieces)
-        self._look_elsewhere(scan, plan.pieces)
-        by_piece: dict[Piece, list[str]] = {}
+            scan.read_repository(repo, plan.shingles)
+        self._look_elsewhere(scan, plan.shingles)
+        by_shingle: dict[Shingle, list[str]] = {}
         if scan.found:
-            for doc, said in self._docs_with(plan.pieces, set(), []):
-                for piece in said:
-                    by_piece.setdefault(piece, []).append(doc.ref)
+            for doc, said in self._docs_with(plan.shingles, set(), []):
+                for shingle in said:
+                    by_shingle.setdefault(shingle, []).append(doc.ref)
         found = []
         kept = self.notebook.history().list_ends() if repo is not None else ()
         for place, there in sorted(scan.found.items()):
             lead = _lead_of(place, places)
-            says = [[x for x in by_piece.get(each, ()) if x.startswith(lead)] for each in there]
+            says = [[x for x in by_shingle.get(each, ()) if x.startswith(lead)] for each in there]
             refs = dict.fromkeys(ref for each in says for ref in each) if all(says) else ()
             if not refs and kept and repo is not None and place == history_of(repo):
                 refs = {f"the former history, kept until {kept[-1]:%Y-%m-%d},": None}
@@ -535,37 +535,37 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             size=scan.size,
             found=tuple(found),
             unread=tuple(scan.unread),
-            is_short=bool(plan.pieces) and all(each.is_short for each in plan.pieces),
+            is_short=bool(plan.shingles) and all(each.is_short for each in plan.shingles),
             notes=notes,
         )
 
-    def _look_elsewhere(self, scan: ByteScan, pieces: Sequence[Piece]) -> None:
+    def _look_elsewhere(self, scan: ByteScan, shingles: Sequence[Shingle]) -> None:
         try:
             if (source := self.texts.elsewhere()) is not None:
                 docs = _puts(source, NOTHING_KNOWN)
-                scan.read_texts(_DATABASE, (doc.text for doc in docs), pieces)
-                scan.read_texts(_FORMER, self.texts.former_elsewhere(), pieces)
+                scan.read_texts(_DATABASE, (doc.text for doc in docs), shingles)
+                scan.read_texts(_FORMER, self.texts.former_elsewhere(), shingles)
         except CommonplaceError as exc:
             scan.unread.append(f"{_DATABASE}: {exc.message}")
 
     def _docs_with(
-        self, pieces: Sequence[Piece], but: set[str], lost: list[str]
-    ) -> Iterator[tuple[Doc, set[Piece]]]:
-        """Each doc that holds a piece, with the pieces.
+        self, shingles: Sequence[Shingle], but: set[str], lost: list[str]
+    ) -> Iterator[tuple[Doc, set[Shingle]]]:
+        """Each doc that holds a shingle, with the shingles.
 
         Args:
-            pieces: Of the text.
+            shingles: Of the text.
             but: Refs to leave out, and those below.
             lost: Why the database could not be read is added to it, instead of raised.
         """
         seen: set[str] = set()
-        # A text without the longest word of any piece holds no piece.
+        # A text without the longest word of any shingle holds no shingle.
         for doc in self._docs(
-            self.texts.known_without(list({each.anchor for each in pieces})), lost
+            self.texts.known_without(list({each.longest_word for each in shingles})), lost
         ):
             if doc.ref in seen or doc.ref in but or doc.ref.partition("#")[0] in but:
                 continue
-            if said := pieces_in(pieces, doc.text):
+            if said := shingles_in(shingles, doc.text):
                 seen.add(doc.ref)
                 yield doc, said
 

@@ -82,7 +82,7 @@ def back_up(visit: Visit) -> Download:
         make_backup(
             target,
             backup_places(visit.app),
-            stages=visit.app.stages,
+            scratch_folders=visit.app.scratch_folders,
             clock=lambda: visit.now,
             program=installed_version(),
             user_home=visit.app.user_home,
@@ -110,10 +110,10 @@ def export(visit: Visit) -> Download:
 
 
 def _download(visit: Visit, name: str, make: Callable[[Path], None]) -> Download:
-    """A zip that is made in a stage, which no other user can read, and which goes with us."""
+    """A zip made in a scratch folder, which no other user can read, and which goes with us."""
     day = local_date(visit.now, visit.zone)
     with ExitStack() as held:
-        path = held.enter_context(visit.app.stages.inside()) / "download.zip"
+        path = held.enter_context(visit.app.scratch_folders.inside()) / "download.zip"
         make(path)
         return Download(
             path=path,

@@ -1,6 +1,6 @@
-"""Stages: folders in which something is prepared before it gets its name, removed at the end.
+"""Scratch folders, in which something is prepared before it gets its name; gone at the end.
 
-A lock of the system holds each, and ends with its process: a stage without one is abandoned.
+A lock of the system holds each, and ends with its process: one without it is abandoned.
 Never touches a folder of another name.
 """
 
@@ -32,16 +32,16 @@ _PREFIX = ".commonplace-stage-"
 _NAME = re.compile(re.escape(_PREFIX) + r"[0-9a-f]{16}")
 _NOTE = ".beside"
 UNLOCKED_AGE_S = 86_400.0
-"""After so long a stage counts as abandoned where nothing can be locked: a backup takes hours."""
+"""When one counts as abandoned where nothing can be locked: a backup takes hours."""
 
 
-def is_stage(name: str) -> bool:
-    """Whether a folder or file of this name is a stage, of a running process or of a killed one."""
+def is_scratch_folder(name: str) -> bool:
+    """Whether a name is that of a scratch folder, of a running process or of a killed one."""
     return _NAME.fullmatch(name) is not None
 
 
 @contextlib.contextmanager
-def staged(above: Path) -> Iterator[Path]:
+def scratch_folder(above: Path) -> Iterator[Path]:
     """A new folder (0700) in another, held by a lock, removed at the end.
 
     What killed processes left there is removed first.
@@ -49,35 +49,35 @@ def staged(above: Path) -> Iterator[Path]:
     Raises:
         Unavailable, Denied, NotFound, Invalid.
     """
-    clear_stages(above)
-    stage, descriptor = _make_stage(above)
+    clear_scratch_folders(above)
+    scratch, descriptor = _make_scratch(above)
     try:
-        yield stage
+        yield scratch
     finally:
-        shutil.rmtree(stage, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
         if descriptor is not None:
             os.close(descriptor)
 
 
-def find_stages(above: Path) -> list[Path]:
-    """The stages in a folder that killed processes left."""
-    return _abandoned(_stages_in(above))
+def find_scratch_folders(above: Path) -> list[Path]:
+    """The scratch folders in a folder that killed processes left."""
+    return _abandoned(_scratch_folders_in(above))
 
 
-def clear_stages(above: Path) -> list[Path]:
+def clear_scratch_folders(above: Path) -> list[Path]:
     """Remove what killed processes left in a folder; what was removed. Never raises."""
-    return [path for path in _stages_in(above) if remove_stage(path)]
+    return [path for path in _scratch_folders_in(above) if remove_scratch_folder(path)]
 
 
-def remove_stage(path: Path) -> bool:
-    """Remove a stage if it is abandoned; whether it was. Never raises."""
+def remove_scratch_folder(path: Path) -> bool:
+    """Remove a scratch folder if it is abandoned; whether it was. Never raises."""
     with _taken(path) as is_abandoned:
         if is_abandoned:
             shutil.rmtree(path, ignore_errors=True)
         return is_abandoned
 
 
-def temp_folder() -> Path:
+def system_temp_folder() -> Path:
     """The system's folder for temporary files."""
     try:
         return Path(tempfile.gettempdir())
@@ -86,17 +86,17 @@ def temp_folder() -> Path:
 
 
 @contextlib.contextmanager
-def staged_aside() -> Iterator[Path]:
-    """A stage among the system's temporary files.
+def scratch_folder_aside() -> Iterator[Path]:
+    """A scratch folder among the system's temporary files.
 
-    Raises: FileNotFoundError where no folder for them takes a file; what `staged` raises.
+    Raises: FileNotFoundError where no folder for them takes a file; what `scratch_folder` raises.
     """
-    with staged(Path(tempfile.gettempdir())) as folder:
+    with scratch_folder(Path(tempfile.gettempdir())) as folder:
         yield folder
 
 
-class Stages(Struct, frozen=True, kw_only=True):
-    """The stages of one home, and notes of those that lie beside what they become.
+class ScratchFolders(Struct, frozen=True, kw_only=True):
+    """The scratch folders of one home, and notes of those that lie beside what they become.
 
     Attributes:
         folder: Where both are.
@@ -106,28 +106,28 @@ class Stages(Struct, frozen=True, kw_only=True):
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[Path]:
-        """A stage in our own folder. Raises: as `staged`."""
+        """A scratch folder in our own folder. Raises: as `scratch_folder`."""
         make_folder(self.folder)
-        with staged(self.folder) as stage:
-            yield stage
+        with scratch_folder(self.folder) as scratch:
+            yield scratch
 
     @contextlib.contextmanager
     def beside(self, above: Path) -> Iterator[Path]:
-        """A stage in a folder of the user's, noted here so that it is found if we are killed.
+        """One in a folder of the user's, noted here so that it is found if we are killed.
 
-        Raises: as `staged`.
+        Raises: as `scratch_folder`.
         """
-        with staged(above) as stage, contextlib.ExitStack() as noted:
+        with scratch_folder(above) as scratch, contextlib.ExitStack() as noted:
             with contextlib.suppress(CommonplaceError):  # without a note the work is the same
                 make_folder(self.folder)
-                note = self.folder / f"{stage.name.removeprefix(_PREFIX)}{_NOTE}"
-                write_derived(note, os.fsencode(stage))
+                note = self.folder / f"{scratch.name.removeprefix(_PREFIX)}{_NOTE}"
+                write_derived(note, os.fsencode(scratch))
                 noted.callback(_remove_note, note)
-            yield stage
+            yield scratch
 
     def each(self) -> list[Path]:
-        """Every stage, of running processes and of killed ones."""
-        here = [*_stages_in(self.folder), *_stages_in(temp_folder())]
+        """Every scratch folder, of running processes and of killed ones."""
+        here = [*_scratch_folders_in(self.folder), *_scratch_folders_in(system_temp_folder())]
         return [*here, *(path for _, path in self._notes())]
 
     def find(self) -> list[Path]:
@@ -136,14 +136,14 @@ class Stages(Struct, frozen=True, kw_only=True):
 
     def clear(self) -> list[Path]:
         """Remove what killed processes left; what was removed. Never raises."""
-        removed = [path for path in self.each() if remove_stage(path)]
+        removed = [path for path in self.each() if remove_scratch_folder(path)]
         for note, path in self._notes():
             if not os.path.lexists(path):
                 _remove_note(note)
         return removed
 
     def _notes(self) -> list[tuple[Path, Path]]:
-        """Each note of a stage elsewhere, with the stage."""
+        """Each note of a scratch folder elsewhere, with the scratch folder."""
         found = []
         with contextlib.suppress(OSError):
             for note in sorted(self.folder.glob(f"*{_NOTE}")):
@@ -153,29 +153,31 @@ class Stages(Struct, frozen=True, kw_only=True):
         return found
 
 
-def _make_stage(above: Path) -> tuple[Path, int | None]:
-    """A new stage, and the descriptor that holds its lock; None where nothing can be locked."""
+def _make_scratch(above: Path) -> tuple[Path, int | None]:
+    """A new one, and the descriptor that holds its lock; None where nothing can be locked."""
     while True:
-        stage = above / f"{_PREFIX}{os.urandom(8).hex()}"
-        with translated(stage):
-            os.mkdir(stage, 0o700)
-            descriptor = _opened(stage)
-        if descriptor is None or (take_lock(descriptor) is not False and is_at(stage, descriptor)):
-            return stage, descriptor
+        scratch = above / f"{_PREFIX}{os.urandom(8).hex()}"
+        with translated(scratch):
+            os.mkdir(scratch, 0o700)
+            descriptor = _opened(scratch)
+        if descriptor is None or (
+            take_lock(descriptor) is not False and is_at(scratch, descriptor)
+        ):
+            return scratch, descriptor
         os.close(descriptor)  # another process took it for abandoned before it had its lock
 
 
-def _stages_in(above: Path) -> list[Path]:
+def _scratch_folders_in(above: Path) -> list[Path]:
     try:
         with os.scandir(above) as entries:
-            return sorted(Path(each.path) for each in entries if is_stage(each.name))
+            return sorted(Path(each.path) for each in entries if is_scratch_folder(each.name))
     except OSError:
         return []
 
 
-def _abandoned(stages: Iterable[Path]) -> list[Path]:
+def _abandoned(scratch_folders: Iterable[Path]) -> list[Path]:
     found = []
-    for path in stages:
+    for path in scratch_folders:
         with _taken(path) as is_abandoned:
             if is_abandoned:
                 found.append(path)
@@ -184,7 +186,7 @@ def _abandoned(stages: Iterable[Path]) -> list[Path]:
 
 @contextlib.contextmanager
 def _taken(path: Path) -> Iterator[bool]:
-    """Whether a stage is abandoned; as long as this lasts, no other process takes it."""
+    """Whether a scratch folder is abandoned; as long as this lasts, no other process takes it."""
     with contextlib.ExitStack() as held:
         is_abandoned = False
         with contextlib.suppress(OSError):
@@ -193,7 +195,7 @@ def _taken(path: Path) -> Iterator[bool]:
 
 
 def _is_abandoned(path: Path, held: contextlib.ExitStack) -> bool:
-    """Whether no process holds a stage. held: keeps the lock. Raises: OSError."""
+    """Whether no process holds a scratch folder. held: keeps the lock. Raises: OSError."""
     found = os.lstat(path)
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
         return False
@@ -208,11 +210,11 @@ def _is_abandoned(path: Path, held: contextlib.ExitStack) -> bool:
     return is_old if is_free is None else is_free
 
 
-def _opened(stage: Path) -> int | None:
+def _opened(scratch: Path) -> int | None:
     """A folder, open to be locked; None where folders cannot be. Raises: OSError."""
     if os.name == "nt":
         return None
-    return os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    return os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
 def _remove_note(note: Path) -> None:

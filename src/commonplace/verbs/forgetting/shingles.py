@@ -1,6 +1,6 @@
-"""The pieces of a text by which what is left of it is known, in a text and in bytes (pure).
+"""The shingles of a text by which what is left of it is known, in a text and in bytes (pure).
 
-A piece has 12 words; a shorter text is one piece. Never reads a file.
+A shingle has 12 words; a shorter text is one shingle. Never reads a file.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ _CUT = b"[forgotten]"
 _LETTER = rb"[0-9A-Za-z_\x80-\xff]"
 
 
-class Piece(Struct, frozen=True, kw_only=True):
-    """A part of a text, and how it looks in a text and in a file.
+class Shingle(Struct, frozen=True, kw_only=True):
+    """Words that stand together in a text, and how they look in a text and in a file.
 
     Attributes:
-        anchor: Its longest word: what does not hold that holds no piece.
-        pattern: Of the piece in a text.
-        forms: The same in bytes, as it is and as JSON writes it: anchor and pattern.
+        longest_word: What does not hold that holds no shingle.
+        pattern: Of the shingle in a text.
+        forms: The same in bytes, as it is and as JSON writes it: longest word and pattern.
         is_short: Whether it may be there by chance.
     """
 
-    anchor: str
+    longest_word: str
     pattern: re.Pattern[str]
     forms: tuple[tuple[bytes, re.Pattern[bytes]], ...]
     is_short: bool
 
     def is_in(self, text: str) -> bool:
         """Whether a text says it, however its lines are broken."""
-        return self.anchor in text and self.pattern.search(text) is not None
+        return self.longest_word in text and self.pattern.search(text) is not None
 
     def is_in_bytes(self, content: bytes) -> bool:
         """Whether a file's bytes hold it."""
         return any(
-            content.find(anchor) >= 0 and pattern.search(content) is not None
-            for anchor, pattern in self.forms
+            content.find(longest_word) >= 0 and pattern.search(content) is not None
+            for longest_word, pattern in self.forms
         )
 
 
-def pieces_of(text: str) -> tuple[Piece, ...]:
-    """The pieces of what was written, without its front matter and headings.
+def shingles_of(text: str) -> tuple[Shingle, ...]:
+    """The shingles of what was written, without its front matter and headings.
 
     They lie end to end, and the last one ends with the text, so that no 23 words of it are without
     one.
@@ -67,33 +67,33 @@ def pieces_of(text: str) -> tuple[Piece, ...]:
     if not parts:
         return ()
     starts = dict.fromkeys([*range(0, len(parts) - WORDS + 1, WORDS), max(0, len(parts) - WORDS)])
-    pieces = [parts[start : start + WORDS] for start in starts]
+    shingles = [parts[start : start + WORDS] for start in starts]
     return tuple(
-        _piece(each, is_short=len(words) < SHORT and len(text) < _LONGEST) for each in pieces
+        _shingle(each, is_short=len(words) < SHORT and len(text) < _LONGEST) for each in shingles
     )
 
 
-def pieces_in(pieces: Iterable[Piece], text: str) -> set[Piece]:
-    """Those of the pieces that a text says."""
-    return {each for each in pieces if each.is_in(text)}
+def shingles_in(shingles: Iterable[Shingle], text: str) -> set[Shingle]:
+    """Those of the shingles that a text says."""
+    return {each for each in shingles if each.is_in(text)}
 
 
-def cutter(pieces: Iterable[Piece]) -> Callable[[bytes], bytes]:
-    """A function that cuts the pieces out of a file; short ones, which may be chance, stay."""
-    patterns = [form for each in pieces if not each.is_short for form in each.forms]
+def cutter(shingles: Iterable[Shingle]) -> Callable[[bytes], bytes]:
+    """A function that cuts the shingles out of a file; short ones, which may be chance, stay."""
+    patterns = [form for each in shingles if not each.is_short for form in each.forms]
 
     def cut(content: bytes) -> bytes:
         spans = [
             found.span()
-            for anchor, pattern in patterns
-            if anchor in content
+            for longest_word, pattern in patterns
+            if longest_word in content
             for found in pattern.finditer(content)
         ]
         if not spans:
             return content
         kept: list[bytes] = []
         end = 0
-        # Pieces overlap: one mark stands for all that they cover together.
+        # Shingles overlap: one mark stands for all that they cover together.
         for start, until in sorted(spans):
             if start > end or not kept:
                 kept += [content[end:start], _CUT]
@@ -109,7 +109,7 @@ def _parts_of(word: str) -> list[tuple[str, bool]]:
     return [(part, number > 0) for number, part in enumerate(cut)]
 
 
-def _piece(parts: list[tuple[str, bool]], *, is_short: bool) -> Piece:
+def _shingle(parts: list[tuple[str, bool]], *, is_short: bool) -> Shingle:
     words = [word for word, _ in parts]
     joined = "".join(
         ("" if number == 0 or glued else _GAP) + re.escape(word)
@@ -119,8 +119,8 @@ def _piece(parts: list[tuple[str, bool]], *, is_short: bool) -> Piece:
         tuple(write(word) for word in words) for write in (str.encode, _as_json, _as_ascii_json)
     }
     glued = [glued for _, glued in parts]
-    return Piece(
-        anchor=max(words, key=len),
+    return Shingle(
+        longest_word=max(words, key=len),
         pattern=re.compile(joined),
         forms=tuple(
             (max(each, key=len), _bytes_pattern(each, glued, alone=is_short))
